@@ -85,7 +85,7 @@ TESTS = {
     "solvers/common/listing.py": "cli/commands/test_solvers.py solvers/test_solvers.py test_docstrings.py",
     "solvers/common/memory.py": "solvers/common/test_memory.py solvers/test_bfgs.py",
     **dict.fromkeys(
-        (f"solvers/common/{name}.py" for name in ("conditions", "needs", "registry", "solver", "two_classes")),
+        (f"solvers/common/{name}.py" for name in ("classifier", "conditions", "needs", "solver")),
         "solvers/common/test_needs.py",
     ),
     "solvers/common/per_sample.py": "solvers/test_passes.py solvers/test_sg.py objectives/test_parts.py",

@@ -12,8 +12,18 @@ from .bfgs import BFGS
 from .clustered import Clustered
 from .common.listing import SolverOption, option_names, solver_options, summary
 from .common.needs import Needs, suits
-from .common.registry import SOLVERS, default_solver, solver_name
-from .common.solver import Choice, Choosing, EndedByPasses, Measuring, Solver, Tolerant, is_solver
+from .common.solver import (
+    SOLVERS,
+    Choice,
+    Choosing,
+    EndedByPasses,
+    Measuring,
+    Solver,
+    Tolerant,
+    default_solver,
+    is_solver,
+    solver_name,
+)
 from .common.tuning import tune_learning_rate
 from .dual_cd import DualCD
 from .grafting import GaussSeidel, Grafting, GraftingLight

@@ -19,10 +19,10 @@ from .common.needs import Needs, check
 from .common.per_sample import (
     MOST_PASSES,
     PassState,
+    Unmeasured,
     after_pass,
     check_finite,
     check_learning_rate,
-    measured,
     sample_passes,
     visiting,
 )
@@ -54,7 +54,7 @@ class AdaGradState(PassState):
 
 
 @dataclass(frozen=True)
-class AdaGrad:
+class AdaGrad(Unmeasured):
     """AdaGrad for L2 problems: w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda).
 
     Source: Duchi, Hazan & Singer (2011), composite mirror descent with the diagonal matrix; delta = 1 as in Schmidt
@@ -125,7 +125,3 @@ class AdaGrad:
         )
         check_finite(state.learning_rate, w, squares)
         return after_pass(state, n, self.passes, w=w, squares=squares)
-
-    def measure(self, problem: Problem, state: AdaGradState) -> AdaGradState:
-        """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        return measured(problem, state)

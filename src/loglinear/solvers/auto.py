@@ -9,9 +9,8 @@ from ..penalty import Penalty
 from ..problem import Problem, missing
 from ..vectors import Vector
 from .common.needs import Needs, suits
-from .common.pruning import Prunable
-from .common.registry import solver_name
-from .common.solver import Choice, Measuring
+from .common.pruning import Prunable, Sequences
+from .common.solver import Choice, Measuring, solver_name
 from .grafting import GraftingLight
 from .label_sets import LabelSets
 from .lbfgs import LBFGS
@@ -105,7 +104,7 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
         parts = cast(Mixable, objective)
         if parts.n_cells >= FEW_CELLS and parts.is_binary:
             options = {
-                "learning_rate": _rate(parts.attributes_per_sample, parts.attributes_per_token),
+                "learning_rate": _rate(parts),
                 "tolerance": TOLERANCE if l1 else LBFGS().tolerance,
             }
             return ParameterMixing, options, f"data in parts, with {parts.n_cells:,} labels of tokens"
@@ -118,9 +117,10 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
     return LBFGS, {}, "the objective is smooth"
 
 
-def _rate(of_sample: float, of_token: float) -> float:
-    """Return the learning rate of passes of SGD over sequences, by the attributes of a sequence and of a token."""
-    return min(MOST_RATE, RATE_TIMES_ATTRIBUTES / max(of_sample * of_token, 1.0))
+def _rate(objective: Sequences) -> float:
+    """Return the learning rate of passes of SGD over sequences."""
+    attributes = objective.attributes_per_sample * objective.attributes_per_token
+    return min(MOST_RATE, RATE_TIMES_ATTRIBUTES / max(attributes, 1.0))
 
 
 def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dict[str, Any], str]:
@@ -132,7 +132,7 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dic
     # A learning rate that was not tuned is safe with many samples whose attributes have no values.
     is_tame = problem.objective.n_samples >= MANY_SAMPLES and objective.is_binary
     by_sample = objective.order == 1 and is_tame
-    rate = _rate(objective.attributes_per_sample, objective.attributes_per_token)
+    rate = _rate(objective)
     if not penalty.l1 and by_sample:
         return TwoStage, SMOOTH | {"learning_rate": SHARE_OF_SMOOTH * rate}, f"no L1 penalty, and {size}"
     if not penalty.l1:

@@ -58,6 +58,7 @@ class ClusteredState:
         cmap: in a coarse phase the cluster of each feature, shape (n_features,).
         recent: in a coarse phase the last objectives, the newest last.
         projected: in a coarse phase the projected problem, or None if it has to be made again.
+        working_set: None: all features are at work in every phase.
     """
 
     inner: QuasiNewtonState
@@ -71,6 +72,7 @@ class ClusteredState:
     cmap: ClusterMap | None = None
     recent: tuple[float, ...] = ()
     projected: Problem | None = None
+    working_set: ClassVar[None] = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "w": None, "projected": None}
@@ -98,10 +100,6 @@ class ClusteredState:
     def whole_gradient(self) -> Vector | None:
         """Gradient of the NLL by beta; None in a coarse phase."""
         return None if self.partial else self.inner.gradient
-
-    @property
-    def working_set(self) -> None:
-        """None: all features are at work in every phase."""
 
     @property
     def iteration(self) -> int:

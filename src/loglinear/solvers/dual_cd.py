@@ -16,10 +16,10 @@ from ..options import real_number, whole_number
 from ..problem import Numbers, Problem
 from ..result import Status
 from ..vectors import Vector
+from .common.classifier import TwoClasses, two_classes
 from .common.conditions import no_l1, with_l2
 from .common.needs import Needs, check
 from .common.per_sample import PassState, after_pass, check_finite, visiting, with_gradient
-from .common.two_classes import TwoClasses, two_classes
 
 __all__ = ["DualCD", "DualCDState", "DualPasses"]
 

@@ -17,7 +17,7 @@ from ..result import Status
 from ..vectors import Vector
 from .common.inner import inner_solver, no_more
 from .common.needs import Needs, check
-from .common.per_sample import measured
+from .common.per_sample import Unmeasured
 from .common.quasi_newton import QuasiNewtonState
 from .lbfgs import LBFGS
 
@@ -81,7 +81,7 @@ class HybridState:
         return self.inner.status if self.size == self.n_samples else Status.RUNNING
 
 
-class Hybrid:
+class Hybrid(Unmeasured):
     """L-BFGS on a sample that grows until it is everything, for L2 problems; then it is L-BFGS.
 
     Source: Friedlander & Schmidt (2012), section 5, with |B| <- min(growth |B| + 1, n) as in Schmidt et al. (2015).
@@ -155,10 +155,6 @@ class Hybrid:
         larger = min(int(self.growth * size) + 1, n)
         following = self._enlarged(problem, following, size, larger, n)
         return HybridState(following, larger, n, evaluations + larger - size)
-
-    def measure(self, problem: Problem, state: HybridState) -> HybridState:
-        """Return the state with objective and violation of all samples: one gradient evaluation, if B is not all."""
-        return measured(problem, state)
 
     def _batch(self, problem: Problem, start: int, end: int, factor: float) -> Problem:
         """Return the problem on the samples that join from ``start`` to ``end``, each weighing ``factor``."""

@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import vectors
-from ..errors import ObjectiveError
-from ..problem import Numbers, Problem
+from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
+from .common.classifier import Classifier
 from .common.conditions import no_l1
 from .common.needs import Needs, check
-from .common.quasi_newton import WINDOW, check_tolerances, stopping_status
+from .common.quasi_newton import WINDOW, check_numbers, check_tolerances, stopping_status
 
-__all__ = ["IIS", "Classifier", "IISState", "Occurrences", "update"]
+__all__ = ["IIS", "Designed", "IISState", "Occurrences", "update"]
 
 # A weight that would go to minus infinity goes where this fraction of its expected count is left.
 FRACTION = 1e-3
@@ -37,32 +37,17 @@ PRECISION = 1e-7
 MOST_NEWTON_STEPS = 100
 
 
-class Classifier(Protocol):
+class Designed(Classifier, Protocol):
     """A classifier with its design matrix."""
-
-    @property
-    def n_outputs(self) -> int:
-        """K of softmax, or 1: p(y = 1 | x) is the logistic function of x . w."""
 
     @property
     def design(self) -> Any:
         """The x_ij, a SciPy CSR matrix, shape (n_samples, n_columns); n_features is n_columns * n_outputs."""
 
-    @property
-    def weights(self) -> Vector:
-        """Weights s_i of the samples, >= 0, shape (n_samples,)."""
-
-    @property
-    def targets(self) -> Numbers:
-        """Classes y_i of the samples, from 0, shape (n_samples,)."""
-
-    def probabilities(self, w: Vector) -> Vector:
-        """Return the p(k | x_i), shape (n_samples, n_outputs); with one output the p(1 | x_i)."""
-
 
 def not_negative(problem: Problem) -> str:
     """The features are finite and >= 0; looking costs a pass over the data."""
-    design = cast(Classifier, problem.objective).design
+    design = cast(Designed, problem.objective).design
     bad = np.flatnonzero(~((design.data >= 0.0) & np.isfinite(design.data)))
     if not bad.size:
         return ""
@@ -217,7 +202,7 @@ class IIS:
     tolerance: float = 1e-5
     gradient_tolerance: float = 1e-6
 
-    needs: ClassVar[Needs] = Needs(objective=(Classifier,), conditions=(no_l1, not_negative))
+    needs: ClassVar[Needs] = Needs(objective=(Designed,), conditions=(no_l1, not_negative))
 
     def __post_init__(self) -> None:
         check_tolerances(self.tolerance, self.gradient_tolerance)
@@ -230,7 +215,7 @@ class IIS:
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
         check(self, problem)
-        objective = cast(Classifier, problem.objective)
+        objective = cast(Designed, problem.objective)
         occurrences = Occurrences.of(objective.design, objective.weights)
         classes = range(objective.n_outputs) if objective.n_outputs > 1 else [1]
         state = IISState(
@@ -248,7 +233,7 @@ class IIS:
 
     def step(self, problem: Problem, state: IISState) -> IISState:
         """Solve the equations of all weights at the probabilities of the state, and update the weights."""
-        objective = cast(Classifier, problem.objective)
+        objective = cast(Designed, problem.objective)
         occurrences, columns = state.occurrences, state.occurrences.columns
         w = state.w.reshape(-1, objective.n_outputs)
         l2 = _strengths(problem).reshape(w.shape)
@@ -269,12 +254,7 @@ class IIS:
         nll = problem.evaluate(state.w, gradient)
         objective = nll + problem.penalty.value(state.w)
         violation = problem.penalty.violation(state.w, gradient)
-        for name, number in (("objective", objective), ("gradient's largest entry", violation)):
-            if not math.isfinite(number):
-                message = (
-                    f"the {name} is {number} after {state.iteration} steps; check the data, or start from other weights"
-                )
-                raise ObjectiveError(message)
+        check_numbers(objective, violation, f"after {state.iteration} steps")
         recent = (*state.recent[-WINDOW:], objective)
         norm = math.sqrt(vectors.norms(state.w)[1])
         return replace(

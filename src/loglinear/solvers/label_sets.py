@@ -22,7 +22,7 @@ from .common.inner import inner_solver, no_more
 from .common.needs import Needs, check, suits
 from .common.per_sample import measured
 from .common.pruning import Likely, Prunable, of_all_features, of_first_order
-from .common.quasi_newton import ROUNDING, QuasiNewtonState, stopping_status
+from .common.quasi_newton import ROUNDING, QuasiNewtonState, check_numbers, stopping_status
 from .common.working_set import Features, penalty_on, worst
 from .owlqn import OWLQN
 from .sgd_l1 import SGDL1, SGDL1State
@@ -77,6 +77,7 @@ class LabelSetsState:
         status: RUNNING until the solver has converged or failed.
         likely: the likely labels at w; found again after loading.
         stage: the problem of the first stage; made again after loading.
+        partial: False: the violation is by all features.
     """
 
     w: Vector
@@ -101,6 +102,7 @@ class LabelSetsState:
     status: Status = Status.RUNNING
     likely: Likely | None = field(default=None, repr=False, compare=False)
     stage: Problem | None = field(default=None, repr=False, compare=False)
+    partial: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the likely labels and the problem of the first stage out."""
@@ -130,11 +132,6 @@ class LabelSetsState:
     def working_set(self) -> int | None:
         """Number of features at work."""
         return None if self.features is None else int(self.features.size)
-
-    @property
-    def partial(self) -> bool:
-        """Whether the violation is that of a smaller problem: never."""
-        return False
 
 
 class LabelSets:
@@ -220,9 +217,7 @@ class LabelSets:
         """
         check(self, problem)
         state = self._evaluated(problem, np.array(w0, dtype=np.float64), self.bound)
-        if not math.isfinite(state.objective + state.violation):
-            message = f"the objective is {state.objective} at the starting point; check the data"
-            raise ObjectiveError(message)
+        check_numbers(state.objective, state.violation)
         state = replace(state, steps=self.steps, status=self._status(problem, state))
         start = of_first_order(problem)
         if self.first is None or state.status is not Status.RUNNING or state.w.any() or not suits(SGDL1, start):

@@ -12,7 +12,8 @@ from ..problem import Problem
 from ..vectors import Vector
 from .common.inner import inner_solver, no_more
 from .common.needs import Needs, check
-from .common.per_sample import MOST_PASSES, after_pass, check_finite, measured
+from .common.per_sample import MOST_PASSES, Unmeasured, after_pass, check_finite
+from .common.pruning import Sequences
 from .owlqn import OWLQN
 from .sgd_l1 import SGDL1State
 from .two_stage import TwoStage
@@ -41,28 +42,12 @@ class Mixing:
     l2: float
 
 
-class Mixable(Protocol):
+class Mixable(Sequences, Protocol):
     """An objective in parts that can go sample by sample within each."""
 
     @property
     def is_mixable(self) -> bool:
         """Whether its parts can: not chains of second order."""
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether every attribute has the value 1."""
-
-    @property
-    def n_cells(self) -> int:
-        """Number of labels that the tokens may have, all tokens together."""
-
-    @property
-    def attributes_per_sample(self) -> float:
-        """Mean number of attributes of a sample."""
-
-    @property
-    def attributes_per_token(self) -> float:
-        """Mean number of attributes of a token."""
 
     def mixed(self, w: Vector, mixing: Mixing) -> Vector:
         """Return the average over the parts of the weights after a pass over each part from w, shape (n_features,)."""
@@ -74,7 +59,7 @@ def mixable(problem: Problem) -> str:
 
 
 @dataclass(frozen=True)
-class MixedPasses:
+class MixedPasses(Unmeasured):
     """Passes over each part of the data at once, after each of which the parts' weights are averaged.
 
     Args:
@@ -112,10 +97,6 @@ class MixedPasses:
         w = cast(Mixable, problem.objective).mixed(state.w, mixing)
         check_finite(state.learning_rate, w)
         return after_pass(state, n, self.passes, w=w)
-
-    def measure(self, problem: Problem, state: SGDL1State) -> SGDL1State:
-        """Return the state with objective and violation: one gradient evaluation."""
-        return measured(problem, state)
 
 
 FIRST, SECOND = MixedPasses(), OWLQN()

@@ -12,14 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import ObjectiveError
 from ..options import whole_number
 from ..penalty import Penalty
 from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector, dot
 from .common.needs import Needs, check
-from .common.quasi_newton import ROUNDING, WINDOW, check_tolerances
+from .common.quasi_newton import ROUNDING, WINDOW, BatchState, check_numbers, check_tolerances
 from .common.working_set import Block, Features, compact, penalty_on
 
 __all__ = ["ProxGradient", "ProxGradientState"]
@@ -27,50 +26,19 @@ __all__ = ["ProxGradient", "ProxGradientState"]
 GROWTH, DECAY = 2.0, 0.9
 
 
-@dataclass(frozen=True)
-class ProxGradientState:
-    """State of the proximal gradient method; saving it (pickle) is a checkpoint.
+@dataclass(frozen=True, kw_only=True)
+class ProxGradientState(BatchState):
+    """State of the proximal gradient method; ``gradient_evaluations`` are by all weights and by the weights at work.
 
     Attributes:
-        w: weights, shape (n_features,).
-        gradient: of the unpenalised NLL at w, shape (n_features,).
-        objective: penalised, nats.
-        nll: unpenalised, nats.
-        violation: max-norm of the subgradient of minimum norm at w.
         curvature: L.
         recent: objectives of the last steps, the newest last.
-        gradient_evaluations: by all weights and by the weights at work.
-        iteration: steps taken.
-        status: RUNNING until the solver has converged or failed.
         working_set: number of weights at work in the last step.
     """
 
-    w: Vector
-    gradient: Vector
-    objective: float
-    nll: float
-    violation: float
     curvature: float = 1.0
     recent: tuple[float, ...] = ()
-    gradient_evaluations: int = 1
-    iteration: int = 0
-    status: Status = Status.RUNNING
     working_set: int = 0
-
-    @property
-    def whole_gradient(self) -> Vector:
-        """The gradient."""
-        return self.gradient
-
-    @property
-    def partial(self) -> bool:
-        """False: the violation is by all weights."""
-        return False
-
-    @property
-    def passes(self) -> float:
-        """Effective passes over the data."""
-        return float(self.gradient_evaluations)
 
 
 class ProxGradient:
@@ -133,13 +101,19 @@ class ProxGradient:
         check(self, problem)
         w, gradient = w0.copy(), np.zeros_like(w0)
         nll = problem.evaluate(w, gradient)
-        if not (math.isfinite(nll) and np.isfinite(gradient).all()):
-            message = f"the objective is {nll} at the starting weights, or its gradient not finite; start elsewhere"
-            raise ObjectiveError(message)
         objective = nll + problem.penalty.value(w)
         violation = problem.penalty.violation(w, gradient)
+        check_numbers(objective, violation)
         curvature = max(float(np.abs(gradient).max(initial=0.0)), 1.0)
-        state = ProxGradientState(w, gradient, objective, nll, violation, curvature, (objective,))
+        state = ProxGradientState(
+            w=w,
+            gradient=gradient,
+            objective=objective,
+            nll=nll,
+            violation=violation,
+            curvature=curvature,
+            recent=(objective,),
+        )
         return replace(state, status=self._status(problem, state, np.empty(0, np.int64)))
 
     def step(self, problem: Problem, state: ProxGradientState) -> ProxGradientState:
@@ -155,15 +129,15 @@ class ProxGradient:
         if not objective <= state.objective + ROUNDING * abs(state.objective):
             return replace(state, status=Status.LINE_SEARCH_FAILED, iteration=state.iteration + 1)
         following = ProxGradientState(
-            w,
-            gradient,
-            objective,
-            nll,
-            problem.penalty.violation(w, gradient),
-            curvature,
-            (*state.recent[-WINDOW:], objective),
-            state.gradient_evaluations + evaluations + 1,
-            state.iteration + 1,
+            w=w,
+            gradient=gradient,
+            objective=objective,
+            nll=nll,
+            violation=problem.penalty.violation(w, gradient),
+            curvature=curvature,
+            recent=(*state.recent[-WINDOW:], objective),
+            gradient_evaluations=state.gradient_evaluations + evaluations + 1,
+            iteration=state.iteration + 1,
             working_set=int(features.size),
         )
         return replace(following, status=self._status(problem, following, features))

@@ -12,15 +12,14 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from ..errors import ObjectiveError
 from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
+from .common.classifier import TwoClasses, two_classes
 from .common.conditions import intercept_alone_is_spared, with_l1
 from .common.needs import Needs, check
-from .common.quasi_newton import ROUNDING, check_tolerances
-from .common.two_classes import TwoClasses, two_classes
+from .common.quasi_newton import ROUNDING, BatchState, check_numbers, check_tolerances
 
 __all__ = ["NewtonSteps", "ProxNewton", "ProxNewtonState"]
 
@@ -71,47 +70,21 @@ class NewtonSteps(TwoClasses, Protocol):
         """Make a step of ``ProxNewton``, updating the arrays."""
 
 
-@dataclass(frozen=True)
-class ProxNewtonState:
-    """State of proximal Newton; saving it (pickle) is a checkpoint.
+@dataclass(frozen=True, kw_only=True)
+class ProxNewtonState(BatchState):
+    """State of proximal Newton.
 
     Attributes:
-        w: weights, shape (n_features,).
         scores: x . w of each sample, shape (n_samples,).
-        gradient: of the unpenalised NLL at w, shape (n_features,).
-        objective: penalised, nats.
-        nll: unpenalised, nats.
-        violation: max-norm of the pseudo-gradient of the penalised objective at w.
-        gradient_evaluations: so far.
         passes: effective passes, evaluations in line searches included.
-        iteration: steps taken.
-        status: RUNNING, CONVERGED or LINE_SEARCH_FAILED.
         working_set: number of columns of the last W.
         sweeps: of coordinate descent over the working sets, so far.
     """
 
-    w: Vector
     scores: Vector
-    gradient: Vector
-    objective: float
-    nll: float
-    violation: float
-    gradient_evaluations: int = 1
     passes: float = 1.0
-    iteration: int = 0
-    status: Status = Status.RUNNING
     working_set: int = 0
     sweeps: int = 0
-
-    @property
-    def whole_gradient(self) -> Vector:
-        """The gradient."""
-        return self.gradient
-
-    @property
-    def partial(self) -> bool:
-        """False: the violation is by all features."""
-        return False
 
 
 @dataclass(frozen=True)
@@ -181,10 +154,8 @@ class ProxNewton:
         nll, scores, gradient = cast(NewtonSteps, problem.objective).start(w)
         value = nll + problem.penalty.value(w)
         violation = problem.penalty.violation(w, gradient)
-        if not math.isfinite(value) or not math.isfinite(violation):
-            message = f"the objective is {value} at the starting point; check the data, or start from other weights"
-            raise ObjectiveError(message)
-        state = ProxNewtonState(w, scores, gradient, value, nll, violation)
+        check_numbers(value, violation)
+        state = ProxNewtonState(w=w, scores=scores, gradient=gradient, objective=value, nll=nll, violation=violation)
         return replace(state, status=self._status(problem, state, math.inf))
 
     def step(self, problem: Problem, state: ProxNewtonState) -> ProxNewtonState:

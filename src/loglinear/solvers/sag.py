@@ -21,8 +21,8 @@ from ..vectors import Vector
 from .common.conditions import convex, intercept_alone_is_spared
 from .common.memory import memory_of_machine
 from .common.needs import Needs, check
-from .common.per_sample import PassState, after_pass, measured, sample_passes
-from .common.registry import default_solver
+from .common.per_sample import PassState, Unmeasured, after_pass, measured, sample_passes
+from .common.solver import default_solver
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
 
@@ -79,7 +79,7 @@ class SAGState(PassState):
 
 
 @dataclass(frozen=True)
-class SAG:
+class SAG(Unmeasured):
     """SAG: stochastic average gradient, for all penalties; converges linearly if l2 > 0, and needs no learning rate.
 
     Source: Schmidt, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last paragraph (``nus_star``);
@@ -194,7 +194,3 @@ class SAG:
             return state
         state = measured(problem, replace(state, gradient_evaluations=state.gradient_evaluations + 1))
         return replace(state, status=Status.CONVERGED) if state.violation <= limit else state
-
-    def measure(self, problem: Problem, state: SAGState) -> SAGState:
-        """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        return measured(problem, state)

@@ -19,10 +19,10 @@ from .common.needs import Needs, check
 from .common.per_sample import (
     MOST_PASSES,
     PassState,
+    Unmeasured,
     after_pass,
     check_finite,
     check_learning_rate,
-    measured,
     sample_passes,
     visiting,
 )
@@ -54,7 +54,7 @@ class SGState(PassState):
 
 
 @dataclass(frozen=True)
-class SG:
+class SG(Unmeasured):
     """SG: stochastic gradient descent with a constant step size, alpha_t = eta, for L2 problems.
 
     Source: Schmidt et al. (2015), section 4.
@@ -128,10 +128,6 @@ class SG:
         check_finite(state.learning_rate, iterate, sum)
         w = sum / (n * (number + 1)) if self.averages else iterate
         return after_pass(state, n, self.passes, w=w, iterate=iterate, sum=sum)
-
-    def measure(self, problem: Problem, state: SGState) -> SGState:
-        """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        return measured(problem, state)
 
     def step_sizes(self, learning_rate: float, t: Vector, l2: float) -> Vector:
         """Return alpha_t."""

@@ -23,10 +23,10 @@ from .common.needs import Needs, check
 from .common.per_sample import (
     MOST_PASSES,
     PassState,
+    Unmeasured,
     after_pass,
     check_finite,
     check_learning_rate,
-    measured,
     sample_passes,
     visiting,
 )
@@ -76,7 +76,7 @@ class SGDL1State(PassState):
 
 
 @dataclass(frozen=True)
-class SGDL1:
+class SGDL1(Unmeasured):
     """SGD-L1: stochastic gradient descent for L1 and elastic-net problems, with sparse weights at any time.
 
     Source: Tsuruoka, Tsujii & Ananiadou (2009): section 3.1 (naive, clipping), section 3.2 with Figure 2 (cumulative),
@@ -172,10 +172,6 @@ class SGDL1:
         )
         check_finite(state.learning_rate, w, q, np.array([u]))
         return after_pass(state, evaluations, self.passes, w=w, q=q, u=u)
-
-    def measure(self, problem: Problem, state: SGDL1State) -> SGDL1State:
-        """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
-        return measured(problem, state)
 
     def rates(self, learning_rate: float, passed: Vector) -> Vector:
         """Return the learning rates after ``passed`` = k / N passes (Eq. 5, Eq. 6 and footnote 3)."""

@@ -42,13 +42,13 @@ from loglinear.solvers.common.projection import Aggregatable, Clusterable
 from loglinear.solvers.dual_cd import DualPasses
 from loglinear.solvers.grafting import GraftingLight
 from loglinear.solvers.hybrid import Batched
-from loglinear.solvers.iis import Classifier
+from loglinear.solvers.iis import Designed
 from loglinear.solvers.prox_newton import NewtonSteps
 from oracles.logistic import Logistic
 from oracles.samples import chunky
 
 ENGINE = (Objective, Threaded, Restrictable, Clusterable, Aggregatable, Batched, PerSample)
-CLASSIFIER = (*ENGINE, Classifier, NewtonSteps, DualPasses)
+CLASSIFIER = (*ENGINE, Designed, NewtonSteps, DualPasses)
 
 
 def chain(order=1, partial=False):
@@ -213,7 +213,7 @@ def test_looking_for_an_ability_evaluates_no_property():
         def design(self):
             raise AssertionError
 
-    assert missing(Costly(3, 5), Classifier) == ["n_outputs", "weights", "targets", "probabilities"]
+    assert missing(Costly(3, 5), Designed) == ["n_outputs", "weights", "targets", "probabilities"]
 
 
 def test_an_ability_is_used_where_it_is_there_and_done_without_where_it_is_not():

@@ -15,8 +15,7 @@ import numpy as np
 from ...errors import OptionError
 from ...penalty import Penalty, Separable
 from ...problem import PerSample, Problem, missing
-from .registry import SOLVERS, default_solver, solver_name
-from .solver import Choosing
+from .solver import SOLVERS, Choosing, default_solver, solver_name
 
 __all__ = ["Needs", "check", "suits"]
 

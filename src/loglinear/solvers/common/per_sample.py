@@ -17,6 +17,7 @@ from ...vectors import Vector
 __all__ = [
     "MOST_PASSES",
     "PassState",
+    "Unmeasured",
     "after_pass",
     "check_finite",
     "check_learning_rate",
@@ -123,6 +124,14 @@ def with_gradient(problem: Problem, state: S, nll: float, gradient: Vector) -> S
     objective = nll + problem.penalty.value(state.w)
     changes = {"objective": objective, "nll": nll, "violation": problem.penalty.violation(state.w, gradient)}
     return replace(state, **changes)
+
+
+class Unmeasured:
+    """A solver whose steps do without objective and violation."""
+
+    def measure(self, problem: Problem, state: S) -> S:
+        """Return the state with objective and violation: one gradient evaluation."""
+        return measured(problem, state)
 
 
 def check_finite(learning_rate: float, *arrays: Vector) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ...problem import Numbers, Objective, Problem
 from ...vectors import Vector
 from .working_set import compact
 
-__all__ = ["Likely", "Prunable", "of_all_features", "of_first_order"]
+__all__ = ["Likely", "Prunable", "Sequences", "of_all_features", "of_first_order"]
 
 
 class Likely(Protocol):
@@ -21,13 +21,8 @@ class Likely(Protocol):
         """The marginal that these labels are above."""
 
 
-@runtime_checkable
-class Prunable(Protocol):
-    """An objective over sequences of labels that can leave out unlikely labels."""
-
-    @property
-    def is_prunable(self) -> bool:
-        """Whether this objective can: not with attributes of bigrams, nor with labels that are known in part."""
+class Sequences(Protocol):
+    """An objective over sequences of labels, with the sizes by which solvers are chosen."""
 
     @property
     def is_binary(self) -> bool:
@@ -38,16 +33,24 @@ class Prunable(Protocol):
         """Number of labels that the tokens may have, all tokens together."""
 
     @property
-    def stays_on_disk(self) -> bool:
-        """Whether the data lie on disk, and are too many to be held in memory in another form."""
-
-    @property
     def attributes_per_sample(self) -> float:
         """Mean number of attributes of a sequence, all its tokens together."""
 
     @property
     def attributes_per_token(self) -> float:
         """Mean number of attributes of a token."""
+
+
+class Prunable(Sequences, Protocol):
+    """An objective over sequences of labels that can leave out unlikely labels."""
+
+    @property
+    def is_prunable(self) -> bool:
+        """Whether this objective can: not with attributes of bigrams, nor with partial labels."""
+
+    @property
+    def stays_on_disk(self) -> bool:
+        """Whether the data lie on disk, and are too many to be held in memory in another form."""
 
     @property
     def order(self) -> int:

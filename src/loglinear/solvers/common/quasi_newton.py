@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -111,28 +111,20 @@ class Curvature(Protocol):
         """Return the approximation without pairs."""
 
 
-@dataclass
-class QuasiNewtonState:
-    """State of L-BFGS, OWL-QN and BFGS; saving it (pickle) is a checkpoint.
-
-    A step writes to the spare arrays only and returns a state with them swapped in. So a step that is interrupted
-    leaves its argument intact, and a step that is finished uses its argument up.
+@dataclass(frozen=True, kw_only=True)
+class BatchState:
+    """State of a method that evaluates the objective on all samples; saving it (pickle) is a checkpoint.
 
     Attributes:
-        w: weights, shape (n,).
-        gradient: of the unpenalised NLL at w, shape (n,).
+        w: weights, shape (n_features,).
+        gradient: of the unpenalised NLL at w, shape (n_features,).
         objective: penalised, nats.
         nll: unpenalised, nats.
-        violation: max-norm of the pseudo-gradient of the penalised objective at w.
-        norm: Euclidean norm of the same pseudo-gradient, in units of the history.
-        history: the curvature: pairs (s, y), or the matrix H that they make.
+        violation: max-norm of the subgradient of minimum norm at w.
         gradient_evaluations: so far.
         iteration: steps taken.
-        status: RUNNING, CONVERGED or LINE_SEARCH_FAILED.
-        recent: objectives of the last steps, at most 6, the newest last.
-        spare_w: scratch, shape (n,); after a step that moved, the weights before it.
-        spare_gradient: scratch, shape (n,).
-        alpha: the last step, a multiple of the direction; 0 before the first one.
+        status: RUNNING until the solver has converged or failed.
+        partial: False: the violation is by all features.
     """
 
     w: Vector
@@ -140,15 +132,10 @@ class QuasiNewtonState:
     objective: float
     nll: float
     violation: float
-    norm: float
-    history: Curvature
-    gradient_evaluations: int
-    iteration: int
-    status: Status
-    recent: tuple[float, ...]
-    spare_w: Vector
-    spare_gradient: Vector
-    alpha: float = 0.0
+    gradient_evaluations: int = 1
+    iteration: int = 0
+    status: Status = Status.RUNNING
+    partial: ClassVar[bool] = False
 
     @property
     def whole_gradient(self) -> Vector:
@@ -159,6 +146,30 @@ class QuasiNewtonState:
     def passes(self) -> float:
         """Effective passes over the data: a batch method looks at every sample in every evaluation."""
         return float(self.gradient_evaluations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuasiNewtonState(BatchState):
+    """State of L-BFGS, OWL-QN and BFGS.
+
+    A step writes to the spare arrays only and returns a state with them swapped in. So a step that is interrupted
+    leaves its argument intact, and a step that is finished uses its argument up.
+
+    Attributes:
+        norm: Euclidean norm of the pseudo-gradient at w, in units of the history.
+        history: the curvature: pairs (s, y), or the matrix H that they make.
+        recent: objectives of the last steps, at most 6, the newest last.
+        spare_w: scratch, shape (n,); after a step that moved, the weights before it.
+        spare_gradient: scratch, shape (n,).
+        alpha: the last step, a multiple of the direction; 0 before the first one.
+    """
+
+    norm: float
+    history: Curvature
+    recent: tuple[float, ...]
+    spare_w: Vector
+    spare_gradient: Vector
+    alpha: float = 0.0
 
 
 @dataclass
@@ -290,10 +301,7 @@ def starting_state(
     norm = math.sqrt(squared)
     if curvature.scale is not None and math.isfinite(norm):
         norm = math.sqrt(vectors.norms(curvature.scale * spare_w)[1])
-    for name, number in (("objective", objective), ("gradient's largest entry", violation)):
-        if not math.isfinite(number):
-            message = f"the {name} is {number} at the starting point; check the data, or start from other weights"
-            raise ObjectiveError(message)
+    check_numbers(objective, violation)
     return QuasiNewtonState(
         w=w,
         gradient=gradient,
@@ -303,7 +311,6 @@ def starting_state(
         norm=norm,
         history=curvature,
         gradient_evaluations=evaluations,
-        iteration=0,
         status=_status(bounds, (objective,), violation, math.sqrt(squared_norm), norm, curvature),
         recent=(objective,),
         spare_w=spare_w,
@@ -382,6 +389,14 @@ def stopping_status(
     if tolerance > 0.0 and len(recent) > WINDOW and decrease <= tolerance * abs(recent[-1]):
         return Status.CONVERGED
     return Status.RUNNING
+
+
+def check_numbers(objective: float, violation: float, when: str = "at the starting point") -> None:
+    """Raise ObjectiveError if the objective or its gradient is not finite."""
+    for name, number in (("objective", objective), ("gradient's largest entry", violation)):
+        if not math.isfinite(number):
+            message = f"the {name} is {number} {when}; check the data, or start from other weights"
+            raise ObjectiveError(message)
 
 
 def check_tolerances(tolerance: float, gradient_tolerance: float) -> None:

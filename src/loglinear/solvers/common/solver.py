@@ -1,17 +1,31 @@
-"""The protocols of solvers: what every solver has, and what some have besides."""
+"""Solvers by name, and their protocols: what every solver has, and what some have besides."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from ...penalty import Penalty
 from ...problem import Problem, missing
 from ...result import State
 from ...vectors import Vector
 
-__all__ = ["Choice", "Choosing", "EndedByPasses", "Measuring", "Solver", "Tolerant", "is_solver"]
+__all__ = [
+    "SOLVERS",
+    "Choice",
+    "Choosing",
+    "EndedByPasses",
+    "Measuring",
+    "Solver",
+    "Tolerant",
+    "default_solver",
+    "is_solver",
+    "solver_name",
+]
 
 S = TypeVar("S", bound=State)
+# Every solver's class by its name; ``solvers/__init__.py`` fills in the rows.
+SOLVERS: dict[str, type[Any]] = {}
 
 
 class Solver(Protocol[S]):
@@ -130,3 +144,26 @@ def is_solver(thing: object) -> bool:
         (True, False)
     """
     return not missing(thing, Solver)
+
+
+def solver_name(solver: object) -> str:
+    """Return the name of a solver in SOLVERS, or the name of its class in small letters.
+
+    Example:
+        >>> from loglinear.solvers import SAG, solver_name
+        >>> solver_name(SAG(saga=True))
+        'sag'
+    """
+    return next((name for name, kind in SOLVERS.items() if type(solver) is kind), type(solver).__name__.lower())
+
+
+def default_solver(penalty: Penalty) -> str:
+    """Return the name of the solver to use when none is asked for: owlqn with L1, lbfgs without.
+
+    Example:
+        >>> from loglinear import ElasticNet
+        >>> from loglinear.solvers import default_solver
+        >>> default_solver(ElasticNet(l1=1.0)), default_solver(ElasticNet(l2=1.0))
+        ('owlqn', 'lbfgs')
+    """
+    return "owlqn" if penalty.l1 > 0.0 else "lbfgs"
