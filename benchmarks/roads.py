@@ -25,7 +25,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "papers"))
 
 from rows import Rows, fill, markdown  # noqa: E402
-from tasks import TASKS, Sentence, Task  # noqa: E402
+from sentences import Sentence  # noqa: E402
+from tasks import TASKS, Task  # noqa: E402
 
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Stop, minimize  # noqa: E402
 from loglinear.errors import LogLinearError  # noqa: E402

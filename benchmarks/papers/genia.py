@@ -7,24 +7,21 @@ what it sees later.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from clock import minimised
+from sentences import Sentence, columns, encoded
 
-from loglinear import ChainObjective, Corpus, ElasticNet, Problem, TwoStage
+from loglinear import ChainObjective, ElasticNet, Problem, TwoStage
 
-Sentence = list[tuple[str, ...]]
 # C of both taggers: the best of the grid on held-out sentences (docs/papers/tsuruoka2009.md).
 POS_STRENGTH, CHUNK_STRENGTH = 0.5, 1.0
 
 
 def with_columns(data: Path, sets: tuple[list[Sentence], list[Sentence]]) -> tuple[list[Sentence], list[Sentence]]:
     """Sentences of word and label with a part of speech and a chunk between the two."""
-    from tasks import columns
-
     pos = tagger(columns(data / "masc-pos/train.txt"), "pos", POS_STRENGTH)
     chunking = [_without_label(sentence) for sentence in columns(data / "conll2000/train.txt")]
     chunks = [[cells[-1] for cells in sentence] for sentence in columns(data / "conll2000/train.txt")]
@@ -51,16 +48,6 @@ def tagger(sentences: list[Sentence], preset: str, l1: float) -> Callable[[list[
         return list(model.predict(encoded(unknown, preset).core))
 
     return labels
-
-
-def encoded(sentences: list[Sentence], preset: str | None) -> Corpus:
-    """The corpus of sentences; without a preset a token is its label and its attributes."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
-        for sentence in sentences:
-            file.writelines("\t".join(token) + "\n" for token in sentence)
-            file.write("\n")
-        file.flush()
-        return Corpus.read(file.name, format="columns" if preset else "crfsuite", template=preset)
 
 
 def _without_label(sentence: Sentence) -> Sentence:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tasks import Data, Sentence, Task, columns
+from sentences import Sentence, columns
+from tasks import Data, Task
 
 from loglinear import datasets
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from clock import Clocked, minimised
 from findings import Findings
-from genia import Sentence, encoded, with_columns
+from genia import with_columns
+from sentences import Sentence, columns, encoded
 
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet
 from loglinear.metrics import evaluate
@@ -43,18 +44,6 @@ class Task:
     read: Callable[[Path], tuple[list[Sentence], list[Sentence]]]
     score: str = "f1"
     selection: Mapping[str, Any] = field(default_factory=dict)
-
-
-def columns(path: Path) -> list[Sentence]:
-    """Sentences of a column file; lines of document marks are left out."""
-    sentences: list[Sentence] = [[]]
-    for line in path.read_text(encoding="utf-8").splitlines():
-        cells = line.split()
-        if not cells:
-            sentences.append([])
-        elif not cells[0].startswith(("-DOCSTART-", "###MEDLINE")):
-            sentences[-1].append(tuple(cells))
-    return [sentence for sentence in sentences if sentence]
 
 
 def six_tags(lines: Iterable[str]) -> Iterator[Sentence]:
