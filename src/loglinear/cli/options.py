@@ -25,6 +25,7 @@ __all__ = [
     "flags_of",
     "option_flag",
     "solvers_help",
+    "under_headings",
 ]
 
 T = TypeVar("T")
@@ -95,9 +96,17 @@ def solvers_help() -> str:
     from ..solvers import SOLVERS, summary
 
     width = max(map(len, SOLVERS))
-    firsts = {name: summary(kind) for name, kind in SOLVERS.items()}
     title = "solvers (`loglinear solvers` says what they need, `loglinear solvers NAME` lists the -p options of one):"
-    return "\n".join([title, *(f"  {name:<{width}}  {text}".rstrip() for name, text in firsts.items())])
+    lines = {name: f"  {name:<{width}}  {summary(kind)}" for name, kind in SOLVERS.items()}
+    return "\n".join([title, *under_headings(lines)])
+
+
+def under_headings(accounts: dict[str, str]) -> list[str]:
+    """Return the accounts of solvers by name, with a heading before those for research."""
+    from ..solvers import FOR_RESEARCH
+
+    first = next(iter(FOR_RESEARCH))
+    return [f"\nfor research:\n{text}" if name == first else text for name, text in accounts.items()]
 
 
 def add_features(parser: ArgumentParser) -> None:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
-from loglinear.solvers import OWLQN, SAG, SOLVERS, option_names
+from loglinear.solvers import FOR_RESEARCH, OWLQN, SAG, SOLVERS, option_names
 
 
 def test_every_solver_is_listed_with_what_it_needs(done):
     shown = done("solvers").stdout
     found = {each["name"]: each for each in json.loads(done("solvers", "--json").stdout)}
     assert list(found) == list(SOLVERS)
+    chosen = "auto lbfgs owlqn label_sets two_stage sgd_l1 sag prox_newton dual_cd grafting_light prox_gradient".split()
+    assert [name for name, each in found.items() if not each["for_research"]] == chosen
+    for text in (shown, done("train", "--help").stdout.split("\nsolvers (")[1]):
+        first, research = text.split("\n\nfor research:\n")
+        named = [
+            [line.split()[0] for line in part.splitlines() if line.split()[:1] and line.split()[0] in SOLVERS]
+            for part in (first, research.split("\n\n")[0])
+        ]
+        assert named == [chosen, list(FOR_RESEARCH)]
     for name, each in found.items():
         assert f"{name} " in shown
         assert each["summary"] in shown
@@ -34,6 +45,17 @@ def test_every_solver_is_listed_with_what_it_needs(done):
     assert lines[-2].startswith("auto, the default, chooses among the others; ")
     by_sample = {name for name, each in found.items() if each["sample_by_sample"]}
     assert by_sample == {"adagrad", "asg", "dual_cd", "pegasos", "sag", "sg", "sgd_l1", "two_stage"}
+
+
+def test_the_page_of_methods_has_a_row_for_each_solver_in_the_table_of_its_group():
+    page = (Path(__file__).parents[3] / "docs" / "methods.md").read_text(encoding="utf-8")
+    chosen, research = page.split("\n## ")[1].split("\nThe solvers for research")
+    named = [
+        re.findall(r"`(\w+)`", "".join(re.findall("^\\| (`.*?)\\|", table, re.MULTILINE)))
+        for table in (chosen, research)
+    ]
+    assert named[0] == [name for name in SOLVERS if name not in FOR_RESEARCH]
+    assert sorted(named[1]) == sorted(FOR_RESEARCH)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

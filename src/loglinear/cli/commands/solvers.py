@@ -6,7 +6,7 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from ..options import add_json
+from ..options import add_json, under_headings
 
 if TYPE_CHECKING:
     from ...problem import Objective
@@ -49,7 +49,7 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
 
     from ...penalty import ElasticNet, GroupLasso, Penalty
     from ...problem import Problem
-    from ...solvers import suits, summary
+    from ...solvers import FOR_RESEARCH, suits, summary
     from ...solvers.common.per_sample import PassState
 
     penalties: dict[str, Penalty] = {
@@ -74,6 +74,7 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
     return {
         "name": name,
         "class": kind.__name__,
+        "for_research": name in FOR_RESEARCH,
         "summary": summary(kind),
         "penalties": [each for each in penalties if any(penalty == each for _, penalty in fitting)],
         "models": models,
@@ -108,7 +109,8 @@ class _Plain:
 
 def _table(accounts: list[dict[str, Any]]) -> str:
     width = max(len(each["name"]) for each in accounts)
-    lines = [f"{each['name']:<{width}}  {each['summary']}\n{'':<{width}}  {_needs(each)}" for each in accounts]
+    pairs = ((each["name"], each["summary"], _needs(each)) for each in accounts)
+    lines = under_headings({name: f"{name:<{width}}  {text}\n{'':<{width}}  {needs}" for name, text, needs in pairs})
     hints = (
         "auto, the default, chooses among the others; `loglinear inspect MODEL` tells which it chose, and why.\n"
         "`loglinear solvers NAME` lists the options of a solver, which `loglinear train --solver NAME -p OPTION=VALUE` "
