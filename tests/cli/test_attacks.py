@@ -26,7 +26,7 @@ EXPECTED = {
         INSPECT,
         "template.loglinear: not a valid loglinear model (template line 1: column '99999999999'",
     ),
-    "columns.classifier": (INSPECT, "setting n_columns is 1000000000000000000"),
+    "columns.classifier": (INSPECT, "setting n_columns=1000000000000000000"),
     "edges.network": (INSPECT, "not pairs i < j of 3 variables"),
     "nan.network": (INSPECT, "not 6 finite numbers"),
     "settings.network": (INSPECT, "settings.network: "),

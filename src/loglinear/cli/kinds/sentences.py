@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
@@ -294,6 +293,8 @@ class Sentences(Kind):
 
     def training_command(self) -> str | None:
         """Return the command that trains the model again, with names in capitals for files; None if there is none."""
+        import shlex
+
         from ...data.formats import is_format
         from ...models.explain.reports import preset_of
         from ...models.training.options import DevOptions, SolverOptions
