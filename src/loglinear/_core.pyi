@@ -427,10 +427,6 @@ class NetworkFile:
 class Network:
     def __init__(self, states: npt.NDArray[np.int64], edges: npt.NDArray[np.int64], *, threads: int = 0) -> None: ...
     @property
-    def n_variables(self) -> int: ...
-    @property
-    def n_edges(self) -> int: ...
-    @property
     def n_threads(self) -> int: ...
     def largest_table(self, *, limit: int | None = None) -> float: ...
     def exact(
@@ -533,7 +529,6 @@ class Network:
         *,
         sweeps: int,
         thin: int = 1,
-        burn_in: int = 0,
         seed: int = 0,
     ) -> npt.NDArray[np.int32]:
         """Gibbs sampling: a sweep draws each variable in turn from its distribution given all others.
@@ -546,9 +541,8 @@ class Network:
             node_scores: as in `loopy_bp`.
             edge_scores: as in `loopy_bp`.
             start: the first states of each chain, shape (chains, n_variables).
-            sweeps: sweeps over all variables after the first `burn_in`.
-            thin: every `thin`-th of these sweeps gives a sample.
-            burn_in: sweeps before the first sample.
+            sweeps: sweeps over all variables.
+            thin: every `thin`-th sweep gives a sample.
             seed: at least 0.
 
         Returns:
@@ -601,8 +595,6 @@ class PseudoLikelihood:
     def n_samples(self) -> int: ...
     @property
     def n_threads(self) -> int: ...
-    @property
-    def frequencies(self) -> npt.NDArray[np.float64]: ...
     def value_and_gradient(
         self, w: npt.NDArray[np.float64], out: npt.NDArray[np.float64] | None = None
     ) -> tuple[float, npt.NDArray[np.float64]]: ...

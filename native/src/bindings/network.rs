@@ -150,18 +150,6 @@ impl Network {
         })
     }
 
-    /// Number of variables.
-    #[getter]
-    fn n_variables(&self) -> usize {
-        self.inner.n_variables()
-    }
-
-    /// Number of edges.
-    #[getter]
-    fn n_edges(&self) -> usize {
-        self.inner.edges().len()
-    }
-
     /// Number of threads that work on the network.
     #[getter]
     fn n_threads(&self) -> usize {
@@ -192,7 +180,7 @@ impl Network {
                 let up = junction.conditionals(scores, Some(pool), interrupt)?;
                 up.marginals(scores, Some(pool), interrupt)
             })?;
-        Ok((found.log_z, PyArray1::from_vec(py, found.node), PyArray1::from_vec(py, found.edge)))
+        Ok((found.log_z, PyArray1::from_vec(py, found.nodes), PyArray1::from_vec(py, found.edges)))
     }
 
     /// Exact samples, a row each.
@@ -226,7 +214,7 @@ impl Network {
             self.exactly(py, (&node_scores, &edge_scores), (limit, false), |junction, scores, pool, interrupt| {
                 let up = || junction.conditionals(scores, Some(pool), interrupt);
                 let marginals = up()?.marginals(scores, Some(pool), interrupt)?;
-                up()?.pairs(&self.inner, &marginals.node, pool, interrupt)
+                up()?.pairs(&self.inner, &marginals.nodes, pool, interrupt)
             })?;
         PyArray1::from_vec(py, pairs).reshape([self.inner.n_node_scores(); 2])
     }
@@ -313,11 +301,11 @@ impl Network {
         let messages = messages.as_ref().map(read).transpose()?;
         let appearances = appearances.as_ref().map(read).transpose()?;
         let pool = pool(self.threads)?;
-        let (network, slots) = (&self.inner, self.slots.get_or_init(|| MessageSlots::new(&self.inner)));
+        let slots = self.slots.get_or_init(|| MessageSlots::new(&self.inner));
         let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
         let outcome = interruptible_unless(quick, py, |interrupt| {
-            let task = Propagation { network, slots, node_scores, edge_scores, appearances, pool, interrupt };
-            task.run(messages, &settings)
+            let scores = NetworkScores::new(&self.inner, node_scores, edge_scores)?;
+            Propagation { scores, slots, appearances, pool, interrupt }.run(messages, &settings)
         })?;
         let array = |values| PyArray1::from_vec(py, values).unbind();
         let (beliefs, report) = (outcome.beliefs, outcome.report);
@@ -357,7 +345,7 @@ impl Network {
     }
 
     /// Gibbs sampling, a chain from each row of `start`.
-    #[pyo3(signature = (node_scores, edge_scores, start, *, sweeps, thin=1, burn_in=0, seed=0))]
+    #[pyo3(signature = (node_scores, edge_scores, start, *, sweeps, thin=1, seed=0))]
     #[allow(clippy::too_many_arguments)]
     fn gibbs<'py>(
         &self,
@@ -367,19 +355,17 @@ impl Network {
         start: &Bound<'py, PyAny>,
         sweeps: i64,
         thin: i64,
-        burn_in: i64,
         seed: i64,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
         let settings = GibbsSettings {
             sweeps: at_least("sweeps", sweeps, 0)?,
             thin: at_least("thin", thin, 1)?,
-            burn_in: at_least("burn_in", burn_in, 0)?,
             seed: at_least("seed", seed, 0)? as u64,
         };
         let start = assignments(start, self.inner.n_variables())?;
-        let scores = (read(&node_scores)?, read(&edge_scores)?);
+        let scores = NetworkScores::new(&self.inner, read(&node_scores)?, read(&edge_scores)?)?;
         let pool = pool(self.threads)?;
-        let work = |interrupt: &Interrupt| gibbs::sample(&self.inner, scores, &start, &settings, pool, interrupt);
+        let work = |interrupt: &Interrupt| gibbs::sample(scores, &start, &settings, pool, interrupt);
         let samples = interruptible(py, work)?;
         let n = self.inner.n_variables();
         let rows = samples.len() / n.max(1);

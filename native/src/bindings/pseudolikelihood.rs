@@ -74,12 +74,6 @@ impl PseudoLikelihood {
         self.inner.pool.n_threads()
     }
 
-    /// The share of each column's state among the observed states of its variable.
-    #[getter]
-    fn frequencies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.inner.samples.frequencies)
-    }
-
     /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
     #[pyo3(signature = (w, out=None))]
     fn value_and_gradient<'py>(

@@ -5,7 +5,7 @@ use crate::network::junction::cliques::{Junction, within, zeros};
 use crate::network::loopy::rule::{LoopySettings, Propagation, Schedule};
 use crate::network::loopy::run::Propagated;
 use crate::network::loopy::slots::MessageSlots;
-use crate::network::{Network, NetworkScores};
+use crate::network::{Marginals, Network, NetworkScores};
 use crate::threads::{Interrupt, Pool, pool, share};
 use std::cell::OnceCell;
 
@@ -60,13 +60,10 @@ impl Hidden {
             let from = node.len();
             node.extend_from_slice(&all.node[network.node(v as usize)]);
             for neighbour in network.neighbours(v as usize) {
-                if observed[neighbour.variable as usize] != HIDDEN {
-                    let state = observed[neighbour.variable as usize] as usize;
-                    let others = network.states()[neighbour.variable as usize] as usize;
-                    let table = &all.edge[network.table(neighbour.edge as usize)];
-                    let own = node.len() - from;
-                    let (start, step) = if neighbour.first { (state * own, 1) } else { (state, others) };
-                    node[from..].iter_mut().zip(table[start..].iter().step_by(step)).for_each(|(to, t)| *to += t);
+                let state = observed[neighbour.variable as usize];
+                if state != HIDDEN {
+                    let table = network.table_from(all.edge, neighbour);
+                    node[from..].iter_mut().enumerate().for_each(|(own, to)| *to += table.at(own, state as usize));
                 }
             }
         }
@@ -121,14 +118,6 @@ impl Observations<'_> {
     }
 }
 
-/// Marginals of a hidden network, laid out as its scores.
-struct Inferred {
-    log_z: f64,
-    node: Vec<f64>,
-    edge: Vec<f64>,
-    converged: bool,
-}
-
 /// The hidden network of all rows with the same observed variables. Rows are visited pattern by pattern.
 struct Pattern {
     /// Variable -> whether it is observed.
@@ -151,31 +140,20 @@ impl Pattern {
         Ok(Pattern { observed: pattern(row).collect(), hidden, junction, slots: OnceCell::new() })
     }
 
-    /// Marginals of the hidden network with the given scores.
-    fn infer(&self, scores: NetworkScores<'_>, method: Method, interrupt: &Interrupt) -> Result<Inferred> {
+    /// Marginals of the hidden network with the given scores, and whether the method has converged.
+    fn infer(&self, scores: NetworkScores<'_>, method: Method, interrupt: &Interrupt) -> Result<(Marginals, bool)> {
         match method {
             Method::Exact { limit } => {
-                let junction = within(self.junction.as_ref(), limit)?;
-                let marginals = junction.conditionals(scores, None, interrupt)?.marginals(scores, None, interrupt)?;
-                Ok(Inferred { log_z: marginals.log_z, node: marginals.node, edge: marginals.edge, converged: true })
+                let up = within(self.junction.as_ref(), limit)?.conditionals(scores, None, interrupt)?;
+                Ok((up.marginals(scores, None, interrupt)?, true))
             }
             Method::LoopyBp { damping, tolerance, max_iterations } => {
                 let settings = LoopySettings { damping, tolerance, max_iterations, schedule: Schedule::Flooding };
                 let slots = self.slots.get_or_init(|| MessageSlots::new(scores.network));
                 // Threads work on different rows; each row has one thread.
-                let alone = pool(1)?;
-                let task = Propagation {
-                    network: scores.network,
-                    slots,
-                    node_scores: scores.node,
-                    edge_scores: scores.edge,
-                    appearances: None,
-                    pool: alone,
-                    interrupt,
-                };
+                let task = Propagation { scores, slots, appearances: None, pool: pool(1)?, interrupt };
                 let Propagated { beliefs, report, .. } = task.run(None, &settings)?;
-                let converged = report.residual <= tolerance;
-                Ok(Inferred { log_z: beliefs.log_z, node: beliefs.nodes, edge: beliefs.edges, converged })
+                Ok((beliefs, report.residual <= tolerance))
             }
         }
     }
@@ -227,10 +205,11 @@ impl Completion<'_> {
                     Some(known) => known,
                     None => Pattern::new(network, row(r), self.method, self.interrupt)?,
                 };
-                let inferred = self.infer(&known, row(r)).map_err(|error| named(block.first + r, error))?;
-                block.log_z[r] += inferred.log_z;
-                unconverged += usize::from(!inferred.converged);
-                self.infuse(&known.hidden, &inferred, row(r), weight, beliefs, &mut sums);
+                let inferred = self.infer(&known, row(r)).map_err(|error| named(block.first + r, error));
+                let (marginals, converged) = inferred?;
+                block.log_z[r] += marginals.log_z;
+                unconverged += usize::from(!converged);
+                self.infuse(&known.hidden, &marginals, row(r), weight, beliefs, &mut sums);
                 kept = Some(known);
             }
         }
@@ -258,7 +237,7 @@ impl Completion<'_> {
     }
 
     /// Marginals of the hidden variables of a row, whose pattern is `known`.
-    fn infer(&self, known: &Pattern, row: &[i32]) -> Result<Inferred> {
+    fn infer(&self, known: &Pattern, row: &[i32]) -> Result<(Marginals, bool)> {
         let (node, edge) = known.hidden.scores(self.all, row);
         let scores = NetworkScores { network: &known.hidden.network, node: &node, edge: &edge };
         known.infer(scores, self.method, self.interrupt)
@@ -268,7 +247,7 @@ impl Completion<'_> {
     fn infuse(
         &self,
         hidden: &Hidden,
-        inferred: &Inferred,
+        marginals: &Marginals,
         row: &[i32],
         weight: f64,
         beliefs: &mut [f64],
@@ -276,20 +255,19 @@ impl Completion<'_> {
     ) {
         let network = self.all.network;
         for (at, &v) in hidden.variables.iter().enumerate() {
-            let own = &inferred.node[hidden.network.node(at)];
+            let own = &marginals.nodes[hidden.network.node(at)];
             beliefs[network.node(v as usize)].copy_from_slice(own);
             for neighbour in network.neighbours(v as usize) {
-                if row[neighbour.variable as usize] != HIDDEN {
-                    let state = row[neighbour.variable as usize] as usize;
-                    let others = network.states()[neighbour.variable as usize] as usize;
-                    let (start, step) = if neighbour.first { (state * own.len(), 1) } else { (state, others) };
-                    let table = &mut sums[network.table(neighbour.edge as usize)][start..];
+                let state = row[neighbour.variable as usize];
+                if state != HIDDEN {
+                    let (step, other) = network.strides(neighbour);
+                    let table = &mut sums[network.table(neighbour.edge as usize)][state as usize * other..];
                     table.iter_mut().step_by(step).zip(own).for_each(|(sum, p)| *sum += weight * p);
                 }
             }
         }
         for (at, &edge) in hidden.edges.iter().enumerate() {
-            let table = &inferred.edge[hidden.network.table(at)];
+            let table = &marginals.edges[hidden.network.table(at)];
             sums[network.table(edge as usize)].iter_mut().zip(table).for_each(|(sum, p)| *sum += weight * p);
         }
     }

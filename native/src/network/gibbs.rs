@@ -4,19 +4,17 @@
 //! Threads run whole chains. Each chain has its own stream of random numbers, so that samples depend on the seed alone.
 
 use crate::error::{Error, Result};
-use crate::network::Network;
+use crate::network::{Network, NetworkScores, zeros};
 use crate::numeric::random::Random;
 use crate::threads::{Interrupt, Pool, parts, share};
 
 /// The options of the sampler.
 #[derive(Clone, Copy, Debug)]
 pub struct GibbsSettings {
-    /// Sweeps over all variables after the first `burn_in`.
+    /// Sweeps over all variables.
     pub sweeps: usize,
-    /// Every `thin`-th of these sweeps gives a sample.
+    /// Every `thin`-th sweep gives a sample.
     pub thin: usize,
-    /// Sweeps before the first sample.
-    pub burn_in: usize,
     pub seed: u64,
 }
 
@@ -25,25 +23,21 @@ const REFRESH: usize = 256;
 
 /// Runs a chain from each row of `start`; returns the samples of all chains, a row each, chain by chain.
 pub fn sample(
-    network: &Network,
-    (node_scores, edge_scores): (&[f64], &[f64]),
+    scores: NetworkScores<'_>,
     start: &[i32],
     settings: &GibbsSettings,
     pool: Pool,
     interrupt: &Interrupt,
 ) -> Result<Vec<i32>> {
-    network.check_scores(node_scores, edge_scores)?;
+    let network = scores.network;
     let n = network.n_variables();
     let chains = start.len() / n.max(1);
     check(network, start, settings)?;
     let kept = settings.sweeps / settings.thin;
-    let too_many =
-        || Error::Option(format!("{chains} chains of {kept} samples do not fit the memory; ask for fewer sweeps"));
-    let size = n.checked_mul(kept).and_then(|size| size.checked_mul(chains)).ok_or_else(too_many)?;
-    let mut samples = Vec::new();
-    samples.try_reserve_exact(size).map_err(|_| too_many())?;
-    samples.resize(size, 0);
-    let binary = network.states().iter().all(|&r| r == 2).then(|| Couplings::new(network, node_scores, edge_scores));
+    let mut samples = zeros(n.checked_mul(kept).and_then(|size| size.checked_mul(chains)), || {
+        format!("{chains} chains of {kept} samples do not fit the memory; ask for fewer sweeps")
+    })?;
+    let binary = network.states().iter().all(|&r| r == 2).then(|| Couplings::new(scores));
     let work = (0..chains).zip(start.chunks_exact(n.max(1))).zip(parts(&mut samples, (0..chains).map(|_| n * kept)));
     let done = share(pool, work.collect(), |((chain, start), out)| {
         let mut random = Random::new(settings.seed, chain as u64);
@@ -59,7 +53,7 @@ pub fn sample(
             let mut weights = Vec::new();
             run(start, settings, interrupt, out, |_, state| {
                 (0..n).for_each(|i| {
-                    local_scores(network, node_scores, edge_scores, i, state, &mut weights);
+                    local_scores(scores, i, state, &mut weights);
                     state[i] = draw(&mut weights, &mut random);
                 });
             })
@@ -94,10 +88,10 @@ fn run(
 ) -> Result<()> {
     let mut state = start.to_vec();
     let mut rows = out.chunks_exact_mut(state.len().max(1));
-    for number in 0..settings.burn_in.saturating_add(settings.sweeps) {
+    for number in 0..settings.sweeps {
         interrupt.check()?;
         sweep(number, &mut state);
-        if number >= settings.burn_in && (number - settings.burn_in + 1).is_multiple_of(settings.thin) {
+        if (number + 1).is_multiple_of(settings.thin) {
             let Some(row) = rows.next() else { break };
             row.copy_from_slice(&state);
         }
@@ -107,25 +101,16 @@ fn run(
 
 /// Writes the scores of the states of variable i given the states of all others.
 fn local_scores(
-    network: &Network,
-    node_scores: &[f64],
-    edge_scores: &[f64],
+    NetworkScores { network, node, edge }: NetworkScores<'_>,
     i: usize,
     state: &[i32],
-    scores: &mut Vec<f64>,
+    sums: &mut Vec<f64>,
 ) {
-    scores.clear();
-    scores.extend_from_slice(&node_scores[network.node(i)]);
-    let own = scores.len();
+    sums.clear();
+    sums.extend_from_slice(&node[network.node(i)]);
     for neighbour in network.neighbours(i) {
-        let table = &edge_scores[network.table(neighbour.edge as usize)];
-        let other = state[neighbour.variable as usize] as usize;
-        if neighbour.first {
-            scores.iter_mut().zip(&table[other * own..]).for_each(|(sum, score)| *sum += score);
-        } else {
-            let column = table[other..].iter().step_by(table.len() / own);
-            scores.iter_mut().zip(column).for_each(|(sum, score)| *sum += score);
-        }
+        let (table, other) = (network.table_from(edge, neighbour), state[neighbour.variable as usize] as usize);
+        sums.iter_mut().enumerate().for_each(|(own, sum)| *sum += table.at(own, other));
     }
 }
 
@@ -156,20 +141,12 @@ struct Couplings {
 
 impl Couplings {
     /// The couplings of a network whose variables have two states each.
-    fn new(network: &Network, node_scores: &[f64], edge_scores: &[f64]) -> Self {
-        let mut log_odds: Vec<f64> =
-            node_scores.as_chunks::<2>().0.iter().map(|scores| scores[1] - scores[0]).collect();
-        let (tables, _) = edge_scores.as_chunks::<4>();
-        for (&(i, j), t) in network.edges().iter().zip(tables) {
-            log_odds[i as usize] += t[2] - t[0];
-            log_odds[j as usize] += t[1] - t[0];
-        }
-        let (mut neighbours, mut at) = (Vec::with_capacity(2 * tables.len()), vec![0]);
-        for i in 0..network.n_variables() {
-            neighbours.extend(network.neighbours(i).iter().map(|neighbour| {
-                let t = tables[neighbour.edge as usize];
-                (neighbour.variable, (t[3] - t[2]) - (t[1] - t[0]))
-            }));
+    fn new(scores: NetworkScores<'_>) -> Self {
+        let (log_odds, couplings) = scores.couplings();
+        let (mut neighbours, mut at) = (Vec::with_capacity(2 * couplings.len()), vec![0]);
+        for i in 0..log_odds.len() {
+            let around = scores.network.neighbours(i).iter();
+            neighbours.extend(around.map(|neighbour| (neighbour.variable, couplings[neighbour.edge as usize])));
             at.push(neighbours.len());
         }
         Couplings { log_odds, neighbours, at }
@@ -212,7 +189,8 @@ mod tests {
         let mut random = Random::new(5, 0);
         let mut scores = |n: usize| -> Vec<f64> { (0..n).map(|_| 2.0 * random.uniform() - 1.0).collect() };
         let (nodes, tables) = (scores(60), scores(240));
-        let couplings = Couplings::new(&network, &nodes, &tables);
+        let scores = NetworkScores::new(&network, &nodes, &tables).unwrap();
+        let couplings = Couplings::new(scores);
         let (mut state, mut fields, mut anew) = (vec![0; 30], vec![0.0; 30], vec![0.0; 30]);
         couplings.refresh(&state, &mut fields);
         let mut local = Vec::new();
@@ -220,7 +198,7 @@ mod tests {
             couplings.sweep(&mut state, &mut fields, &mut random);
             couplings.refresh(&state, &mut anew);
             for i in 0..30 {
-                local_scores(&network, &nodes, &tables, i, &state, &mut local);
+                local_scores(scores, i, &state, &mut local);
                 assert!((fields[i] - anew[i]).abs() < 1e-12);
                 assert!((fields[i] - (local[1] - local[0])).abs() < 1e-12);
             }

@@ -79,8 +79,8 @@ fn value(scores: NetworkScores<'_>, mu: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::ascend;
+    use crate::network::enumeration::enumerated;
     use crate::network::{Network, NetworkScores};
-    use crate::numeric::log_sum_exp;
     use crate::threads::Interrupt;
 
     #[test]
@@ -90,9 +90,8 @@ mod tests {
         let table = [0.5, -1.0, 0.2, 0.8, 0.1, -0.3, 1.1, 0.0, -0.6, 0.4, 0.9, -0.2];
         for strength in [0.0, 0.5, 3.0] {
             let edge = table.map(|score| strength * score);
-            let assignments = (0..12u32).map(|k| [k % 2, k / 2 % 3, k / 6]);
-            let log_z = log_sum_exp(assignments.map(|x| network.score(&node, &edge, &x)));
             let scores = NetworkScores::new(&network, &node, &edge).unwrap();
+            let (log_z, _) = enumerated(scores);
             let start = [0.5, 0.5, 0.2, 0.3, 0.5, 1.0, 0.0];
             let bounds = [1, 2, 100].map(|sweeps| {
                 let found = ascend(scores, &start, (0.0, sweeps), &Interrupt::default()).unwrap();

@@ -141,43 +141,21 @@ impl Network {
         self.edge_at[edge]..self.edge_at[edge + 1]
     }
 
+    /// Distances in the table of the edge to a neighbour: from a state of the variable to the next, and of the neighbour.
+    fn strides(&self, neighbour: &Neighbour) -> (usize, usize) {
+        let columns = self.states[self.edges[neighbour.edge as usize].1 as usize] as usize;
+        if neighbour.first { (1, columns) } else { (columns, 1) }
+    }
+
     /// The table of the edge from a variable to a neighbour, seen from the variable. `tables` are laid out as the edge scores.
     pub fn table_from<'a>(&self, tables: &'a [f64], neighbour: &Neighbour) -> Table<'a> {
-        let edge = neighbour.edge as usize;
-        let columns = self.states[self.edges[edge].1 as usize] as usize;
-        let (own, other) = if neighbour.first { (1, columns) } else { (columns, 1) };
-        Table { scores: &tables[self.table(edge)], own, other }
+        let (own, other) = self.strides(neighbour);
+        Table { scores: &tables[self.table(neighbour.edge as usize)], own, other }
     }
 
     /// The neighbours of a variable, by ascending edge.
     pub fn neighbours(&self, variable: usize) -> &[Neighbour] {
         &self.neighbours[self.neighbours_at[variable]..self.neighbours_at[variable + 1]]
-    }
-
-    /// Fails if the number of scores is wrong or a score is not finite.
-    pub fn check_scores(&self, node_scores: &[f64], edge_scores: &[f64]) -> Result<()> {
-        for (name, scores, wanted) in
-            [("node_scores", node_scores, self.n_node_scores()), ("edge_scores", edge_scores, self.n_edge_scores())]
-        {
-            if scores.len() != wanted {
-                return Err(Error::Option(format!("{name} have {} entries; {wanted} are needed", scores.len())));
-            }
-            if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
-                return Err(Error::Option(format!("{name}[{at}] is {}; scores have to be finite", scores[at])));
-            }
-        }
-        Ok(())
-    }
-
-    /// The score of an assignment of states: log p(x) + log Z.
-    pub fn score(&self, node_scores: &[f64], edge_scores: &[f64], assignment: &[u32]) -> f64 {
-        let state = |variable: u32| assignment[variable as usize] as usize;
-        let nodes = (0..self.n_variables()).map(|i| node_scores[self.node_at[i] + state(i as u32)]);
-        let edges =
-            self.edges.iter().enumerate().map(|(e, &(i, j))| {
-                edge_scores[self.edge_at[e] + state(i) * self.states[j as usize] as usize + state(j)]
-            });
-        nodes.sum::<f64>() + edges.sum::<f64>()
     }
 }
 
@@ -194,7 +172,78 @@ pub struct NetworkScores<'a> {
 impl<'a> NetworkScores<'a> {
     /// Fails if the number of scores is wrong or a score is not finite.
     pub fn new(network: &'a Network, node: &'a [f64], edge: &'a [f64]) -> Result<Self> {
-        network.check_scores(node, edge)?;
+        for (name, scores, wanted) in
+            [("node_scores", node, network.n_node_scores()), ("edge_scores", edge, network.n_edge_scores())]
+        {
+            if scores.len() != wanted {
+                return Err(Error::Option(format!("{name} have {} entries; {wanted} are needed", scores.len())));
+            }
+            if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
+                return Err(Error::Option(format!("{name}[{at}] is {}; scores have to be finite", scores[at])));
+            }
+        }
         Ok(NetworkScores { network, node, edge })
+    }
+
+    /// Of binary variables, the log odds a_i and, for each edge, the coupling J_ij:
+    /// log p(x) = sum of a_i x_i + sum of J_ij x_i x_j + constant.
+    pub fn couplings(&self) -> (Vec<f64>, Vec<f64>) {
+        let (nodes, _) = self.node.as_chunks::<2>();
+        let mut log_odds: Vec<f64> = nodes.iter().map(|scores| scores[1] - scores[0]).collect();
+        let edges = self.network.edges.iter().zip(self.edge.as_chunks::<4>().0);
+        let couplings = edges.map(|(&(i, j), t)| {
+            log_odds[i as usize] += t[2] - t[0];
+            log_odds[j as usize] += t[1] - t[0];
+            (t[3] - t[2]) - (t[1] - t[0])
+        });
+        let couplings = couplings.collect();
+        (log_odds, couplings)
+    }
+}
+
+/// Probabilities, exact or approximate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marginals {
+    pub log_z: f64,
+    /// Laid out as the node scores; the states of a variable sum to 1.
+    pub nodes: Vec<f64>,
+    /// Laid out as the edge scores; each table sums to 1.
+    pub edges: Vec<f64>,
+}
+
+/// n zeros; fails, with the remedy, if n is none or there is no memory for them.
+pub fn zeros<T: Clone + Default>(n: Option<usize>, remedy: impl Fn() -> String) -> Result<Vec<T>> {
+    let mut zeros = Vec::new();
+    let n = n.filter(|&n| zeros.try_reserve_exact(n).is_ok()).ok_or_else(|| Error::Option(remedy()))?;
+    zeros.resize(n, T::default());
+    Ok(zeros)
+}
+
+#[cfg(test)]
+pub mod enumeration {
+    use super::NetworkScores;
+    use crate::numeric::log_sum_exp;
+
+    /// All assignments of states.
+    pub fn assignments(states: &[u32]) -> Vec<Vec<u32>> {
+        states.iter().fold(vec![Vec::new()], |all, &r| {
+            all.iter().flat_map(|x| (0..r).map(move |state| [x.as_slice(), &[state]].concat())).collect()
+        })
+    }
+
+    /// log Z, and all assignments, each with its log p + log Z.
+    pub fn enumerated(scores: NetworkScores<'_>) -> (f64, Vec<(Vec<u32>, f64)>) {
+        let all: Vec<_> = assignments(scores.network.states()).into_iter().map(|x| (score(scores, &x), x)).collect();
+        (log_sum_exp(all.iter().map(|(score, _)| *score)), all.into_iter().map(|(score, x)| (x, score)).collect())
+    }
+
+    /// log p(x) + log Z.
+    pub fn score(NetworkScores { network, node, edge }: NetworkScores<'_>, x: &[u32]) -> f64 {
+        let state = |variable: u32| x[variable as usize] as usize;
+        let nodes = (0..network.n_variables()).map(|i| node[network.node(i).start + state(i as u32)]);
+        let across = |j: u32| network.states()[j as usize] as usize;
+        let edges = network.edges().iter().enumerate();
+        let edges = edges.map(|(e, &(i, j))| edge[network.table(e).start + state(i) * across(j) + state(j)]);
+        nodes.sum::<f64>() + edges.sum::<f64>()
     }
 }

@@ -22,7 +22,7 @@ from ..networks.graph import Graph, Inference, Report, Scores
 from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP, Propagation
-from ..networks.numbering import Codes, Numbering
+from ..networks.numbering import Codes, Numbering, sample_weights
 from ..options import real_number, whole_number
 from ..path import Path
 from ..result import Status
@@ -149,9 +149,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         categories, edges = categories_of(columns, names, options.max_states, options.bins, options.cuts, counts)
         _warn_of_constants(categories, names)
         codes = encoded(columns, categories, edges, names)
-        weights = None
-        if sample_weight is not None:
-            weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
+        weights = _weights_of(sample_weight, codes)
         n = len(codes) if counts is None else int(counts.sum())
         if counts is not None:
             weights = counts.astype(np.float64) if weights is None else weights * counts
@@ -201,16 +199,18 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """
         count = whole_number("n", n, 2, 10**6)
         real_number("level", level, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
-        seed = whole_number("random_state", self.random_state if random_state is None else random_state, 0, 2**32 - 1)
+        seed = self._seed(random_state)
         codes = self._codes(X)
-        weights = None
-        if sample_weight is not None:
-            weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
+        weights = _weights_of(sample_weight, codes)
         training = Training(codes, self._numbering, weights, self._options(NetworkOptions), self._threads, ())
         samples = training.bootstrap(self._weights(), self.l1_, count, seed)
         n_variables = self._numbering.n_variables
         found = confidence_of(samples, n_variables, level=level, observe=observe)
         return replace(found, edges=self._varying[found.edges])
+
+    def _seed(self, random_state: int | None) -> int:
+        """Return the seed that a method was given, or else the estimator's."""
+        return whole_number("random_state", self.random_state if random_state is None else random_state, 0, 2**32 - 1)
 
     def _weights(self) -> Vector:
         """Return the weights as `Numbering` numbers them."""
@@ -318,7 +318,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """
         check_is_fitted(self, "edges_")
         count = whole_number("n_samples", n_samples, 1, 2**40)
-        seed = whole_number("random_state", self.random_state if random_state is None else random_state, 0, 2**32 - 1)
+        seed = self._seed(random_state)
         network = self._graph.network
         if self._exactly():
             codes = network.sample(*self._scores, count, seed=seed)
@@ -341,7 +341,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         propagation sums over a sample's missing values.
         """
         codes = self._codes(X)
-        weights = np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
+        weights = sample_weights(_weights_of(sample_weight, codes), len(codes))
         z = self.log_partition()
         scores = self._method().completed(self._graph, self._scores, codes).log_z
         total = float(weights.sum())
@@ -512,6 +512,13 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         network._training = settings.get("training", {})
         network._hold(Graph(network._numbering, found.edges, 0), found.scores)
         return network
+
+
+def _weights_of(sample_weight: npt.ArrayLike | None, codes: Codes) -> Vector | None:
+    """Return weights of samples, checked; None if there are none."""
+    if sample_weight is None:
+        return None
+    return np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
 
 
 def _warn_of_constants(categories: list[Array], names: list[str] | None) -> None:

@@ -41,6 +41,10 @@ class PseudoLikelihood:
     Attributes:
         numbering: the same.
         core: the native objective.
+        n_features: number of weights: of interactions, then of single columns.
+        n_samples: number of samples.
+        n_threads: threads that an evaluation runs on.
+        n_unpenalised: number of weights that a penalty should leave alone, the last ones: weights of single columns.
     """
 
     def __init__(
@@ -54,36 +58,13 @@ class PseudoLikelihood:
             None if weights is None else self._weights,
             threads=whole_number("threads", threads, 0, 2**16),
         )
-
-    @property
-    def n_features(self) -> int:
-        """Number of weights: interactions, then single columns."""
-        return self.core.n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return self.core.n_samples
-
-    @property
-    def n_threads(self) -> int:
-        """Threads that an evaluation runs on."""
-        return self.core.n_threads
-
-    @property
-    def n_unpenalised(self) -> int:
-        """Number of weights that a penalty should leave alone, the last ones: weights of single columns."""
-        return self.numbering.n_columns
+        self.n_features, self.n_samples = self.core.n_features, self.core.n_samples
+        self.n_threads, self.n_unpenalised = self.core.n_threads, numbering.n_columns
 
     @property
     def is_convex(self) -> bool:
         """True: it is a sum of logistic regressions."""
         return True
-
-    @property
-    def frequencies(self) -> Vector:
-        """Value of each column where its variable is missing, shape (D,): the share of its state among the others."""
-        return self.core.frequencies
 
     def independent(self) -> Vector:
         """Return the weights of the model without interactions that fits best: a start."""

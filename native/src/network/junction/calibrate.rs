@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::network::junction::cliques::{Axis, Junction, NONE, zeros};
 use crate::network::junction::tables::{collapse_row, fill_row, spread, sum_out};
-use crate::network::{Network, NetworkScores};
+use crate::network::{Marginals, Network, NetworkScores};
 use crate::numeric;
 use crate::numeric::arch::arch;
 use crate::threads::{Interrupt, Pool, share};
@@ -12,15 +12,6 @@ use std::ops::Range;
 
 /// The least exponent: exp(-700) is 0 beside 1, and `exp_in_place` goes no further.
 const LOWEST: f64 = -700.0;
-
-/// The probabilities of all states of all variables and of all pairs of states of all edges.
-pub struct Marginals {
-    pub log_z: f64,
-    /// Laid out as the node scores.
-    pub node: Vec<f64>,
-    /// Laid out as the edge scores.
-    pub edge: Vec<f64>,
-}
 
 /// The result of the pass up.
 pub struct Conditionals<'a> {
@@ -320,15 +311,15 @@ impl Conditionals<'_> {
 impl Junction {
     /// Copies marginals from the layout of the cliques to the layout of the scores.
     fn scatter(&self, marginals: &[f64], log_z: f64, network: &Network) -> Marginals {
-        let (mut node, mut edge) = (vec![0.0; network.n_node_scores()], vec![0.0; network.n_edge_scores()]);
+        let (mut nodes, mut edges) = (vec![0.0; network.n_node_scores()], vec![0.0; network.n_edge_scores()]);
         for k in 0..self.n_variables() {
             let states = self.states[k] as usize;
             let (mine, mut rest) = marginals[self.marginals_at[k]..self.marginals_at[k + 1]].split_at(states);
-            node[network.node(self.variables[k] as usize)].copy_from_slice(mine);
+            nodes[network.node(self.variables[k] as usize)].copy_from_slice(mine);
             for axis in self.axes(k).iter().filter(|axis| axis.edge != NONE) {
                 let (from, behind) = rest.split_at(states * axis.states as usize);
                 rest = behind;
-                let to = &mut edge[network.table(axis.edge as usize)];
+                let to = &mut edges[network.table(axis.edge as usize)];
                 if axis.first {
                     to.copy_from_slice(from);
                 } else {
@@ -336,6 +327,6 @@ impl Junction {
                 }
             }
         }
-        Marginals { log_z, node, edge }
+        Marginals { log_z, nodes, edges }
     }
 }

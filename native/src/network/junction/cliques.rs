@@ -3,8 +3,8 @@
 //! Cliques are numbered in postorder: the descendants of a clique stand right before it, and so do their tables.
 
 use crate::error::{Error, Result};
-use crate::network::Network;
 use crate::network::junction::elimination::{CAP, Elimination};
+use crate::network::{self, Network};
 use crate::threads::Interrupt;
 use std::ops::Range;
 
@@ -50,6 +50,7 @@ pub(super) struct Span {
 /// The first dimension of a table is the clique's own variable, the others are the variables of its separator by ascending
 /// clique; a message has the dimensions of the separator alone. Vectors named `*_at` have an element more than there are
 /// cliques: element k is the beginning of the part of clique k, element k + 1 its end.
+#[derive(Default)]
 pub struct Junction {
     /// Clique -> its own variable.
     pub(super) variables: Vec<u32>,
@@ -88,7 +89,8 @@ impl Junction {
     fn of(network: &Network, elimination: &Elimination) -> Junction {
         let n = network.n_variables();
         let places = Places::new(elimination, n);
-        let mut junction = Junction::empty(n);
+        let [axes_at, spans_at, tables_at, messages_at, marginals_at] = std::array::from_fn(|_| vec![0]);
+        let mut junction = Junction { axes_at, spans_at, tables_at, messages_at, marginals_at, ..Junction::default() };
         let mut ranks = vec![0; n];
         (0..n).for_each(|rank| ranks[places.cliques[rank] as usize] = rank);
         for (k, &rank) in ranks.iter().enumerate() {
@@ -101,32 +103,6 @@ impl Junction {
         junction.link();
         junction.divide();
         junction
-    }
-
-    /// No cliques yet, and room for n.
-    fn empty(n: usize) -> Junction {
-        let starts = || {
-            let mut starts = Vec::with_capacity(n + 1);
-            starts.push(0);
-            starts
-        };
-        Junction {
-            variables: Vec::with_capacity(n),
-            states: Vec::with_capacity(n),
-            parents: Vec::with_capacity(n),
-            firsts: Vec::with_capacity(n),
-            children: Vec::new(),
-            axes: Vec::new(),
-            spans: Vec::new(),
-            children_at: Vec::new(),
-            axes_at: starts(),
-            spans_at: starts(),
-            tables_at: starts(),
-            messages_at: starts(),
-            marginals_at: starts(),
-            tasks: Vec::new(),
-            top: Vec::new(),
-        }
     }
 
     /// Adds the separator of the clique whose own variable is the last of `variables`.
@@ -289,11 +265,7 @@ pub fn within(junction: Option<&Junction>, limit: usize) -> Result<&Junction> {
 
 /// n zeros, or an error if there is no memory for them.
 pub fn zeros(n: usize) -> Result<Vec<f64>> {
-    let mut zeros = Vec::new();
-    let outcome = zeros.try_reserve_exact(n);
-    outcome.map_err(|_| Error::Option(format!("there is no memory for {n} numbers; use the method loopy_bp")))?;
-    zeros.resize(n, 0.0);
-    Ok(zeros)
+    network::zeros(Some(n), || format!("there is no memory for {n} numbers; use the method loopy_bp"))
 }
 
 /// The postorder of the cliques of an elimination. The rank of a variable counts the variables eliminated before it.

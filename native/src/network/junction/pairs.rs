@@ -18,9 +18,9 @@ use crate::network::junction::cliques::{Junction, zeros};
 use crate::network::junction::tables::{spread, sum_out};
 use crate::numeric;
 use crate::numeric::arch::arch;
-use crate::threads::{Interrupt, Pool, share};
+use crate::threads::{Interrupt, Pool, locked, share};
 use pulp::{Simd, WithSimd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Buffers that a thread keeps from one row to the next.
 struct Scratch {
@@ -159,7 +159,7 @@ impl Conditionals<'_> {
         let spare: Mutex<Vec<Scratch>> = Mutex::default();
         let outcomes = share(pool, items, |(i, rows)| {
             interrupt.check()?;
-            let kept = spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let kept = locked(&spare).pop();
             let mut buffers = match kept {
                 Some(buffers) => buffers,
                 None => Scratch {
@@ -172,7 +172,7 @@ impl Conditionals<'_> {
                 interrupt.check()?;
                 self.pairs_of(network, node, (cliques[i], state), &mut buffers, row);
             }
-            spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
+            locked(&spare).push(buffers);
             Ok(())
         });
         outcomes.into_iter().collect::<Result<()>>()?;

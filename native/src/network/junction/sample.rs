@@ -1,7 +1,8 @@
 //! Exact samples: each variable is drawn given its separator, from the roots down.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::network::junction::calibrate::Conditionals;
+use crate::network::zeros;
 use crate::numeric::random::Random;
 use crate::threads::{Interrupt, Pool, share};
 
@@ -12,11 +13,7 @@ impl Conditionals<'_> {
     /// n assignments, one behind the other. Each assignment has its own stream of random numbers and costs O(n_variables).
     pub fn samples(&self, n: usize, seed: u64, pool: Pool, interrupt: &Interrupt) -> Result<Vec<i32>> {
         let width = self.junction.n_variables();
-        let mut samples = Vec::new();
-        let length = n.checked_mul(width).filter(|&length| samples.try_reserve_exact(length).is_ok());
-        let length =
-            length.ok_or_else(|| Error::Option(format!("there is no memory for {n} samples; ask for fewer")))?;
-        samples.resize(length, 0);
+        let mut samples = zeros(n.checked_mul(width), || format!("there is no memory for {n} samples; ask for fewer"))?;
         let blocks = samples.chunks_mut((BLOCK * width).max(1)).enumerate().collect();
         share(pool, blocks, |(block, rows): (usize, &mut [i32])| {
             let mut assignment = vec![0; width];

@@ -1,9 +1,9 @@
 //! Laws of the junction forest, against enumeration.
 
+use crate::network::enumeration::{enumerated, score};
 use crate::network::junction::cliques::{Junction, within};
 use crate::network::junction::elimination::Elimination;
 use crate::network::{Network, NetworkScores};
-use crate::numeric::log_sum_exp;
 use crate::numeric::random::Random;
 use crate::threads::{Interrupt, pool};
 use proptest::prelude::*;
@@ -12,12 +12,6 @@ use proptest::prelude::*;
 fn scores(n: usize, width: f64, seed: u64) -> Vec<f64> {
     let mut stream = Random::new(seed, n as u64);
     (0..n).map(|_| width * (stream.uniform() - 0.5)).collect()
-}
-
-fn assignments(states: &[u32]) -> Vec<Vec<u32>> {
-    states.iter().fold(vec![Vec::new()], |all, &r| {
-        all.iter().flat_map(|x| (0..r).map(move |state| [x.as_slice(), &[state]].concat())).collect()
-    })
 }
 
 /// A graph of up to 7 variables of 2 to 4 states, with every edge as likely as not.
@@ -55,13 +49,11 @@ proptest! {
         let edge = scores(network.n_edge_scores(), width, seed + 1);
         let scores = NetworkScores::new(&network, &node, &edge).unwrap();
         let (junction, interrupt, pool) = (junction(&network), Interrupt::default(), pool(2).unwrap());
-        let all = assignments(network.states());
-        let logs: Vec<f64> = all.iter().map(|x| network.score(&node, &edge, x)).collect();
-        let log_z = log_sum_exp(logs.iter().copied());
+        let (log_z, all) = enumerated(scores);
         let place = |x: &[u32], v: usize| network.node(v).start + x[v] as usize;
         let length = node.len();
         let mut pairs = vec![0.0; length * length];
-        for (x, log) in all.iter().zip(&logs) {
+        for (x, log) in &all {
             for (i, j) in (0..x.len()).flat_map(|i| (0..x.len()).map(move |j| (i, j))) {
                 pairs[place(x, i) * length + place(x, j)] += (log - log_z).exp();
             }
@@ -71,17 +63,17 @@ proptest! {
         let alone = junction.conditionals(scores, None, &interrupt).unwrap();
         let marginals = alone.marginals(scores, None, &interrupt).unwrap();
         for at in 0..length {
-            prop_assert!(close(marginals.node[at], pairs[at * length + at]));
+            prop_assert!(close(marginals.nodes[at], pairs[at * length + at]));
         }
         for (e, &(i, j)) in network.edges().iter().enumerate() {
             let cells = network.node(i as usize).flat_map(|a| network.node(j as usize).map(move |b| a * length + b));
-            prop_assert!(cells.zip(&marginals.edge[network.table(e)]).all(|(cell, &p)| close(p, pairs[cell])));
+            prop_assert!(cells.zip(&marginals.edges[network.table(e)]).all(|(cell, &p)| close(p, pairs[cell])));
         }
-        let found = up.pairs(&network, &marginals.node, pool, &interrupt).unwrap();
+        let found = up.pairs(&network, &marginals.nodes, pool, &interrupt).unwrap();
         prop_assert!(found.iter().zip(&pairs).all(|(&a, &b)| close(a, b)));
         let best = junction.most_probable(scores, Some(pool), &interrupt).unwrap();
-        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        prop_assert!(close(network.score(&node, &edge, &best), most));
+        let most = all.iter().fold(f64::NEG_INFINITY, |most, (_, score)| score.max(most));
+        prop_assert!(close(score(scores, &best), most));
     }
 
     #[test]
@@ -129,7 +121,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let pool = pool(threads).unwrap();
         let up = || junction.conditionals(scores, Some(pool), &interrupt).unwrap();
         let marginals = up().marginals(scores, Some(pool), &interrupt).unwrap();
-        (up().samples(40, 3, pool, &interrupt).unwrap(), marginals.log_z, marginals.node, marginals.edge)
+        (up().samples(40, 3, pool, &interrupt).unwrap(), marginals.log_z, marginals.nodes, marginals.edges)
     };
     let one = run(1);
     assert!([2, 3, 4].into_iter().all(|threads| run(threads) == one));

@@ -10,11 +10,11 @@
 //! A table whose scores differ by at most `TAME` is tame: exp(T - max T) is kept, a message takes one exponential a state, and
 //! no sum can vanish. Messages over other tables take an exponential for each entry of the table.
 
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take, weighted};
+use crate::network::loopy::rule::{MessageRule, Propagation, in_chunks, total};
 use crate::network::loopy::slots::MessageSlots;
-use crate::network::{Neighbour, Network};
+use crate::network::{Marginals, Neighbour, Network};
 use crate::numeric::log_sum_exp;
-use crate::threads::{Pool, parts, share};
+use crate::threads::Pool;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ pub struct Scratch {
 impl<'a> Logs<'a> {
     /// The rule for a network and its scores.
     pub fn new(task: &Propagation<'a>) -> Self {
-        let (network, tables) = (task.network, task.tables());
+        let (network, tables) = (task.scores.network, task.tables());
         let mut exponentials = vec![0.0; tables.len()];
         let ranges = (0..network.edges().len()).map(|edge| {
             let table = &tables[network.table(edge)];
@@ -66,7 +66,7 @@ impl<'a> Logs<'a> {
             range
         });
         let ranges = ranges.collect();
-        let (slots, node_scores, appearances) = (task.slots, task.node_scores, task.appearances);
+        let (slots, node_scores, appearances) = (task.slots, task.scores.node, task.appearances);
         Logs { network, slots, node_scores, tables, appearances, exponentials, ranges }
     }
 
@@ -198,33 +198,19 @@ impl MessageRule for Logs<'_> {
     fn logs_of_entries(&self, _messages: &mut [f64]) {}
 
     /// log Z = sum of log Z_i + sum of rho (log Z_ij - log Z_i - log Z_j).
-    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
-        let (n, ends) = (self.network.n_variables(), self.network.edges());
-        let sizes = |chunk: Range<usize>| chunk.map(|variable| self.network.node(variable).len()).sum();
-        let mut nodes = vec![0.0; self.node_scores.len()];
-        let work = chunks(n).zip(parts(&mut nodes, chunks(n).map(sizes)));
-        let of_nodes = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = Scratch::default();
-            let log_z = |variable| {
-                let own = take(&mut beliefs, self.network.node(variable).len());
-                self.node(variable, messages, &mut buffers, own)
-            };
-            chunk.map(log_z).collect::<Vec<f64>>()
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Marginals {
+        let (network, ends) = (self.network, self.network.edges());
+        let (mut nodes, mut edges) = (vec![0.0; self.node_scores.len()], vec![0.0; self.tables.len()]);
+        let size = |variable| network.node(variable).len();
+        let of_nodes = in_chunks(pool, network.n_variables(), &mut nodes, size, |variable, buffers, beliefs| {
+            self.node(variable, messages, buffers, beliefs)
         });
         let of_nodes = of_nodes.concat();
-        let sizes = |chunk: Range<usize>| chunk.map(|edge| self.network.table(edge).len()).sum();
-        let mut edges = vec![0.0; self.tables.len()];
-        let work = chunks(ends.len()).zip(parts(&mut edges, chunks(ends.len()).map(sizes)));
-        let of_edges = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = <[Scratch; 2]>::default();
-            let log = |edge: usize| {
-                let table = take(&mut beliefs, self.network.table(edge).len());
-                let (i, j) = ends[edge];
-                self.edge(edge, messages, &mut buffers, table) - of_nodes[i as usize] - of_nodes[j as usize]
-            };
-            let logs: Vec<f64> = chunk.clone().map(log).collect();
-            weighted(&logs, self.appearances.map(|rho| &rho[chunk]))
+        let size = |edge| network.table(edge).len();
+        let of_edges = in_chunks(pool, ends.len(), &mut edges, size, |edge, buffers, beliefs| {
+            let (i, j) = ends[edge];
+            self.edge(edge, messages, buffers, beliefs) - of_nodes[i as usize] - of_nodes[j as usize]
         });
-        Beliefs { log_z: of_nodes.iter().sum::<f64>() + of_edges.iter().sum::<f64>(), nodes, edges }
+        Marginals { log_z: of_nodes.iter().sum::<f64>() + total(&of_edges, self.appearances), nodes, edges }
     }
 }

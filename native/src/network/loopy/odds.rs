@@ -11,7 +11,8 @@
 //! which takes one division, and no exponential or logarithm. All terms are positive, so that nothing cancels. A message lies
 //! between 1 and E.
 
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, weighted};
+use crate::network::Marginals;
+use crate::network::loopy::rule::{MessageRule, Propagation, chunks, relative, weighted};
 use crate::network::loopy::slots::MessageSlots;
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
@@ -97,19 +98,13 @@ impl<'a> Odds<'a> {
     /// The rule for a network and its scores; none if a variable has more than two states, or if a product may leave the range
     /// of a double.
     pub fn new(task: &Propagation<'a>) -> Option<Self> {
-        if task.network.states().iter().any(|&r| r != 2) {
+        let network = task.scores.network;
+        if network.states().iter().any(|&r| r != 2) {
             return None;
         }
-        let (nodes, _) = task.node_scores.as_chunks::<2>();
-        let (tables, _) = task.edge_scores.as_chunks::<4>();
-        let mut odds: Vec<f64> = nodes.iter().map(|scores| scores[1] - scores[0]).collect();
-        let mut log_couplings = Vec::with_capacity(tables.len());
-        for (&(i, j), t) in task.network.edges().iter().zip(tables) {
-            odds[i as usize] += t[2] - t[0];
-            odds[j as usize] += t[1] - t[0];
-            log_couplings.push((t[3] - t[2]) - (t[1] - t[0]));
-        }
-        let most = most_of_products(&odds, task.network.edges(), &log_couplings);
+        let (tables, _) = task.scores.edge.as_chunks::<4>();
+        let (mut odds, mut log_couplings) = task.scores.couplings();
+        let most = most_of_products(&odds, network.edges(), &log_couplings);
         if let Some(appearances) = task.appearances {
             log_couplings.iter_mut().zip(appearances).for_each(|(coupling, appearance)| *coupling /= appearance);
         }
@@ -117,7 +112,7 @@ impl<'a> Odds<'a> {
         if largest > COUPLING_LIMIT || most + largest > RANGE_LIMIT {
             return None;
         }
-        let constant = nodes.iter().map(|scores| scores[0]).sum::<f64>() + tables.iter().map(|t| t[0]).sum::<f64>();
+        let constant = task.scores.node.iter().step_by(2).sum::<f64>() + tables.iter().map(|t| t[0]).sum::<f64>();
         let mut couplings = vec![0.0; task.slots.n_messages()];
         let mut exponentials = log_couplings.clone();
         dispatched(
@@ -132,7 +127,7 @@ impl<'a> Odds<'a> {
         }
         Some(Odds {
             slots: task.slots,
-            ends: task.network.edges(),
+            ends: network.edges(),
             tables,
             odds,
             log_couplings,
@@ -260,23 +255,14 @@ fn product(values: &[f64]) -> f64 {
     lanes.iter().chain(tail).product()
 }
 
-/// The relative change |new - old| / min(new, old) = exp(|log new - log old|) - 1.
-#[inline(always)]
-pub fn relative(old: f64, new: f64) -> f64 {
-    let smaller = if new < old { new } else { old };
-    (new - old).abs() / smaller
-}
-
-/// Writes log (new / old).
-pub fn log_steps(old: &[f64], new: &[f64], out: &mut [f64]) {
-    dispatched(
-        #[inline(always)]
-        || logs_of_ratios(new, old, out),
-    );
-}
-
 /// Writes old exp(step), cut off at the limits of each number. The steps become the ones that were made.
-pub fn stepped(limits: impl Iterator<Item = [f64; 2]>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
+pub fn stepped(
+    rule: &impl MessageRule,
+    limits: impl Iterator<Item = [f64; 2]>,
+    old: &[f64],
+    steps: &mut [f64],
+    out: &mut [f64],
+) {
     let outside: u64 = dispatched(
         #[inline(always)]
         || {
@@ -292,7 +278,7 @@ pub fn stepped(limits: impl Iterator<Item = [f64; 2]>, old: &[f64], steps: &mut 
         },
     );
     if outside > 0 {
-        log_steps(old, out, steps);
+        rule.log_steps(old, out, steps);
     }
 }
 
@@ -330,21 +316,9 @@ impl MessageRule for Odds<'_> {
         )
     }
 
-    fn change(&self, old: &[f64], new: &[f64]) -> f64 {
-        relative(old[0], new[0])
-    }
-
-    fn log_change(&self, change: f64) -> f64 {
-        change.ln_1p()
-    }
-
-    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
-        log_steps(old, new, out);
-    }
-
     fn stepped(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
         let limits = self.couplings[entries].iter().map(|&e| if e < 1.0 { [e, 1.0] } else { [1.0, e] });
-        stepped(limits, old, steps, out);
+        stepped(self, limits, old, steps, out);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {
@@ -371,11 +345,11 @@ impl MessageRule for Odds<'_> {
     }
 
     /// log Z = constant + sum of log (1 + B_i) + sum of rho log (Z_ij / (Z_i Z_j)).
-    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Marginals {
         let (mut odds, mut nodes) = (vec![0.0; self.odds.len()], vec![0.0; 2 * self.odds.len()]);
         let of_nodes = self.node_beliefs(messages, pool, &mut odds, &mut nodes);
         let mut edges = vec![0.0; 4 * self.ends.len()];
         let of_edges = self.edge_beliefs(messages, pool, &odds, &mut edges);
-        Beliefs { log_z: self.constant + of_nodes + of_edges, nodes, edges }
+        Marginals { log_z: self.constant + of_nodes + of_edges, nodes, edges }
     }
 }

@@ -10,13 +10,13 @@
 //!
 //! The message lies between the least and the largest E(x, y) over all x, where E(0, y) = 1.
 
-use crate::network::Network;
-use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, log_steps, relative, stepped};
-use crate::network::loopy::rule::{Beliefs, MessageRule, Propagation, chunks, take, weighted};
+use crate::network::loopy::odds::{COUPLING_LIMIT, RANGE_LIMIT, stepped};
+use crate::network::loopy::rule::{MessageRule, Propagation, in_chunks, total};
 use crate::network::loopy::slots::MessageSlots;
+use crate::network::{Marginals, Network};
 use crate::numeric;
 use crate::numeric::chunks::dispatched;
-use crate::threads::{Pool, parts, share};
+use crate::threads::Pool;
 use pulp::Scalar;
 use std::ops::Range;
 
@@ -59,14 +59,14 @@ pub struct Scratch {
 impl<'a> Ratios<'a> {
     /// The rule for a network and its scores; none if a product may leave the range of a double.
     pub fn new(task: &Propagation<'a>) -> Option<Self> {
-        let (network, slots, edge_scores) = (task.network, task.slots, task.edge_scores);
-        let (mut ratios, mut table_at) = (Vec::with_capacity(task.node_scores.len()), vec![0]);
+        let (network, slots, edge_scores) = (task.scores.network, task.slots, task.scores.edge);
+        let (mut ratios, mut table_at) = (Vec::with_capacity(task.scores.node.len()), vec![0]);
         let mut tables = Vec::with_capacity(2 * edge_scores.len());
         let mut bounds = vec![[0.0f64; 2]; slots.n_entries()];
         let powers = task.powers();
         let mut constant = (0..network.edges().len()).map(|edge| edge_scores[network.table(edge).start]).sum::<f64>();
         for i in 0..network.n_variables() {
-            let scores = &task.node_scores[network.node(i)];
+            let scores = &task.scores.node[network.node(i)];
             let own = ratios.len();
             ratios.extend(scores.iter().map(|score| score - scores[0]));
             constant += scores[0];
@@ -205,41 +205,13 @@ impl<'a> Ratios<'a> {
         z
     }
 
-    /// Writes the beliefs of all variables; returns the sum of log Z_i.
-    fn node_beliefs(&self, messages: &[f64], pool: Pool, beliefs: &mut [f64]) -> f64 {
-        let n = self.network.n_variables();
-        let sizes = |chunk: Range<usize>| chunk.map(|variable| self.network.node(variable).len()).sum();
-        let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
-        let logs = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = Scratch::default();
-            let log = |variable: usize| {
-                self.gather(variable, messages, &mut buffers);
-                let z = 1.0 + buffers.beliefs.iter().sum::<f64>();
-                let own = take(&mut beliefs, buffers.beliefs.len() + 1);
-                own[0] = 1.0 / z;
-                own[1..].iter_mut().zip(&buffers.beliefs).for_each(|(belief, product)| *belief = product / z);
-                z.ln()
-            };
-            chunk.map(log).sum::<f64>()
-        });
-        logs.iter().sum()
-    }
-
-    /// Writes the beliefs of all edges; returns the sum of rho log (Z_ij / (Z_i Z_j)).
-    fn edge_beliefs(&self, messages: &[f64], pool: Pool, nodes: &[f64], beliefs: &mut [f64]) -> f64 {
-        let n = self.network.edges().len();
-        let sizes = |chunk: Range<usize>| chunk.map(|edge| self.network.table(edge).len()).sum();
-        let work = chunks(n).zip(parts(beliefs, chunks(n).map(sizes)));
-        let logs = share(pool, work.collect(), |(chunk, mut beliefs)| {
-            let mut buffers = Scratch::default();
-            let log = |edge: usize| {
-                let table = take(&mut beliefs, self.network.table(edge).len());
-                self.edge(edge, messages, nodes, &mut buffers, table).ln()
-            };
-            let logs: Vec<f64> = chunk.clone().map(log).collect();
-            weighted(&logs, self.appearances.map(|appearances| &appearances[chunk]))
-        });
-        logs.iter().sum()
+    /// Writes the beliefs of a variable; returns log Z_i.
+    fn node(&self, variable: usize, messages: &[f64], buffers: &mut Scratch, beliefs: &mut [f64]) -> f64 {
+        self.gather(variable, messages, buffers);
+        let z = 1.0 + buffers.beliefs.iter().sum::<f64>();
+        beliefs[0] = 1.0 / z;
+        beliefs[1..].iter_mut().zip(&buffers.beliefs).for_each(|(belief, product)| *belief = product / z);
+        z.ln()
     }
 
     /// Calls `work` with each entry of a message and the log of the factor that has been moved out of its table,
@@ -282,20 +254,8 @@ impl MessageRule for Ratios<'_> {
         change
     }
 
-    fn change(&self, old: &[f64], new: &[f64]) -> f64 {
-        old.iter().zip(new).fold(0.0, |most, (&old, &new)| relative(old, new).max(most))
-    }
-
-    fn log_change(&self, change: f64) -> f64 {
-        change.ln_1p()
-    }
-
-    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
-        log_steps(old, new, out);
-    }
-
     fn stepped(&self, entries: Range<usize>, old: &[f64], steps: &mut [f64], out: &mut [f64]) {
-        stepped(self.bounds[entries].iter().copied(), old, steps, out);
+        stepped(self, self.bounds[entries].iter().copied(), old, steps, out);
     }
 
     fn entries_of_logs(&self, messages: &mut [f64]) {
@@ -317,11 +277,17 @@ impl MessageRule for Ratios<'_> {
     }
 
     /// log Z = constant + sum of log Z_i + sum of rho log (Z_ij / (Z_i Z_j)).
-    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs {
-        let mut nodes = vec![0.0; self.ratios.len()];
-        let mut log_z = self.constant + self.node_beliefs(messages, pool, &mut nodes);
-        let mut edges = vec![0.0; self.edge_scores.len()];
-        log_z += self.edge_beliefs(messages, pool, &nodes, &mut edges);
-        Beliefs { log_z, nodes, edges }
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Marginals {
+        let (network, mut nodes) = (self.network, vec![0.0; self.ratios.len()]);
+        let size = |variable| network.node(variable).len();
+        let of_nodes = in_chunks(pool, network.n_variables(), &mut nodes, size, |variable, buffers, beliefs| {
+            self.node(variable, messages, buffers, beliefs)
+        });
+        let (size, mut edges) = (|edge| network.table(edge).len(), vec![0.0; self.edge_scores.len()]);
+        let of_edges = in_chunks(pool, network.edges().len(), &mut edges, size, |edge, buffers, beliefs| {
+            self.edge(edge, messages, &nodes, buffers, beliefs).ln()
+        });
+        let log_z = self.constant + total(&of_nodes, None) + total(&of_edges, self.appearances);
+        Marginals { log_z, nodes, edges }
     }
 }

@@ -1,9 +1,11 @@
 //! The vocabulary of belief propagation: options, inputs, results, and the trait of a rule that computes messages.
 
 use crate::error::{Error, Result};
-use crate::network::Network;
 use crate::network::loopy::slots::MessageSlots;
-use crate::threads::{Interrupt, Pool};
+use crate::network::{Marginals, NetworkScores};
+use crate::numeric::chunks::dispatched;
+use crate::numeric::powers::logs_of_ratios;
+use crate::threads::{Interrupt, Pool, parts, share};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -53,17 +55,6 @@ pub struct Report {
     pub n_messages: usize,
 }
 
-/// The approximate marginals that messages give.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Beliefs {
-    /// Bethe's approximation of log Z.
-    pub log_z: f64,
-    /// Laid out as the node scores; the states of a variable sum to 1.
-    pub nodes: Vec<f64>,
-    /// Laid out as the edge scores; each table sums to 1.
-    pub edges: Vec<f64>,
-}
-
 /// A rule that computes messages from messages. It keeps messages in a form of its own (logs, odds, ratios), whose numbers are
 /// called entries.
 pub trait MessageRule: Sync {
@@ -76,14 +67,23 @@ pub trait MessageRule: Sync {
     /// Writes the messages out of the given variables; returns the largest change, on the rule's own scale.
     fn update(&self, variables: Range<usize>, messages: &[f64], out: &mut [f64], buffers: &mut Self::Scratch) -> f64;
 
-    /// The largest change between entries, on the rule's own scale.
-    fn change(&self, old: &[f64], new: &[f64]) -> f64;
+    /// The largest change between entries, on the rule's own scale: the relative one where entries are positive numbers.
+    fn change(&self, old: &[f64], new: &[f64]) -> f64 {
+        old.iter().zip(new).fold(0.0, |most, (&old, &new)| relative(old, new).max(most))
+    }
 
     /// The change of log messages that a change on the rule's own scale stands for.
-    fn log_change(&self, change: f64) -> f64;
+    fn log_change(&self, change: f64) -> f64 {
+        change.ln_1p()
+    }
 
     /// Writes the logs of new entries less the logs of old ones.
-    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]);
+    fn log_steps(&self, old: &[f64], new: &[f64], out: &mut [f64]) {
+        dispatched(
+            #[inline(always)]
+            || logs_of_ratios(new, old, out),
+        );
+    }
 
     /// Writes the entries whose logs are the logs of the old ones plus `steps`, cut off at the ends of the range that messages of
     /// this network can have. The steps become the ones that were made.
@@ -95,18 +95,16 @@ pub trait MessageRule: Sync {
     /// Turns entries into log messages.
     fn logs_of_entries(&self, messages: &mut [f64]);
 
-    /// The beliefs that the messages give.
-    fn beliefs(&self, messages: &[f64], pool: Pool) -> Beliefs;
+    /// The beliefs that the messages give, and Bethe's approximation of log Z.
+    fn beliefs(&self, messages: &[f64], pool: Pool) -> Marginals;
 }
 
 /// The inputs of belief propagation.
 #[derive(Clone, Copy)]
 pub struct Propagation<'a> {
-    pub network: &'a Network,
+    pub scores: NetworkScores<'a>,
     /// The places of the network's messages in memory.
     pub slots: &'a MessageSlots,
-    pub node_scores: &'a [f64],
-    pub edge_scores: &'a [f64],
     /// Edge -> rho, from (0, 1]; without them all are 1.
     pub appearances: Option<&'a [f64]>,
     pub pool: Pool,
@@ -116,10 +114,10 @@ pub struct Propagation<'a> {
 impl<'a> Propagation<'a> {
     /// The tables T / rho.
     pub fn tables(&self) -> Cow<'a, [f64]> {
-        let Some(appearances) = self.appearances else { return Cow::Borrowed(self.edge_scores) };
-        let mut tables = self.edge_scores.to_vec();
+        let Some(appearances) = self.appearances else { return Cow::Borrowed(self.scores.edge) };
+        let mut tables = self.scores.edge.to_vec();
         for (edge, appearance) in appearances.iter().enumerate() {
-            tables[self.network.table(edge)].iter_mut().for_each(|score| *score /= appearance);
+            tables[self.scores.network.table(edge)].iter_mut().for_each(|score| *score /= appearance);
         }
         Cow::Owned(tables)
     }
@@ -127,9 +125,39 @@ impl<'a> Propagation<'a> {
     /// Slot -> rho of its edge; nothing if all are 1.
     pub fn powers(&self) -> Vec<f64> {
         let Some(appearances) = self.appearances else { return Vec::new() };
-        let edges = (0..self.network.n_variables()).flat_map(|i| self.network.neighbours(i));
+        let network = self.scores.network;
+        let edges = (0..network.n_variables()).flat_map(|i| network.neighbours(i));
         edges.map(|neighbour| appearances[neighbour.edge as usize]).collect()
     }
+}
+
+/// The relative change |new - old| / min(new, old) = exp(|log new - log old|) - 1.
+#[inline(always)]
+pub fn relative(old: f64, new: f64) -> f64 {
+    let smaller = if new < old { new } else { old };
+    (new - old).abs() / smaller
+}
+
+/// Calls `one` for n variables or edges, chunk by chunk, with buffers and the part of the beliefs that belongs to it, whose size
+/// is `size`. Returns the logs that it returns, a list for each chunk.
+pub fn in_chunks<B: Default>(
+    pool: Pool,
+    n: usize,
+    beliefs: &mut [f64],
+    size: impl Fn(usize) -> usize + Sync,
+    one: impl Fn(usize, &mut B, &mut [f64]) -> f64 + Sync,
+) -> Vec<Vec<f64>> {
+    let work = chunks(n).zip(parts(beliefs, chunks(n).map(|chunk| chunk.map(&size).sum())));
+    share(pool, work.collect(), |(chunk, mut beliefs)| {
+        let mut buffers = B::default();
+        chunk.map(|k| one(k, &mut buffers, take(&mut beliefs, size(k)))).collect()
+    })
+}
+
+/// The sum over chunks of the sums of logs, each times its weight.
+pub fn total(logs: &[Vec<f64>], weights: Option<&[f64]>) -> f64 {
+    let chunks = logs.iter().zip((0..).step_by(CHUNK));
+    chunks.map(|(logs, start)| weighted(logs, weights.map(|weights| &weights[start..]))).sum()
 }
 
 /// The sum of numbers, each times its weight; without weights, their sum.
@@ -149,7 +177,7 @@ pub fn chunks(n: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Cuts the first n elements off a slice.
-pub fn take<'a>(slice: &mut &'a mut [f64], n: usize) -> &'a mut [f64] {
+fn take<'a>(slice: &mut &'a mut [f64], n: usize) -> &'a mut [f64] {
     let (first, rest) = std::mem::take(slice).split_at_mut(n);
     *slice = rest;
     first

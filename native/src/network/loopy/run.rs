@@ -1,16 +1,17 @@
 //! Runs belief propagation: chooses the rule and the schedule.
 
 use crate::error::{Error, Result};
+use crate::network::Marginals;
 use crate::network::loopy::logs::Logs;
 use crate::network::loopy::mixing::Mixing;
 use crate::network::loopy::odds::Odds;
 use crate::network::loopy::ratios::Ratios;
-use crate::network::loopy::rule::{Beliefs, LoopySettings, MessageRule, Propagation, Report, Schedule};
+use crate::network::loopy::rule::{LoopySettings, MessageRule, Propagation, Report, Schedule};
 use crate::network::loopy::schedules;
 
 /// The result of belief propagation.
 pub struct Propagated {
-    pub beliefs: Beliefs,
+    pub beliefs: Marginals,
     /// The log messages, laid out as `MessageSlots` says: log ratios to the first state.
     pub messages: Vec<f64>,
     pub report: Report,
@@ -32,7 +33,6 @@ impl Propagation<'_> {
     /// Fails if an option or a number is out of range, or a vector has a wrong length.
     fn check(&self, start: Option<&[f64]>, settings: &LoopySettings) -> Result<()> {
         settings.check()?;
-        self.network.check_scores(self.node_scores, self.edge_scores)?;
         self.check_appearances()?;
         let Some(start) = start else { return Ok(()) };
         if start.len() != self.slots.n_entries() {
@@ -47,7 +47,7 @@ impl Propagation<'_> {
 
     fn check_appearances(&self) -> Result<()> {
         let Some(appearances) = self.appearances else { return Ok(()) };
-        let (given, wanted) = (appearances.len(), self.network.edges().len());
+        let (given, wanted) = (appearances.len(), self.scores.network.edges().len());
         if given != wanted {
             return Err(Error::Option(format!("there are {given} appearances for {wanted} edges")));
         }
@@ -76,8 +76,9 @@ impl Propagation<'_> {
                 schedules::flooding(rule, &mut messages, mixing, settings, self.pool, self.interrupt)?
             }
             Schedule::Residual => {
-                let n = self.network.n_variables();
-                let targets = (0..n).flat_map(|i| self.network.neighbours(i)).map(|neighbour| neighbour.variable);
+                let network = self.scores.network;
+                let targets = (0..network.n_variables()).flat_map(|i| network.neighbours(i));
+                let targets = targets.map(|neighbour| neighbour.variable);
                 schedules::residual(rule, &mut messages, settings, &targets.collect::<Vec<_>>(), self.interrupt)?
             }
         };

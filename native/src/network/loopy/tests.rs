@@ -1,6 +1,6 @@
 //! Laws of belief propagation: exact on trees, the same by every rule and on any number of threads.
 
-use crate::network::Network;
+use crate::network::enumeration::enumerated;
 use crate::network::loopy::logs::Logs;
 use crate::network::loopy::mixing::Mixing;
 use crate::network::loopy::odds::Odds;
@@ -9,9 +9,9 @@ use crate::network::loopy::rule::{LoopySettings, MessageRule, Propagation, Sched
 use crate::network::loopy::run::Propagated;
 use crate::network::loopy::schedules::flooding;
 use crate::network::loopy::slots::MessageSlots;
+use crate::network::{Network, NetworkScores};
 use crate::numeric::random::Random;
-use crate::threads::Interrupt;
-use crate::{numeric, threads};
+use crate::threads::{self, Interrupt};
 
 const TIGHT: LoopySettings =
     LoopySettings { damping: 0.0, tolerance: 1e-12, max_iterations: 500, schedule: Schedule::Flooding };
@@ -52,28 +52,19 @@ impl Problem {
 
     fn with<T>(&self, threads: usize, work: impl FnOnce(&Propagation<'_>) -> T) -> T {
         let (pool, interrupt) = (threads::pool(threads).unwrap(), Interrupt::default());
-        work(&Propagation {
-            network: &self.network,
-            slots: &self.slots,
-            node_scores: &self.nodes,
-            edge_scores: &self.tables,
-            appearances: self.appearances.as_deref(),
-            pool,
-            interrupt: &interrupt,
-        })
+        let (scores, slots, appearances) = (self.scores(), &self.slots, self.appearances.as_deref());
+        work(&Propagation { scores, slots, appearances, pool, interrupt: &interrupt })
+    }
+
+    fn scores(&self) -> NetworkScores<'_> {
+        NetworkScores::new(&self.network, &self.nodes, &self.tables).unwrap()
     }
 
     /// log Z and the probabilities of states, by enumeration.
     fn exact(&self) -> (f64, Vec<f64>) {
-        let states = self.network.states();
-        let mut all = vec![Vec::new()];
-        for &r in states {
-            all = all.iter().flat_map(|x| (0..r).map(move |state| [x.as_slice(), &[state]].concat())).collect();
-        }
-        let scores: Vec<f64> = all.iter().map(|x| self.network.score(&self.nodes, &self.tables, x)).collect();
-        let log_z = numeric::log_sum_exp(scores.iter().copied());
+        let (log_z, all) = enumerated(self.scores());
         let mut nodes = vec![0.0; self.nodes.len()];
-        for (x, score) in all.iter().zip(scores) {
+        for (x, score) in all {
             x.iter()
                 .enumerate()
                 .for_each(|(i, &s)| nodes[self.network.node(i).start + s as usize] += (score - log_z).exp());
