@@ -221,7 +221,7 @@ pub fn zeros<T: Clone + Default>(n: Option<usize>, remedy: impl Fn() -> String) 
 
 #[cfg(test)]
 pub mod enumeration {
-    use super::NetworkScores;
+    use crate::network::NetworkScores;
     use crate::numeric::log_sum_exp;
 
     /// All assignments of states.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,8 @@ from ..networks.graph import Graph, Inference, Report, Scores
 from ..networks.loopy_bp import LoopyBP
 from ..networks.numbering import Codes, Numbering, Numbers
 from ..networks.tree_reweighted import TreeReweighted
+from ..solvers.adagrad import adagrad_update
+from ..solvers.sg import sg_update
 from ..vectors import Vector
 
 __all__ = ["LOOPY", "GraphField", "GraphLikelihood"]
@@ -165,24 +167,22 @@ class GraphPasses:
 
     def sg_pass(self, w: Vector, sum: Vector, *, visits: Numbers, rates: Vector, l2: float) -> None:
         """Update w in place, graph by graph, and add every iterate to ``sum``; see `SG`."""
-        gradient = np.empty_like(w)
-        for graph, rate in zip(visits.tolist(), rates.tolist(), strict=True):
-            self._graphs[graph].value_and_gradient(w, gradient)
-            w *= 1.0 - rate * l2
-            w -= rate * gradient
-            sum += w
+        for gradient, rate in zip(self._gradients(w, visits), rates.tolist(), strict=True):
+            sg_update(w, sum, gradient, rate, l2)
 
     def adagrad_pass(
         self, w: Vector, squares: Vector, *, visits: Numbers, rate: float, delta: float, l2: float
     ) -> None:
         """Update w and the G_j in place, graph by graph; see `AdaGrad`."""
+        for gradient in self._gradients(w, visits):
+            adagrad_update(w, squares, gradient, rate, delta, l2)
+
+    def _gradients(self, w: Vector, visits: Numbers) -> Iterator[Vector]:
+        """Yield the gradient of each graph in turn, at the weights that w has by then."""
         gradient = np.empty_like(w)
         for graph in visits.tolist():
             self._graphs[graph].value_and_gradient(w, gradient)
-            squares += gradient**2
-            alpha = rate / (delta + np.sqrt(squares))
-            w -= alpha * gradient
-            w /= 1.0 + alpha * l2
+            yield gradient
 
 
 class GraphField:
