@@ -28,6 +28,7 @@ from loglinear import (
 )
 from loglinear.data.graphs import Graphs
 from loglinear.networks.exact import Exact
+from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.tree_reweighted import TreeReweighted
 from loglinear.objectives import graph as graph_objective
 from loglinear.objectives.graph import LOOPY, GraphField, GraphLikelihood
@@ -253,6 +254,9 @@ def test_options_of_the_inference_reach_it_and_are_kept_in_the_file(tmp_path):
     assert GraphCRF.load(tmp_path / "m").inference_options == {"max_iterations": 2}
     with pytest.raises(OptionError, match="limit of 8"):
         GraphCRF(inference="exact", inference_options={"limit": 8}).fit(X, y)
+    narrow = GraphCRF(inference="exact", inference_options={"limit": 16}).fit(*data([(5, TREE)]))
+    with pytest.raises(OptionError, match="limit of 16"):
+        narrow.predict(X)
     for inference, options, message in (("trw", {"speed": 1}, "do not fit trw"), ("auto", {"limit": 8}, "by name")):
         with pytest.raises(OptionError, match=message):
             GraphCRF(inference=inference, inference_options=options).fit(X, y)
@@ -303,6 +307,25 @@ def test_missing_labels_are_summed_over(inference):
     assert objective.value_and_gradient(w)[0] == pytest.approx(marginal(X, y, w, 3), rel=1e-6)
     error = check_grad(lambda x: objective.value_and_gradient(x)[0], lambda x: objective.value_and_gradient(x)[1], w)
     assert error < 1e-3
+
+
+def test_inference_is_counted_that_has_not_settled_with_or_without_the_known_labels():
+    X, y = data([(4, LOOP)])
+    hidden = np.where(np.arange(4) < 1, y[0], -1)
+    for labels, runs in ((y[0], 1), (hidden, 2)):
+        objective = GraphLikelihood(Graphs.of(X), labels, 3, inference=LoopyBP(max_iterations=1))
+        objective.value_and_gradient(np.random.default_rng(1).normal(size=objective.n_features))
+        assert objective.unconverged == runs
+
+
+def test_an_evaluation_does_not_depend_on_earlier_ones():
+    X, y = data([(16, grid_edges(4, 4))])
+    objectives = [GraphLikelihood(Graphs.of(X), y[0], 3, inference=LoopyBP(tolerance=1e-3)) for _ in range(2)]
+    w = np.random.default_rng(1).normal(size=objectives[0].n_features)
+    objectives[0].value_and_gradient(-w)
+    (one, first), (other, second) = (each.value_and_gradient(w) for each in objectives)
+    assert one == other
+    np.testing.assert_array_equal(first, second)
 
 
 def test_an_estimator_learns_from_labels_of_which_some_are_missing():

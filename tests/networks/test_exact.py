@@ -12,7 +12,9 @@ import pytest
 from scipy.special import logsumexp
 
 from loglinear.errors import DataError, OptionError
-from loglinear.networks.exact import is_narrow
+from loglinear.networks.exact import Exact, is_narrow
+from loglinear.networks.graph import Graph
+from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Scored
 
 
@@ -279,3 +281,11 @@ def test_a_network_is_narrow_up_to_the_limit_itself():
     network = Model([4, 4], [(0, 1)]).inference
     assert is_narrow(network, 16)
     assert not is_narrow(network, 8)
+
+
+def test_the_limit_holds_for_samples_with_missing_values_as_well():
+    graph, scores = Graph(Numbering([4, 4]), np.array([[0, 1]])), (np.zeros(8), np.zeros(16))
+    hidden = np.full((1, 2), -1, dtype=np.int32)
+    assert Exact(limit=16).completed(graph, scores, hidden).log_z[0] == pytest.approx(np.log(16))
+    with pytest.raises(OptionError, match="limit of 8"):
+        Exact(limit=8).completed(graph, scores, hidden)

@@ -9,7 +9,7 @@ from scipy.special import entr
 
 from loglinear.networks.appearances import forests, shares
 from loglinear.networks.graph import Graph, Report
-from loglinear.networks.log_partition import _mean, _moved, log_partition
+from loglinear.networks.log_partition import FORESTS, _mean, _moved, log_partition
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Scored
@@ -43,6 +43,12 @@ def test_log_z_lies_between_its_bounds(states, edges, scale):
         assert found.lower <= log_z + 1e-9
         assert found.upper >= log_z - 1e-9
         assert found.lower <= found.value <= found.upper
+        if scale > 2.0:
+            continue  # beliefs of 0 are cut off, and the upper bound is somewhat higher
+        # The forests' least bound is that of the messages which are reweighted by their shares.
+        share = shares(len(edges), forests(len(states), graph.edges, least=FORESTS))
+        spread = graph.network.loopy_bp(*scores, damping=0.1, max_iterations=5000, tolerance=1e-9, appearances=share)
+        assert found.upper == pytest.approx(spread.log_z, abs=1e-4)
 
 
 def _over_forests(graph, scores, seed=0):
