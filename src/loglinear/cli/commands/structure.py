@@ -175,10 +175,10 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
     """Train on the table of this file; return the warnings that say more than the status does."""
     import warnings
 
-    from ...models.training.structure import PATH
+    from ...models.training.structure import POINTS, PathOptions
 
-    folds = int(PATH["folds"]) if estimator.l1 == "cv" else 0
-    points = [progress.count_points(int(PATH["l1"]), folds)] if isinstance(estimator.l1, str) else []
+    folds = PathOptions.folds if estimator.l1 == "cv" else 0
+    points = [progress.count_points(POINTS, folds)] if isinstance(estimator.l1, str) else []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

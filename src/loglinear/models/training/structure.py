@@ -48,7 +48,8 @@ ObjectiveName = Literal["likelihood", "pseudolikelihood", "nodewise"]
 OBJECTIVES: tuple[ObjectiveName, ...] = get_args(ObjectiveName)
 Criterion = Literal["ebic", "cv", "stars"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
-PATH = {"l1": 20, "ratio": 0.05, "gamma": 0.5, "folds": 5, "subsamples": 20, "instability": 0.05}
+# Strengths of a path.
+POINTS = 20
 # L2 penalty when weights are fitted again: it keeps the weights of variables that determine each other finite.
 RIDGE = 1e-3
 Callbacks = tuple[Callback, ...]
@@ -145,10 +146,10 @@ class NetworkOptions(NetworkParameters):
         make_inference(self.inference or LoopyBP.name, self.inference_options)
         self.at(1.0 if isinstance(self.l1, str) else self.l1).check()
 
-    def at(self, l1: float, **changes: Any) -> SolverOptions:
+    def at(self, l1: float) -> SolverOptions:
         """Return what to minimise with at a strength of the L1 penalty."""
         shared = {each.name: getattr(self, each.name) for each in fields(Minimisation)}
-        return SolverOptions(**shared | {"l1": l1} | changes)
+        return SolverOptions(**shared | {"l1": l1})
 
 
 def check_strength(name: str, value: Any) -> None:
@@ -221,6 +222,24 @@ def train_network(
     return training.along() if isinstance(options.l1, str) else training.at(options.l1)
 
 
+@dataclass(frozen=True)
+class PathOptions:
+    """The options of a path: see `NetworkParameters.path_options`."""
+
+    l1: int | Sequence[float] = POINTS
+    ratio: float = 0.05
+    gamma: float = 0.5
+    folds: int = 5
+    subsamples: int = 20
+    instability: float = 0.05
+
+    def __post_init__(self) -> None:
+        real_number("gamma", self.gamma, "a number >= 0", lambda x: x >= 0.0)
+        whole_number("folds", self.folds, 2, 1000)
+        whole_number("subsamples", self.subsamples, 2, 10_000)
+        real_number("instability", self.instability, "a number from 0 to 0.5", lambda x: 0.0 <= x <= 0.5)
+
+
 class Training:
     """Data and options of a training; its arguments are those of `train_network`."""
 
@@ -236,17 +255,12 @@ class Training:
     ) -> None:
         self.codes, self.numbering, self.weights, self.callbacks = codes, numbering, weights, callbacks
         self.options, self.threads, self.n = options, threads, len(codes) if n is None else n
-        unknown = set(options.path_options or {}) - PATH.keys()
+        known = [each.name for each in fields(PathOptions)]
+        unknown = set(options.path_options or {}).difference(known)
         if unknown:
-            message = f"path_options know {', '.join(PATH)}, not {', '.join(sorted(map(str, unknown)))}"
+            message = f"path_options know {', '.join(known)}, not {', '.join(sorted(map(str, unknown)))}"
             raise OptionError(message)
-        path_options: dict[str, Any] = PATH | dict(options.path_options or {})
-        self.strengths, self.ratio = path_options["l1"], path_options["ratio"]
-        self.gamma = real_number("gamma", path_options["gamma"], "a number >= 0", lambda x: x >= 0.0)
-        self.folds = whole_number("folds", path_options["folds"], 2, 1000)
-        self.subsamples = whole_number("subsamples", path_options["subsamples"], 2, 10_000)
-        bounds = "a number from 0 to 0.5"
-        self.instability = real_number("instability", path_options["instability"], bounds, lambda x: 0.0 <= x <= 0.5)
+        self.path_options = PathOptions(**options.path_options or {})
 
     def objective(self, rows: Any = slice(None)) -> Objectives:
         """Return the objective on some of the samples."""
@@ -271,14 +285,14 @@ class Training:
 
     def solver(self, l1: float) -> Solver[Any]:
         """Return the solver; prox_gradient alone understands groups."""
-        changes: dict[str, Any] = {}
-        if self.options.grouped and self.options.solver == "grafting_light":
-            changes["solver"] = "prox_gradient"
-        elif self.options.objective == "likelihood" and self.options.solver == "grafting_light":
+        options = self.options.at(l1)
+        if options.solver == "grafting_light" and self.options.grouped:
+            options = replace(options, solver="prox_gradient")
+        elif options.solver == "grafting_light" and self.options.objective == "likelihood":
             # Few at a time: edges that the strongest ones explain are not selected after them.
             few = {"select": max(1, self.numbering.n_variables // 10)}
-            changes["solver_options"] = few | dict(self.options.solver_options or {})
-        return self.options.at(l1, **changes).make_solver()[1]
+            options = replace(options, solver_options=few | dict(options.solver_options or {}))
+        return options.make_solver()[1]
 
     def at(self, l1: float, w0: Vector | None = None) -> Trained:
         """Train at one strength, from weights of the pseudo-likelihood or from a network without edges."""
@@ -322,12 +336,13 @@ class Training:
     @property
     def _goes_on(self) -> bool:
         """Whether a path with scores goes on behind its strengths: not if the strengths are given."""
-        return isinstance(self.strengths, (int, np.integer))
+        return isinstance(self.path_options.l1, (int, np.integer))
 
     def _strengths(self, objective: Objectives) -> Vector:
         """Return strengths that fall in equal ratios from the strength at which the first edge appears."""
-        if not self._goes_on:
-            return np.sort(np.asarray(self.strengths, dtype=np.float64))[::-1]
+        wanted = self.path_options.l1
+        if not isinstance(wanted, (int, np.integer)):
+            return np.sort(np.asarray(wanted, dtype=np.float64))[::-1]
         gradient = objective.value_and_gradient(objective.independent())[1]
         largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.numbering.n_interactions])
         if self.options.objective == "nodewise":
@@ -335,7 +350,7 @@ class Training:
         if largest == 0.0:
             message = "no pair of variables is associated at all: there is no structure to learn"
             raise OptionError(message)
-        return falling(largest, int(self.strengths), self.ratio)
+        return falling(largest, int(wanted), self.path_options.ratio)
 
     def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
@@ -373,13 +388,13 @@ class Training:
         fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
         if fitted.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        cost = math.log(self.n) + 4.0 * self.gamma * math.log(self.numbering.n_variables)
+        cost = math.log(self.n) + 4.0 * self.path_options.gamma * math.log(self.numbering.n_variables)
         return -(2.0 * fitted.nll + kept.size * cost)
 
     def _cross_validated(self, found: Path, strengths: Vector) -> Path:
         """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
         shuffled = np.random.default_rng(self.options.random_state).permutation(len(self.codes))
-        folds = np.array_split(shuffled, min(self.folds, len(shuffled)))
+        folds = np.array_split(shuffled, min(self.path_options.folds, len(shuffled)))
         totals, interrupted = np.zeros(strengths.size), False
         try:
             for number, held in enumerate(folds):
@@ -435,7 +450,7 @@ class Training:
         made: list[list[Numbers]] = []
         interrupted = False
         try:
-            for _, each in in_parallel(make, self.subsamples, self.n_threads):
+            for _, each in in_parallel(make, self.path_options.subsamples, self.n_threads):
                 made.append(each)
                 for callback in self.callbacks:  # shows that the work goes on
                     callback(found.points[-1].result.record, found.points[-1].result.state)
@@ -447,7 +462,7 @@ class Training:
         pairs = numbering.n_variables * (numbering.n_variables - 1) // 2
         for point, *supports in zip(found.points, *made, strict=False):
             worst = max(worst, instability(supports, pairs))
-            points.append(replace(point, score=-point.l1 if worst <= self.instability else None))
+            points.append(replace(point, score=-point.l1 if worst <= self.path_options.instability else None))
         return replace(found, points=tuple(points), interrupted=interrupted)
 
     def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
