@@ -66,7 +66,6 @@ pub fn pool(threads: usize) -> Result<Pool> {
 }
 
 impl Pool {
-    /// Number of threads.
     pub fn n_threads(self) -> usize {
         self.n_threads
     }

@@ -13,6 +13,46 @@ pub fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) 
     array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
 }
 
+/// The elements of a contiguous vector of n weights.
+pub fn weights<'a>(w: &'a PyReadonlyArray1<'_, f64>, n: usize) -> PyResult<&'a [f64]> {
+    let w = read(w)?;
+    same_length(w, n).map(|()| w)
+}
+
+/// An error unless w has n entries.
+pub fn same_length(w: &[f64], n: usize) -> PyResult<()> {
+    if w.len() == n {
+        return Ok(());
+    }
+    Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())))
+}
+
+/// The sizes, such as ends of rows, of an array.
+pub fn sizes(array: &PyReadonlyArray1<'_, u64>) -> PyResult<Vec<usize>> {
+    Ok(read(array)?.iter().map(|&size| size as usize).collect())
+}
+
+/// A copy of the elements of an array; of none without one.
+pub fn copied(array: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Vec<f64>> {
+    Ok(array.map_or(Ok(&[][..]), read)?.to_vec())
+}
+
+/// Whole numbers as an array of Python's.
+pub fn integers<'py>(py: Python<'py>, numbers: impl IntoIterator<Item = usize>) -> Bound<'py, PyArray1<i64>> {
+    PyArray1::from_vec(py, numbers.into_iter().map(|number| number as i64).collect())
+}
+
+/// Makes arrays that may be written to slices to be written.
+macro_rules! written {
+    ($($array:ident),*) => {
+        $(
+            let mut $array = $crate::bindings::arrays::writable($array)?;
+            let $array = $crate::bindings::arrays::write(&mut $array)?;
+        )*
+    };
+}
+pub(super) use written;
+
 /// The numbers of an array, all below a bound; else an error that begins with `what`.
 pub fn numbers(what: &str, array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
     let numbers: Option<Vec<usize>> =

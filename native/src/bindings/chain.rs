@@ -1,13 +1,13 @@
 //! Methods of `ChainObjective`: the negative log-likelihood of a chain CRF.
 
-use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient};
+use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, weights};
 use crate::bindings::classes::{ChainObjective, LikelyLabels, PrunedObjective, SamplePasses};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::{ChainModel, constraints};
 use crate::chain::features::Selection;
-use crate::chain::features::feature_names::feature_names;
+use crate::chain::features::feature_names::{Name, feature_names};
 use crate::chain::features::source::Source;
 use crate::chain::inference::Pair;
 use crate::chain::model::start::start_weights;
@@ -99,8 +99,7 @@ impl ChainObjective {
     /// The number of transitions, triples, bigram features and state features, in the sequence of the weights.
     #[getter]
     fn feature_counts(&self) -> (usize, usize, usize, usize) {
-        let features = &self.inner.features;
-        (features.transitions.len(), features.triples.len(), features.n_bigrams(), features.state_labels.len())
+        self.inner.features.counts()
     }
 
     #[pyo3(signature = (w, out=None))]
@@ -207,10 +206,7 @@ impl ChainObjective {
 
     /// -log p(y | x; w) of every sample, without its weight; 0 for samples whose weight is 0.
     fn sample_nlls<'py>(&self, py: Python<'py>, w: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (w, n) = (read(&w)?, self.inner.features.len());
-        if w.len() != n {
-            return Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())));
-        }
+        let w = weights(&w, self.inner.features.len())?;
         let nlls = interruptible(py, |interrupt| self.inner.sample_nlls(w, interrupt))?;
         Ok(PyArray1::from_vec(py, nlls))
     }
@@ -262,31 +258,22 @@ impl ChainObjective {
     }
 
     /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
-    fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<(Option<String>, Vec<&str>)>> {
-        let numbers = numbers("numbers name features", &features, self.inner.features.len())?;
-        let corpus = &self.inner.corpus;
-        let label = |&label: &u16| corpus.labels[usize::from(label)].as_str();
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        let names = feature_names(&self.inner.features, &corpus.attributes, &numbers);
-        Ok(names.iter().map(|name| (name.attribute.map(text), name.labels.iter().map(label).collect())).collect())
+    fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<Name<'_>>> {
+        let (corpus, own) = (&self.inner.corpus, &self.inner.features);
+        let numbers = numbers("numbers name features", &features, own.len())?;
+        Ok(feature_names(own, &corpus.attributes, &corpus.labels, &numbers))
     }
 
     /// The weights that a model has for the features, 0 where it has none, and how many features it has weights for.
     fn start_weights<'py>(&self, py: Python<'py>, model: &ChainModel) -> (Bound<'py, PyArray1<f64>>, usize) {
-        let (corpus, features) = (&self.inner.corpus, &self.inner.features);
-        let mut w = vec![0.0; features.len()];
-        let shared = py.detach(|| start_weights(&model.inner, corpus, features, &mut w));
+        let (w, shared) = py.detach(|| start_weights(&model.inner, &self.inner.corpus, &self.inner.features));
         (PyArray1::from_vec(py, w), shared)
     }
 
     /// The model of the features whose weights are not 0, with its settings (JSON) and the template that it reads text with.
     #[pyo3(signature = (w, settings, template=None))]
     fn model(&self, w: PyReadonlyArray1<'_, f64>, settings: String, template: Option<&str>) -> PyResult<ChainModel> {
-        let w = w.as_slice().map_err(|_| OptionError::new_err("w has to be contiguous"))?;
-        let n = self.inner.features.len();
-        if w.len() != n {
-            return Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())));
-        }
+        let w = weights(&w, self.inner.features.len())?;
         let corpus = &self.inner.corpus;
         let (attributes, labels) = (&*corpus.attributes, &corpus.labels[..]);
         let features = &*self.inner.features;

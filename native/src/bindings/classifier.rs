@@ -1,6 +1,8 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier, for the optimisers.
 
-use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
+use crate::bindings::arrays::{
+    ascending, copied, integers, numbers, read, same_length, sizes, value_and_gradient, weights, written,
+};
 use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::alphabet;
 use crate::bindings::errors::OptionError;
@@ -48,16 +50,7 @@ impl ClassifierObjective {
         if self.inner.n_outputs() != 1 {
             return Err(OptionError::new_err("there are more than two classes"));
         }
-        self.check_length(w)
-    }
-
-    /// An error unless `w` has the length of the weights.
-    fn check_length(&self, w: &[f64]) -> PyResult<()> {
-        let n = self.inner.n_features();
-        if w.len() == n {
-            return Ok(());
-        }
-        Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())))
+        same_length(w, self.inner.n_features())
     }
 }
 
@@ -75,10 +68,7 @@ pub fn classifier_model(
 ) -> PyResult<ChainModel> {
     let attributes = alphabet(&names)?;
     let features = Features::of_columns(names.len(), labels.len(), 0)?;
-    let w = read(&w)?;
-    if w.len() != features.len() {
-        return Err(OptionError::new_err(format!("w needs {} entries; it has {}", features.len(), w.len())));
-    }
+    let w = weights(&w, features.len())?;
     let (attributes, labels, features) = (&attributes, &labels[..], &features);
     ChainModel::trained(Source { features, attributes, labels, settings, template, intercept }, w)
 }
@@ -103,16 +93,11 @@ impl ClassifierObjective {
         scaled: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let ends = read(&ends)?.iter().map(|&end| end as usize).collect();
-        let (ids, values, targets) = (read(&ids)?, read(&values)?, read(&targets)?.to_vec());
-        let weights = weights.as_ref().map_or(Ok(&[][..]), read)?.to_vec();
+        let (ends, ids, values, targets) = (sizes(&ends)?, read(&ids)?, read(&values)?, read(&targets)?.to_vec());
+        let weights = copied(weights.as_ref())?;
         let inner = interruptible(py, |_| {
-            let design = Design::new(ends, ids, values, n_columns)?;
-            let mut made = Classifier::new(Arc::new(design), targets, weights, n_classes, intercept, threads)?;
-            if scaled {
-                made.scale_intercept();
-            }
-            Ok(made)
+            let design = Arc::new(Design::new(ends, ids, values, n_columns)?);
+            Classifier::new(design, targets, weights, n_classes, (intercept, scaled), threads)
         })?;
         Ok(ClassifierObjective::of(inner))
     }
@@ -171,11 +156,10 @@ impl ClassifierObjective {
         py: Python<'py>,
     ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
         let rows = &self.inner.design.rows;
-        let ends = rows.ends().iter().map(|&end| end as i64).collect();
         let (ids, values) = rows.parts();
-        let ids = (0..rows.n_entries()).map(|at| i64::from(ids.get(at))).collect();
+        let ids = (0..rows.n_entries()).map(|at| ids.get(at) as usize);
         let values = (0..rows.n_entries()).map(|at| values.get(at)).collect();
-        (PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values))
+        (integers(py, rows.ends().iter().copied()), integers(py, ids), PyArray1::from_vec(py, values))
     }
 
     /// The negative log-likelihood at `w` and its gradient, which is written to `out` if given.
@@ -197,8 +181,7 @@ impl ClassifierObjective {
         py: Python<'py>,
         w: PyReadonlyArray1<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let w = read(&w)?;
-        self.check_length(w)?;
+        let w = weights(&w, self.inner.n_features())?;
         let probabilities = interruptible(py, |interrupt| self.inner.probabilities(w, interrupt))?;
         Ok(PyArray1::from_vec(py, probabilities))
     }
@@ -257,8 +240,8 @@ impl ClassifierObjective {
         visits: PyReadonlyArray1<'_, i64>,
         l2: f64,
     ) -> PyResult<f64> {
-        let (mut w, mut alpha, n) = (writable(w)?, writable(alpha)?, self.inner.n_samples());
-        let (w, alpha, squares) = (write(&mut w)?, write(&mut alpha)?, read(&squares)?);
+        written!(w, alpha);
+        let (squares, n) = (read(&squares)?, self.inner.n_samples());
         self.check_binary(w)?;
         if (alpha.len(), squares.len()) != (2 * n, n) || self.inner.intercept.is_some() {
             return Err(OptionError::new_err(
@@ -285,8 +268,7 @@ impl ClassifierObjective {
         sweeps: usize,
         least: usize,
     ) -> PyResult<NewtonStep> {
-        let (mut w, mut scores, mut gradient) = (writable(w)?, writable(scores)?, writable(gradient)?);
-        let (w, scores, gradient) = (write(&mut w)?, write(&mut scores)?, write(&mut gradient)?);
+        written!(w, scores, gradient);
         self.check_binary(w)?;
         if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
             return Err(OptionError::new_err("scores and gradient have other lengths than samples and weights"));

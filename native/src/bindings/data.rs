@@ -1,6 +1,6 @@
 //! `Corpus`: reading files, encoding Python sequences.
 
-use crate::bindings::arrays::read;
+use crate::bindings::arrays::{integers, read, sizes};
 use crate::bindings::errors::DataError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::items::{Problem, Reader};
@@ -34,6 +34,11 @@ pub struct Corpus {
 /// JSON that the caller gives to be kept.
 pub fn parsed(settings: &str) -> PyResult<serde_json::Value> {
     serde_json::from_str(settings).map_err(|error| DataError::new_err(format!("settings are no JSON: {error}")))
+}
+
+/// Names of the attributes, by id.
+pub fn names_of(attributes: &Alphabet) -> Vec<String> {
+    (0..attributes.len() as u32).map(|id| String::from_utf8_lossy(attributes.text(id)).into_owned()).collect()
 }
 
 /// The attributes with these names, in this order.
@@ -73,9 +78,6 @@ impl Corpus {
         sentence_ends: PyReadonlyArray1<'_, u64>,
         labels: Option<(Vec<String>, PyReadonlyArray1<'_, u32>)>,
     ) -> PyResult<Self> {
-        let sizes = |array: &PyReadonlyArray1<'_, u64>| -> PyResult<Vec<usize>> {
-            Ok(read(array)?.iter().map(|&end| end as usize).collect())
-        };
         let rows = corpus::Rows { ends: sizes(&ends)?.into(), ids: read(&ids)?.to_vec().into() };
         let labels = match labels {
             Some((names, gold)) => Some((names, read(&gold)?.to_vec())),
@@ -230,9 +232,7 @@ impl Corpus {
 
     /// Names of the attributes, by id.
     fn names(&self) -> PyResult<Vec<String>> {
-        let attributes = &self.sound()?.attributes;
-        let name = |id| String::from_utf8_lossy(attributes.text(id)).into_owned();
-        Ok((0..attributes.len() as u32).map(name).collect())
+        Ok(names_of(&self.sound()?.attributes))
     }
 
     /// The tokens' state attributes, or attributes of label bigrams, as compressed sparse rows: ends, ids, values.
@@ -245,10 +245,9 @@ impl Corpus {
     ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
         let corpus = self.sound()?;
         let rows = if bigrams { &corpus.bigrams } else { &corpus.states };
-        let ends = rows.ends.iter().map(|&end| end as i64).collect();
-        let ids = rows.ids.iter().map(|&id| i64::from(id)).collect();
+        let ids = integers(py, rows.ids.iter().map(|&id| id as usize));
         let values = (0..rows.ids.len()).map(|at| if bigrams { 1.0 } else { self.inner.value(at) }).collect();
-        Ok((PyArray1::from_vec(py, ends), PyArray1::from_vec(py, ids), PyArray1::from_vec(py, values)))
+        Ok((integers(py, rows.ends.iter().copied()), ids, PyArray1::from_vec(py, values)))
     }
 
     /// The sentence and the place in it of the first token that has not a single label.

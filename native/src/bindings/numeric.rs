@@ -1,6 +1,6 @@
 //! The vector operations of `loglinear.vectors`. The last argument is a number of threads; 0 stands for all cores.
 
-use crate::bindings::arrays::{read, writable, write};
+use crate::bindings::arrays::{read, written};
 use crate::bindings::errors::OptionError;
 use crate::numeric::arch;
 use crate::numeric::vectors::{self, Penalty};
@@ -81,13 +81,12 @@ fn secant_pair(
     products: &Bound<'_, PyArray2<f64>>,
     threads: usize,
 ) -> PyResult<(f64, f64, f64)> {
-    let (mut s_rows, mut y_rows, mut products) = (writable(s_rows)?, writable(y_rows)?, writable(products)?);
+    written!(s_rows, y_rows, products);
     let (w_new, g_new, w, g) = (read(&w_new)?, read(&g_new)?, read(&w)?, read(&g)?);
     same(&[w_new.len(), g_new.len(), w.len(), g.len()])?;
-    let (s, mut rows) = spared(write(&mut s_rows)?, w.len(), &live, spare)?;
-    let (y, more) = spared(write(&mut y_rows)?, w.len(), &live, spare)?;
+    let (s, mut rows) = spared(s_rows, w.len(), &live, spare)?;
+    let (y, more) = spared(y_rows, w.len(), &live, spare)?;
     rows.extend(more);
-    let products = write(&mut products)?;
     same(&[2 * (rows.len() + 2), products.len()])?;
     let (new, old) = (vectors::Point { w: w_new, g: g_new }, vectors::Point { w, g });
     let scale = scale_of(scale.as_ref(), w.len())?;
@@ -114,8 +113,8 @@ fn quasi_newton_step(
     out: Out<'_, '_>,
     threads: usize,
 ) -> PyResult<[f64; 4]> {
-    let mut out = writable(out)?;
-    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
+    written!(out);
+    let (w, g) = (read(&w)?, read(&g)?);
     same(&[w.len(), g.len(), out.len()])?;
     let mut rows = Vec::new();
     for (matrix, coefficients) in [(&s_rows, &s_coefficients), (&y_rows, &y_coefficients)] {
@@ -139,8 +138,8 @@ fn pseudo_gradient(
     out: Out<'_, '_>,
     threads: usize,
 ) -> PyResult<(f64, f64)> {
-    let mut out = writable(out)?;
-    let (w, g, out) = (read(&w)?, read(&g)?, write(&mut out)?);
+    written!(out);
+    let (w, g) = (read(&w)?, read(&g)?);
     same(&[w.len(), g.len(), out.len()])?;
     let size = py.detach(|| vectors::pseudo_gradient(w, g, penalty_of(penalty), out, threads));
     Ok((size.most, size.squared))

@@ -1,6 +1,6 @@
 //! `PseudoLikelihood`: the negative log pseudo-likelihood of a pairwise network, for the optimisers.
 
-use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient};
+use crate::bindings::arrays::{ascending, copied, integers, numbers, read, value_and_gradient};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::network::nodewise::{self, Options, nodewise};
@@ -51,8 +51,8 @@ impl PseudoLikelihood {
         threads: usize,
     ) -> PyResult<Self> {
         let (states, codes) = (numbers("numbers of states", &states, 1 << 16)?, read(&codes)?);
-        let weights = weights.as_ref().map_or(Ok(&[][..]), read)?;
-        let made = |_: &_| pseudolikelihood::PseudoLikelihood::new(Samples::new(states, codes, weights)?, threads);
+        let weights = copied(weights.as_ref())?;
+        let made = |_: &_| pseudolikelihood::PseudoLikelihood::new(Samples::new(states, codes, &weights)?, threads);
         Ok(PseudoLikelihood { inner: interruptible(py, made)? })
     }
 
@@ -96,8 +96,8 @@ impl PseudoLikelihood {
     ) -> PyResult<(RestrictedPseudoLikelihood, Bound<'py, PyArray1<i64>>)> {
         self.check_variable(variable)?;
         let inner = self.inner.node(variable);
-        let features = inner.features().iter().map(|&feature| feature as i64).collect();
-        Ok((RestrictedPseudoLikelihood { inner }, PyArray1::from_vec(py, features)))
+        let features = integers(py, inner.features().iter().copied());
+        Ok((RestrictedPseudoLikelihood { inner }, features))
     }
 
     /// The L1-penalised regressions of the given binary variables on all others.
@@ -126,7 +126,7 @@ impl PseudoLikelihood {
         let nodes = interruptible(py, |interrupt| nodewise(samples, &variables, &options, pool, interrupt))?;
         let returned = |node: nodewise::Regression| {
             let nodewise::Regression { intercept, nll, violation, steps, converged, .. } = node;
-            let columns = PyArray1::from_vec(py, node.columns.iter().map(|&column| column as i64).collect()).unbind();
+            let columns = integers(py, node.columns).unbind();
             let weights = PyArray1::from_vec(py, node.weights).unbind();
             Regression { columns, weights, intercept, nll, violation, steps, converged }
         };

@@ -1,6 +1,6 @@
 //! A classifier's objective from a corpus: its tokens never leave native memory.
 
-use crate::bindings::arrays::read;
+use crate::bindings::arrays::{copied, integers, read};
 use crate::bindings::classifier::ClassifierObjective;
 use crate::bindings::data::Corpus;
 use crate::bindings::interrupt::interruptible;
@@ -27,15 +27,12 @@ pub fn classifier_of_corpus<'py>(
     threads: usize,
 ) -> PyResult<(ClassifierObjective, Bound<'py, PyArray1<i64>>)> {
     let targets = read(&targets)?.to_vec();
-    let weights = weights.as_ref().map_or(Ok(&[][..]), read)?.to_vec();
+    let weights = copied(weights.as_ref())?;
     let (inner, columns) = interruptible(py, |_| {
         let (design, columns) = Design::of_corpus(&corpus.inner, min_count)?;
-        let mut made = Classifier::new(Arc::new(design), targets, weights, n_classes, intercept, threads)?;
-        if scaled {
-            made.scale_intercept();
-        }
+        let made = Classifier::new(Arc::new(design), targets, weights, n_classes, (intercept, scaled), threads)?;
         Ok((made, columns))
     })?;
-    let columns = columns.into_iter().map(i64::from).collect();
-    Ok((ClassifierObjective::of(inner), PyArray1::from_vec(py, columns)))
+    let columns = integers(py, columns.into_iter().map(|column| column as usize));
+    Ok((ClassifierObjective::of(inner), columns))
 }

@@ -1,6 +1,6 @@
 //! Methods of `SamplePasses`: an objective over chains as the solvers that go sample by sample see it.
 
-use crate::bindings::arrays::{numbers, read, writable, write};
+use crate::bindings::arrays::{integers, numbers, read, written};
 use crate::bindings::classes::SamplePasses;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
@@ -17,6 +17,19 @@ impl SamplePasses {
         numbers("visits name samples", visits, self.n_samples())
     }
 
+    /// The numbers of samples that an array holds, and the learning rate for each.
+    fn rated<'a>(
+        &self,
+        visits: &PyReadonlyArray1<'_, i64>,
+        rates: &'a PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<(Vec<usize>, &'a [f64])> {
+        let (visits, rates) = (self.numbers(visits)?, read(rates)?);
+        if rates.len() == visits.len() {
+            return Ok((visits, rates));
+        }
+        Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), visits.len())))
+    }
+
     /// A pass of an online learner whose variances are 1.
     fn averaged_pass(
         &self,
@@ -25,8 +38,8 @@ impl SamplePasses {
         (w, sum, iterates): (&Bound<'_, PyArray1<f64>>, &Bound<'_, PyArray1<f64>>, u64),
         visits: &PyReadonlyArray1<'_, i64>,
     ) -> PyResult<f64> {
-        let (mut w, mut sum) = (writable(w)?, writable(sum)?);
-        let (w, sum, visits) = (write(&mut w)?, write(&mut sum)?, self.numbers(visits)?);
+        written!(w, sum);
+        let visits = self.numbers(visits)?;
         self.check_lengths(w, sum)?;
         let mut variances = vec![1.0; w.len()];
         let state = online::State { w, sum, variances: &mut variances, iterates };
@@ -71,8 +84,8 @@ impl SamplePasses {
     #[getter]
     fn run_ends<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
         let (corpus, features) = (&self.inner.objective.corpus, &self.inner.objective.features);
-        let ends = features.blocks.iter().filter(|(run, _)| !run.is_empty()).map(|(run, _)| run.end as i64);
-        corpus.is_mapped().then(|| PyArray1::from_vec(py, ends.collect()))
+        let ends = features.blocks.iter().filter(|(run, _)| !run.is_empty()).map(|(run, _)| run.end);
+        corpus.is_mapped().then(|| integers(py, ends))
     }
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
@@ -104,13 +117,9 @@ impl SamplePasses {
         if line_search.is_some() && !matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy) {
             return Err(OptionError::new_err("the line search needs a penalty that touches a sample's weights alone"));
         }
-        let (mut w, mut q) = (writable(w)?, writable(q)?);
-        let (w, q, rates) = (write(&mut w)?, write(&mut q)?, read(&rates)?);
-        let visits = self.numbers(&visits)?;
+        written!(w, q);
         self.check_lengths(w, q)?;
-        if rates.len() != visits.len() {
-            return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), visits.len())));
-        }
+        let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = Settings { penalty, l1, l2, rates, visits: &visits, line_search };
         let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt))?;
         Ok((outcome.u, outcome.evaluations))
@@ -129,12 +138,9 @@ impl SamplePasses {
         rates: PyReadonlyArray1<'_, f64>,
         l2: f64,
     ) -> PyResult<()> {
-        let (mut w, mut sum) = (writable(w)?, writable(sum)?);
-        let (w, sum, rates, visits) = (write(&mut w)?, write(&mut sum)?, read(&rates)?, self.numbers(&visits)?);
+        written!(w, sum);
         self.check_lengths(w, sum)?;
-        if rates.len() != visits.len() {
-            return Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), visits.len())));
-        }
+        let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = sg::Settings { l2, rates, visits: &visits };
         interruptible(py, |interrupt| sg::pass(&self.inner, w, sum, &settings, interrupt))
     }
@@ -154,9 +160,9 @@ impl SamplePasses {
         delta: f64,
         l2: f64,
     ) -> PyResult<()> {
-        let (mut w, mut squares) = (writable(w)?, writable(squares)?);
-        let (w, squares, visits) = (write(&mut w)?, write(&mut squares)?, self.numbers(&visits)?);
+        written!(w, squares);
         self.check_lengths(w, squares)?;
+        let visits = self.numbers(&visits)?;
         let settings = adagrad::Settings { l2, rate, delta, visits: &visits };
         interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
     }
@@ -211,9 +217,9 @@ impl SamplePasses {
         visits: PyReadonlyArray1<'_, i64>,
         gamma: f64,
     ) -> PyResult<f64> {
-        let (mut w, mut variances) = (writable(w)?, writable(variances)?);
-        let (w, variances, visits) = (write(&mut w)?, write(&mut variances)?, self.numbers(&visits)?);
+        written!(w, variances);
         self.check_lengths(w, variances)?;
+        let visits = self.numbers(&visits)?;
         let mut sum = vec![0.0; w.len()];
         let state = online::State { w, sum: &mut sum, variances, iterates: 1 };
         interruptible(py, |interrupt| online::pass(&self.inner, &Arow { gamma }, state, &visits, interrupt))
@@ -254,13 +260,8 @@ impl SamplePasses {
             other => return Err(OptionError::new_err(format!("there is no sampling {other:?}"))),
         };
         let [states, transitions, edges] = &gradients;
-        let (mut states, mut transitions, mut edges) = (writable(states)?, writable(transitions)?, writable(edges)?);
-        let (states, transitions, edges) = (write(&mut states)?, write(&mut transitions)?, write(&mut edges)?);
-        let (mut w, mut d, mut lipschitz, mut seen) =
-            (writable(w)?, writable(d)?, writable(lipschitz)?, writable(seen)?);
-        let mut pauses = writable(pauses)?;
-        let pauses: &mut [[u8; 2]] = write(&mut pauses)?.as_chunks_mut().0;
-        let (w, d, lipschitz, seen) = (write(&mut w)?, write(&mut d)?, write(&mut lipschitz)?, write(&mut seen)?);
+        written!(states, transitions, edges, w, d, lipschitz, seen, pauses);
+        let pauses: &mut [[u8; 2]] = pauses.as_chunks_mut().0;
         let objective = &*self.inner.objective;
         let (n, sizes) = (objective.features.len(), Sizes::new(objective));
         let lengths = [w.len(), d.len(), states.len(), transitions.len(), edges.len(), lipschitz.len(), seen.len()];

@@ -1,14 +1,14 @@
 //! Parts of a data set: what is seen in them, the features of the whole, the objective of a part; ranges of files.
 
-use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, writable, write};
+use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, weights, written};
 use crate::bindings::classes::ChainObjective;
-use crate::bindings::data::Corpus;
+use crate::bindings::data::{Corpus, names_of};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::{ChainModel, constraints};
 use crate::chain::features::Selection;
 use crate::chain::features::counting;
-use crate::chain::features::feature_names::feature_names;
+use crate::chain::features::feature_names::{Name, feature_names};
 use crate::chain::features::table;
 use crate::chain::inference::Pair;
 use crate::chain::model::start::start_weights;
@@ -107,8 +107,7 @@ impl FeatureTable {
     /// The number of transitions, triples, bigram features and state features, in the sequence of the weights.
     #[getter]
     fn feature_counts(&self) -> (usize, usize, usize, usize) {
-        let features = &self.inner.features;
-        (features.transitions.len(), features.triples.len(), features.n_bigrams(), features.state_labels.len())
+        self.inner.features.counts()
     }
 
     /// Sentences, tokens, attributes of all tokens together.
@@ -145,36 +144,27 @@ impl FeatureTable {
 
     /// The attributes that have features.
     fn names(&self) -> Vec<String> {
-        let attributes = &self.inner.attributes;
-        let name = |id| String::from_utf8_lossy(attributes.text(id)).into_owned();
-        (0..attributes.len() as u32).map(name).collect()
+        names_of(&self.inner.attributes)
     }
 
     /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
-    fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<(Option<String>, Vec<&str>)>> {
-        let numbers = numbers("numbers name features", &features, self.inner.features.len())?;
-        let label = |&label: &u16| self.inner.labels[usize::from(label)].as_str();
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-        let names = feature_names(&self.inner.features, &self.inner.attributes, &numbers);
-        Ok(names.iter().map(|name| (name.attribute.map(text), name.labels.iter().map(label).collect())).collect())
+    fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<Name<'_>>> {
+        let table = &self.inner;
+        let numbers = numbers("numbers name features", &features, table.features.len())?;
+        Ok(feature_names(&table.features, &table.attributes, &table.labels, &numbers))
     }
 
     /// The weights that a model has for the features, 0 where it has none, and how many features it has weights for.
     fn start_weights<'py>(&self, py: Python<'py>, model: &ChainModel) -> PyResult<(Bound<'py, PyArray1<f64>>, usize)> {
-        let mut w = vec![0.0; self.inner.features.len()];
         let names = self.inner.names()?;
-        let shared = py.detach(|| start_weights(&model.inner, &names, &self.inner.features, &mut w));
+        let (w, shared) = py.detach(|| start_weights(&model.inner, &names, &self.inner.features));
         Ok((PyArray1::from_vec(py, w), shared))
     }
 
     /// The model of the features whose weights are not 0, with its settings (JSON) and the template that it reads text with.
     #[pyo3(signature = (w, settings, template=None))]
     fn model(&self, w: PyReadonlyArray1<'_, f64>, settings: String, template: Option<&str>) -> PyResult<ChainModel> {
-        let (w, n) = (read(&w)?, self.inner.features.len());
-        if w.len() != n {
-            return Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())));
-        }
-        ChainModel::trained(self.inner.source(settings, template), w)
+        ChainModel::trained(self.inner.source(settings, template), weights(&w, self.inner.features.len())?)
     }
 
     fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -253,8 +243,8 @@ impl ChainPart {
 
     /// Writes a vector over the part's features to its places in a vector over all features.
     fn scatter(&self, own: PyReadonlyArray1<'_, f64>, all: &Bound<'_, PyArray1<f64>>) -> PyResult<()> {
-        let (own, mut all) = (read(&own)?, writable(all)?);
-        let all = write(&mut all)?;
+        written!(all);
+        let own = read(&own)?;
         self.check(own.len(), self.inner.objective.features.len())?;
         self.check(all.len(), self.inner.n_features)?;
         self.inner.scatter(own, all);

@@ -47,13 +47,14 @@ struct Scratch {
 }
 
 impl Classifier {
-    /// Checks the data and makes the objective, to be evaluated on `n_threads` threads (0: all cores).
+    /// Checks the data and makes the objective, to be evaluated on `n_threads` threads (0: all cores). `scaled` replaces the value
+    /// of the intercept by the largest norm of a column.
     pub fn new(
         design: Arc<Design>,
         targets: Vec<u32>,
         weights: Vec<f64>,
         n_classes: usize,
-        intercept: Option<f64>,
+        (intercept, scaled): (Option<f64>, bool),
         n_threads: usize,
     ) -> Result<Self> {
         let n = design.n_samples();
@@ -73,7 +74,11 @@ impl Classifier {
             return Err(Error::Data("no columns and no intercept: there is nothing to train".into()));
         }
         let (pool, scratch) = (threads::pool(n_threads)?, Mutex::default());
-        Ok(Classifier { design, targets, weights, n_classes, intercept, pool, scratch })
+        let mut classifier = Classifier { design, targets, weights, n_classes, intercept, pool, scratch };
+        if scaled {
+            classifier.scale_intercept();
+        }
+        Ok(classifier)
     }
 
     /// The objective of two classes with an intercept, without checks: targets and weights fit the matrix.
@@ -155,7 +160,6 @@ impl Classifier {
         self.n_columns() * self.n_outputs()
     }
 
-    /// Number of samples.
     pub fn n_samples(&self) -> usize {
         self.design.n_samples()
     }
@@ -171,7 +175,7 @@ impl Classifier {
     }
 
     /// Gives the intercept's column the largest norm of all other columns: solvers converge fast on columns of similar norms.
-    pub fn scale_intercept(&mut self) {
+    fn scale_intercept(&mut self) {
         let mut squares = vec![0.0; self.design.n_columns()];
         for sample in 0..self.n_samples() {
             let weight = self.weight(sample);
@@ -183,7 +187,6 @@ impl Classifier {
         self.intercept = Some(if value.is_finite() && value > 0.0 { value } else { 1.0 });
     }
 
-    /// The weight of a sample.
     #[inline(always)]
     pub fn weight(&self, sample: usize) -> f64 {
         self.classes().weight(sample)

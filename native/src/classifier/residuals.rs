@@ -20,7 +20,6 @@ pub struct Classes<'a> {
 }
 
 impl Classes<'_> {
-    /// The weight of a sample.
     #[inline(always)]
     pub fn weight(&self, sample: usize) -> f64 {
         self.weights.get(sample).copied().unwrap_or(1.0)

@@ -30,12 +30,10 @@ impl Alphabet {
         (&self.keys, &self.text, &self.ends)
     }
 
-    /// Number of attributes.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there is no attribute.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -98,7 +96,6 @@ impl Alphabet {
         }
     }
 
-    /// The key of an id.
     pub fn key(&self, id: u32) -> u64 {
         self.keys[id as usize]
     }

@@ -2,12 +2,11 @@
 
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::counting::Kept;
-use crate::corpus::labels::{LabelSets, Labels};
+use crate::corpus::labels::{LabelSets, Labels, by_frequency, renumbered};
 use crate::corpus::sink::{Gold, Sink};
 use crate::corpus::{Corpus, FIRST_SET, Rows, UNKNOWN};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 impl Corpus {
@@ -111,20 +110,9 @@ impl Assembly {
     pub fn names(self) -> Names {
         let Assembly { mut attributes, labels, sets, .. } = self;
         attributes.shrink();
-        let mut sorted: Vec<u32> = (0..labels.names.len() as u32).collect();
-        sorted.sort_by_key(|&label| (Reverse(labels.counts[label as usize]), &labels.names[label as usize]));
-        let mut rank = vec![0; sorted.len()];
-        for (new, &old) in sorted.iter().enumerate() {
-            rank[old as usize] = new as u32;
-        }
-        let mut label_sets = sets.sets;
-        for set in &mut label_sets {
-            set.iter_mut().for_each(|label| *label = rank[*label as usize]);
-            set.sort_unstable();
-        }
-        let row = |&old: &u32| {
-            (String::from_utf8_lossy(&labels.names[old as usize]).into_owned(), labels.counts[old as usize])
-        };
+        let (sorted, rank) = by_frequency(&labels.names, &labels.counts);
+        let label_sets = renumbered(sets.sets, &rank);
+        let row = |&label: &usize| (String::from_utf8_lossy(&labels.names[label]).into_owned(), labels.counts[label]);
         Names { attributes, labels: sorted.iter().map(row).collect(), rank, label_sets }
     }
 
@@ -228,12 +216,10 @@ impl Builder {
         self.labels.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
-    /// Number of sentences.
     pub fn n_sentences(&self) -> usize {
         self.sentence_ends.len()
     }
 
-    /// Number of tokens.
     pub fn n_tokens(&self) -> usize {
         self.states.ends.len()
     }

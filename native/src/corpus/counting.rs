@@ -140,12 +140,10 @@ impl Kept {
         self.0.binary_search(&key).is_ok()
     }
 
-    /// Number of attributes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether no attribute is kept.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,7 +1,26 @@
 //! Labels and sets of labels, numbered as they first appear in a text.
 
 use crate::corpus::FIRST_SET;
+use std::cmp::Reverse;
 use std::collections::HashMap;
+
+/// The numbers of labels in the sequence of a corpus, the most frequent first and ties by name, and number -> place in it.
+pub fn by_frequency(names: &[impl Ord], counts: &[u64]) -> (Vec<usize>, Vec<u32>) {
+    let mut sorted: Vec<usize> = (0..names.len()).collect();
+    sorted.sort_by_key(|&label| (Reverse(counts[label]), &names[label]));
+    let mut rank = vec![0; sorted.len()];
+    sorted.iter().zip(0..).for_each(|(&label, place)| rank[label] = place);
+    (sorted, rank)
+}
+
+/// Sets of labels with new numbers.
+pub fn renumbered(mut sets: Vec<Vec<u32>>, rank: &[u32]) -> Vec<Vec<u32>> {
+    for set in &mut sets {
+        set.iter_mut().for_each(|label| *label = rank[*label as usize]);
+        set.sort_unstable();
+    }
+    sets
+}
 
 /// Labels, numbered as they first appear.
 #[derive(Default)]

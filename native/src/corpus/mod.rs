@@ -7,7 +7,7 @@ mod check;
 pub mod counting;
 pub mod folder;
 pub mod hash;
-mod labels;
+pub mod labels;
 pub mod sink;
 
 use crate::corpus::alphabet::Alphabet;
@@ -211,23 +211,19 @@ impl Corpus {
         })
     }
 
-    /// Number of sentences.
     pub fn n_sentences(&self) -> usize {
         self.sentence_ends.len()
     }
 
-    /// Number of tokens.
     pub fn n_tokens(&self) -> usize {
         self.states.ends.len()
     }
 
-    /// The tokens of a sentence.
     pub fn tokens(&self, sentence: usize) -> Range<usize> {
         let start = if sentence == 0 { 0 } else { self.sentence_ends[sentence - 1] };
         start..self.sentence_ends[sentence]
     }
 
-    /// The weight of a sentence.
     pub fn weight(&self, sentence: usize) -> f64 {
         self.weights.get(sentence).copied().unwrap_or(1.0)
     }

@@ -130,7 +130,6 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern of a row.
     fn new(network: &Network, row: &[i32], method: Method, interrupt: &Interrupt) -> Result<Pattern> {
         let hidden = network.given(row)?;
         let junction = match method {

@@ -38,7 +38,6 @@ impl NetworkFile {
         model_file::save(&self.bytes()?, path)
     }
 
-    /// The bytes of the file.
     pub fn bytes(&self) -> Result<Storage> {
         let tensor =
             |at: usize, shape: Vec<usize>, bytes| Tensor { name: EXPECTED[at].0, kind: EXPECTED[at].1, shape, bytes };

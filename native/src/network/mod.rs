@@ -106,7 +106,6 @@ impl Network {
         Ok(Network { states, edges, node_at, edge_at, neighbours, neighbours_at })
     }
 
-    /// Number of variables.
     pub fn n_variables(&self) -> usize {
         self.states.len()
     }

@@ -338,18 +338,10 @@ pub fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::arch::simd_task;
     use pulp::{Arch, WithSimd};
 
-    struct Transpose([[f64; 8]; 8]);
-
-    impl WithSimd for Transpose {
-        type Output = [[f64; 8]; 8];
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) -> [[f64; 8]; 8] {
-            transpose(simd, self.0.each_ref())
-        }
-    }
+    simd_task!(Transpose(rows: [[f64; 8]; 8]) -> [[f64; 8]; 8], |simd| transpose(simd, rows.each_ref()));
 
     #[test]
     fn rows_become_columns_on_every_instruction_set() {
@@ -363,17 +355,10 @@ mod tests {
         }
     }
 
-    struct Sums<'a>(&'a [f64]);
-
-    impl WithSimd for Sums<'_> {
-        type Output = [u64; 2];
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) -> [u64; 2] {
-            let whole = &self.0[..self.0.len() / LANES * LANES];
-            [sum(simd, self.0).to_bits(), dot(simd, whole, whole).to_bits()]
-        }
-    }
+    simd_task!(Sums<'a>(values: &'a [f64]) -> [u64; 2], |simd| {
+        let whole = &values[..values.len() / LANES * LANES];
+        [sum(simd, values).to_bits(), dot(simd, whole, whole).to_bits()]
+    });
 
     #[test]
     fn sums_have_the_same_bits_whatever_the_width_of_vectors() {
@@ -387,16 +372,7 @@ mod tests {
         assert_ne!(values.iter().sum::<f64>().to_bits(), bits[0]);
     }
 
-    struct Exp<'a>(&'a mut [f64]);
-
-    impl WithSimd for Exp<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            exp_in_place(simd, self.0);
-        }
-    }
+    simd_task!(Exp<'a>(values: &'a mut [f64]) -> (), |simd| exp_in_place(simd, values));
 
     #[test]
     fn exp_is_exact_to_two_units_in_the_last_place_on_every_instruction_set() {
@@ -413,16 +389,7 @@ mod tests {
         }
     }
 
-    struct Log<'a>(&'a [f64], &'a mut [f64]);
-
-    impl WithSimd for Log<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            ln_one_plus(simd, self.0, self.1);
-        }
-    }
+    simd_task!(Log<'a>(values: &'a [f64], out: &'a mut [f64]) -> (), |simd| ln_one_plus(simd, values, out));
 
     #[test]
     fn log_of_one_plus_is_exact_to_a_few_units_in_the_last_place() {
@@ -436,16 +403,7 @@ mod tests {
         }
     }
 
-    struct NaturalLog<'a>(&'a mut [f64]);
-
-    impl WithSimd for NaturalLog<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            ln_in_place(simd, self.0);
-        }
-    }
+    simd_task!(NaturalLog<'a>(values: &'a mut [f64]) -> (), |simd| ln_in_place(simd, values));
 
     #[test]
     fn log_is_exact_to_a_few_units_in_the_last_place_from_the_smallest_normal_number_to_the_largest() {

@@ -271,12 +271,10 @@ impl Lists {
         start..self.ends[list]
     }
 
-    /// Number of lists.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no list.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

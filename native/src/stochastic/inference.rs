@@ -6,9 +6,10 @@ use crate::chain::objective::ChainObjective;
 use crate::chain::objective::masks::Known;
 use crate::chain::objective::pass::fill_edges;
 use crate::chain::objective::states::{First, Read, Stored, fill_scores};
+use crate::numeric::arch::simd_task;
 use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::Weights;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// Buffers to evaluate one sample after the other.
 pub struct Inference<'a> {
@@ -176,29 +177,15 @@ impl<'a> Inference<'a> {
     }
 }
 
-/// The forward recursion over the labellings that agree with what is known, compiled once for each instruction set instead of into
-/// every pass.
-struct Forward<'a>(&'a mut Lattice, &'a Transitions);
+// The recursions over the labellings that agree with what is known are compiled once for each instruction set instead of into every
+// pass.
 
-impl WithSimd for Forward<'_> {
-    type Output = f64;
+simd_task!(
+    Forward<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions) -> f64,
+    |simd| lattice.forward(simd, transitions)
+);
 
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let Forward(lattice, transitions) = self;
-        lattice.forward(simd, transitions)
-    }
-}
-
-/// The backward recursion over them, with the sample's weight.
-struct Backward<'a>(&'a mut Lattice, &'a Transitions, f64, &'a mut PairCounts);
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Backward(lattice, transitions, weight, counts) = self;
-        lattice.backward(simd, transitions, weight, counts);
-    }
-}
+simd_task!(
+    Backward<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions, weight: f64, counts: &'a mut PairCounts) -> (),
+    |simd| lattice.backward(simd, transitions, weight, counts)
+);

@@ -28,7 +28,6 @@ impl SumTree {
         self.nodes.len() / 2
     }
 
-    /// The sum of all numbers.
     pub fn sum(&self) -> f64 {
         self.nodes[1][0]
     }

@@ -8,11 +8,11 @@ use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
 use crate::chain::features::{blocks, too_many_labels};
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::hash::key_of;
+use crate::corpus::labels::by_frequency;
 use crate::corpus::{Corpus, FIRST_SET};
 use crate::error::Result;
 use crate::files::packed::{Packer, Unpacker};
 use bytemuck::Pod;
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// What is seen in a part of a data set, or in several.
@@ -86,12 +86,9 @@ impl Counts {
 
     /// The names of the labels in the sequence of a corpus, and what is seen with the labels' numbers in that sequence.
     pub fn with_sorted_labels(&self) -> (Vec<String>, Seen) {
-        let mut sorted: Vec<usize> = (0..self.labels.len()).collect();
-        sorted.sort_by_key(|&label| (Reverse(self.label_tokens[label]), self.labels[label].as_bytes()));
-        let mut rank = vec![0; sorted.len()];
-        sorted.iter().zip(0..).for_each(|(&old, new)| rank[old] = new);
+        let (sorted, rank) = by_frequency(&self.labels, &self.label_tokens);
         let mut seen = self.seen.clone();
-        let renamed = |label: u16| rank[usize::from(label)];
+        let renamed = |label: u16| rank[usize::from(label)] as u16;
         rename(&mut seen.labels, renamed);
         rename(&mut seen.bigrams, |pair: [u16; 2]| pair.map(renamed));
         seen.transitions.iter_mut().flatten().for_each(|label| *label = renamed(*label));

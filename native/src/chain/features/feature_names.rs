@@ -3,40 +3,37 @@
 use crate::chain::features::Features;
 use crate::corpus::alphabet::Alphabet;
 
-/// The name of a weight: an attribute and labels.
-#[derive(Debug, PartialEq)]
-pub struct FeatureName<'a> {
-    /// The attribute that has to be on the token; None for features of labels alone.
-    pub attribute: Option<&'a [u8]>,
-    /// Numbers of one, two or three labels in a row; the last is the token's own.
-    pub labels: Vec<u16>,
-}
+/// The name of a weight: the attribute that has to be on the token, None for features of labels alone; and one, two or three labels
+/// in a row, of which the last is the token's own.
+pub type Name<'a> = (Option<String>, Vec<&'a str>);
 
 /// Names of the features with these numbers, which are below the number of features.
-pub fn feature_names<'a>(features: &Features, attributes: &'a Alphabet, numbers: &[usize]) -> Vec<FeatureName<'a>> {
-    numbers.iter().map(|&number| feature_name(features, attributes, number)).collect()
-}
-
-fn feature_name<'a>(features: &Features, attributes: &'a Alphabet, number: usize) -> FeatureName<'a> {
-    if let Some(&pair) = features.transitions.get(number) {
-        return FeatureName { attribute: None, labels: pair.to_vec() };
-    }
-    if number < features.first_bigram() {
-        let labels = features.triples[number - features.transitions.len()];
-        return FeatureName { attribute: None, labels: labels.to_vec() };
-    }
-    if number < features.first_state() {
-        let bigram = number - features.first_bigram();
-        let attribute = features.bigram_ranges.partition_point(|range| range.end as usize <= bigram);
-        return FeatureName {
-            attribute: Some(attributes.text(attribute as u32)),
-            labels: features.bigram_pairs[bigram].to_vec(),
-        };
-    }
-    let state = number - features.first_state();
-    let place = features.state_attributes.partition_point(|&(_, end)| end as usize <= state);
-    let attribute = features.state_attributes[place].0;
-    FeatureName { attribute: Some(attributes.text(attribute)), labels: vec![features.state_labels[state]] }
+pub fn feature_names<'a>(
+    features: &Features,
+    attributes: &Alphabet,
+    labels: &'a [String],
+    numbers: &[usize],
+) -> Vec<Name<'a>> {
+    let named =
+        |labels_in_a_row: &[u16]| labels_in_a_row.iter().map(|&label| labels[usize::from(label)].as_str()).collect();
+    let attribute = |id: u32| Some(String::from_utf8_lossy(attributes.text(id)).into_owned());
+    let name = |&number: &usize| {
+        if let Some(pair) = features.transitions.get(number) {
+            return (None, named(pair));
+        }
+        if number < features.first_bigram() {
+            return (None, named(&features.triples[number - features.transitions.len()]));
+        }
+        if number < features.first_state() {
+            let bigram = number - features.first_bigram();
+            let id = features.bigram_ranges.partition_point(|range| range.end as usize <= bigram);
+            return (attribute(id as u32), named(&features.bigram_pairs[bigram]));
+        }
+        let state = number - features.first_state();
+        let place = features.state_attributes.partition_point(|&(_, end)| end as usize <= state);
+        (attribute(features.state_attributes[place].0), named(&features.state_labels[state..=state]))
+    };
+    numbers.iter().map(name).collect()
 }
 
 #[cfg(test)]
@@ -64,9 +61,9 @@ mod tests {
             blocks: Vec::new(),
         };
         let numbers: Vec<usize> = (0..features.len()).rev().collect();
-        let name = |attribute: Option<&'static str>, labels: &[u16]| FeatureName {
-            attribute: attribute.map(str::as_bytes),
-            labels: labels.to_vec(),
+        let labels = ["0".to_owned(), "1".to_owned()];
+        let name = |attribute: Option<&str>, of: &[usize]| {
+            (attribute.map(str::to_owned), of.iter().map(|&label| labels[label].as_str()).collect::<Vec<_>>())
         };
         let mut expected = vec![
             name(None, &[0, 1]),
@@ -79,6 +76,6 @@ mod tests {
             name(Some("a"), &[1]),
         ];
         expected.reverse();
-        assert_eq!(feature_names(&features, &attributes, &numbers), expected);
+        assert_eq!(feature_names(&features, &attributes, &labels, &numbers), expected);
     }
 }

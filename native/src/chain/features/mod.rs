@@ -195,6 +195,11 @@ impl Features {
         })
     }
 
+    /// The number of transitions, triples, bigram features and state features, in the sequence of the weights.
+    pub fn counts(&self) -> (usize, usize, usize, usize) {
+        (self.transitions.len(), self.triples.len(), self.n_bigrams(), self.state_labels.len())
+    }
+
     /// The number of bigram features.
     pub fn n_bigrams(&self) -> usize {
         self.bigram_pairs.len()
@@ -210,12 +215,10 @@ impl Features {
         self.first_bigram() + self.bigram_pairs.len()
     }
 
-    /// The number of features.
     pub fn len(&self) -> usize {
         self.first_state() + self.state_labels.len()
     }
 
-    /// Whether there is no feature.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

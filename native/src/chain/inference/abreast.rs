@@ -592,7 +592,6 @@ impl Abreast {
     }
 }
 
-/// Makes a buffer of `len` zeros.
 #[inline(always)]
 fn zero(buffer: &mut Aligned, len: usize) {
     buffer.resize(len, 0.0);

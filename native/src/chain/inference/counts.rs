@@ -25,7 +25,6 @@ impl PairCounts {
         PairCounts { triples, ..PairCounts::without_triples(transitions) }
     }
 
-    /// No counts.
     pub fn none() -> Self {
         let (outer, direct) = (Aligned::default(), Aligned::default());
         PairCounts { outer, centred: Aligned::default(), direct, triples: TripleCounts::default(), width: 0 }
@@ -66,7 +65,6 @@ impl PairCounts {
         self.triples.clear();
     }
 
-    /// Adds other counts.
     pub fn add(&mut self, other: &PairCounts) {
         for (mine, theirs) in [(&mut self.outer, &other.outer), (&mut self.direct, &other.direct)] {
             mine.iter_mut().zip(&**theirs).for_each(|(a, b)| *a += b);

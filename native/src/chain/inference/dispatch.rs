@@ -8,7 +8,8 @@ use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
 use crate::corpus::UNKNOWN;
 use crate::numeric;
-use pulp::{Simd, WithSimd};
+use crate::numeric::arch::simd_task;
+use pulp::Simd;
 
 impl Lattice {
     /// Forward recursion; returns log Z, -inf if every labelling is forbidden. It runs on scaled probabilities where the scores
@@ -78,7 +79,7 @@ impl Lattice {
         }
         match transitions.triples_of(self.tokens) {
             triples if self.log_space => self.backward_log(transitions, triples, factor, pairs, |_| {}),
-            Some(triples) => simd.vectorize(Backward { lattice: self, transitions, triples, factor, counts: pairs }),
+            Some(triples) => simd.vectorize(Backward(self, transitions, triples, factor, pairs)),
             None => self.backward_scaled(simd, transitions, factor, pairs),
         }
     }
@@ -140,45 +141,21 @@ impl Lattice {
     }
 }
 
-/// The forward recursion over pairs, compiled once for each instruction set instead of into every caller.
-struct Forward<'a>(&'a mut Lattice, &'a Transitions, &'a Triples);
+// The recursions over pairs are compiled once for each instruction set instead of into every caller.
 
-impl WithSimd for Forward<'_> {
-    type Output = Option<f64>;
+simd_task!(
+    Forward<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions, triples: &'a Triples) -> Option<f64>,
+    |simd| lattice.forward_pairs(simd, transitions, triples)
+);
 
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Option<f64> {
-        let Forward(lattice, transitions, triples) = self;
-        lattice.forward_pairs(simd, transitions, triples)
-    }
-}
+simd_task!(
+    Backward<'a>(
+        lattice: &'a mut Lattice, transitions: &'a Transitions, triples: &'a Triples, factor: f64, counts: &'a mut PairCounts
+    ) -> (),
+    |simd| lattice.backward_pairs(simd, transitions, triples, factor, counts)
+);
 
-struct Backward<'a> {
-    lattice: &'a mut Lattice,
-    transitions: &'a Transitions,
-    triples: &'a Triples,
-    factor: f64,
-    counts: &'a mut PairCounts,
-}
-
-impl WithSimd for Backward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Backward { lattice, transitions, triples, factor, counts } = self;
-        lattice.backward_pairs(simd, transitions, triples, factor, counts);
-    }
-}
-
-struct BestScores<'a>(&'a mut Lattice, &'a Transitions, &'a Triples);
-
-impl WithSimd for BestScores<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let BestScores(lattice, transitions, triples) = self;
-        lattice.best_of_pairs(simd, transitions, triples);
-    }
-}
+simd_task!(
+    BestScores<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions, triples: &'a Triples) -> (),
+    |simd| lattice.best_of_pairs(simd, transitions, triples)
+);

@@ -58,7 +58,6 @@ impl LabelSets {
         labels.into_iter().for_each(|label| row[label as usize / 64] |= 1 << (label % 64));
     }
 
-    /// Whether a set is empty.
     pub fn is_empty(&self, row: usize) -> bool {
         self.row(row).iter().all(|&word| word == 0)
     }

@@ -89,7 +89,6 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         a
     }
 
-    /// The lanes as numbers.
     #[inline(always)]
     pub(super) fn array(self, a: &[S::f64s; N]) -> &[f64; LANES] {
         let lanes: &[f64] = pulp::bytemuck::cast_slice(a);

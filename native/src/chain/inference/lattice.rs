@@ -79,7 +79,6 @@ impl Lattice {
         self.width
     }
 
-    /// The range of the edges into a token.
     #[inline(always)]
     pub fn edges_into(&self, token: usize) -> Range<usize> {
         edges_into(&self.edge_ends, token)

@@ -135,7 +135,6 @@ impl BundledLists {
         BundledLists { n, bundles, others, weights, filled, are_shared }
     }
 
-    /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.n
     }
@@ -158,7 +157,6 @@ impl BundledLists {
         self.weights[place / BUNDLE][place % BUNDLE]
     }
 
-    /// The links of a bundle.
     #[inline(always)]
     pub fn links_of(&self, bundle: &Bundle) -> BundleLinks<'_> {
         let range = bundle.range.clone();
@@ -327,7 +325,6 @@ impl Links {
         each
     }
 
-    /// The number of nodes.
     pub fn n_nodes(&self) -> usize {
         self.into.n
     }

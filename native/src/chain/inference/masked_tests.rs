@@ -4,6 +4,7 @@ use crate::chain::inference::{
     Abreast, Constraints, LabelSets, Lattice, Links, Pair, PairCounts, Transitions, Triples,
 };
 use crate::corpus::UNKNOWN;
+use crate::numeric::arch::simd_task;
 use crate::numeric::{LANES, log_sum_exp};
 use proptest::prelude::*;
 use pulp::{Arch, Simd, WithSimd};
@@ -296,15 +297,10 @@ fn close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     }
 }
 
-/// A problem with what enumeration says of its sentences.
-struct Check<'a>(&'a Problem, &'a [Answers]);
-
-impl WithSimd for Check<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Check(problem, want) = self;
+simd_task!(
+    /// A problem with what enumeration says of its sentences.
+    Check<'a>(problem: &'a Problem, want: &'a [Answers]) -> (),
+    |simd| {
         // The second time in log space.
         for shift in [0.0, 1e3] {
             for (got, want) in problem.one_by_one(simd, shift).iter().zip(want) {
@@ -325,7 +321,7 @@ impl WithSimd for Check<'_> {
             problem.check_abreast(&transitions, &got, want, 1e-10);
         }
     }
-}
+);
 
 /// Runs `check` on every instruction set.
 fn on_each<'a, C: WithSimd<Output = ()>>(check: impl Fn() -> C + 'a) {
@@ -382,17 +378,12 @@ fn apart(order_2: bool) -> Problem {
 
 #[test]
 fn a_label_that_falls_behind_for_long_is_not_lost() {
-    struct Run<'a>(&'a Problem);
-    impl WithSimd for Run<'_> {
-        type Output = ();
-        #[inline(always)]
-        fn with_simd<S: Simd>(self, simd: S) {
-            let answers = &self.0.one_by_one(simd, 0.0)[0];
-            close(&answers.marginals[..2], &[0.5, 0.5], 1e-9, "marginals");
-            close(&[answers.log_z], &[30.0 * 40.0 + 5.9 + 2f64.ln()], 1e-9, "log Z");
-            assert!(self.0.abreast(simd, &self.0.transitions(), false).is_none());
-        }
-    }
+    simd_task!(Run<'a>(problem: &'a Problem) -> (), |simd| {
+        let answers = &problem.one_by_one(simd, 0.0)[0];
+        close(&answers.marginals[..2], &[0.5, 0.5], 1e-9, "marginals");
+        close(&[answers.log_z], &[30.0 * 40.0 + 5.9 + 2f64.ln()], 1e-9, "log Z");
+        assert!(problem.abreast(simd, &problem.transitions(), false).is_none());
+    });
     for problem in [apart(false), apart(true)] {
         Arch::new().dispatch(Run(&problem));
     }

@@ -1,9 +1,10 @@
 //! Inference in first and in second order against enumeration of every labelling, and the orders against each other.
 
 use crate::chain::inference::{Edge, Lattice, PairCounts, Transitions, Triples};
+use crate::numeric::arch::simd_task;
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -105,14 +106,7 @@ impl Problem {
     }
 
     fn infer(&self) -> Answers {
-        struct Run<'a>(&'a Problem);
-        impl WithSimd for Run<'_> {
-            type Output = Answers;
-            #[inline(always)]
-            fn with_simd<S: Simd>(self, simd: S) -> Answers {
-                self.0.infer_with(simd)
-            }
-        }
+        simd_task!(Run<'a>(problem: &'a Problem) -> Answers, |simd| problem.infer_with(simd));
         Arch::new().dispatch(Run(self))
     }
 

@@ -102,7 +102,6 @@ impl TripleCounts {
         self.direct.fill(0.0);
     }
 
-    /// Adds other counts.
     pub fn add(&mut self, other: &TripleCounts) {
         self.outer.iter_mut().zip(&*other.outer).for_each(|(a, b)| *a += b);
         if !other.direct.is_empty() {

@@ -79,12 +79,10 @@ impl<T> KeptByAttribute<T> {
         }
     }
 
-    /// The number of attributes.
     pub fn len(&self) -> usize {
         self.attributes.keys.len()
     }
 
-    /// Whether no attribute has features.
     pub fn is_empty(&self) -> bool {
         self.attributes.keys.is_empty()
     }

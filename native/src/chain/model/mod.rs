@@ -13,10 +13,9 @@ use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Contents, Storage};
-use crate::numeric::arch::arch;
+use crate::numeric::arch::{arch, simd_task};
 use crate::text::template::Template;
 use crate::threads::Interrupt;
-use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -200,7 +199,7 @@ impl Model {
         self.each_sentence(corpus, interrupt, |lattice, _| {
             let mut path = Vec::new();
             if lattice.tokens > 0 {
-                arch().dispatch(Viterbi { lattice, transitions: &self.transitions, path: &mut path });
+                arch().dispatch(Viterbi(lattice, &self.transitions, &mut path));
             }
             path
         })
@@ -213,7 +212,7 @@ impl Model {
 
     /// `Lattice::n_best` of the sentence in a lattice.
     pub fn best_labellings(&self, lattice: &mut Lattice, n: NonZeroUsize) -> Vec<Labelling> {
-        arch().dispatch(NBest { lattice, transitions: &self.transitions, n })
+        arch().dispatch(NBest(lattice, &self.transitions, n))
     }
 
     /// p(label | sentence) of every token: tokens x labels for every sentence.
@@ -255,7 +254,7 @@ impl Model {
         if lattice.tokens == 0 {
             return 0.0;
         }
-        arch().dispatch(ForwardBackward { lattice, transitions: &self.transitions })
+        arch().dispatch(ForwardBackward(lattice, &self.transitions))
     }
 
     /// The lattice's marginals without padding.
@@ -279,50 +278,20 @@ fn transition_scores(weights: &ModelWeights<'_>, labels: usize, constraints: Opt
     transitions
 }
 
-/// `Lattice::viterbi`, to be dispatched to the machine's instruction set.
-pub struct Viterbi<'a> {
-    pub lattice: &'a mut Lattice,
-    pub transitions: &'a Transitions,
-    pub path: &'a mut Vec<u32>,
-}
+simd_task!(
+    /// `Lattice::viterbi`, to be dispatched to the machine's instruction set.
+    pub Viterbi<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions, path: &'a mut Vec<u32>) -> f64,
+    |simd| lattice.viterbi(simd, transitions, path)
+);
 
-impl WithSimd for Viterbi<'_> {
-    type Output = f64;
+simd_task!(
+    NBest<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions, n: NonZeroUsize) -> Vec<Labelling>,
+    |simd| lattice.n_best(simd, transitions, n)
+);
 
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        self.lattice.viterbi(simd, self.transitions, self.path)
-    }
-}
-
-struct NBest<'a> {
-    lattice: &'a mut Lattice,
-    transitions: &'a Transitions,
-    n: NonZeroUsize,
-}
-
-impl WithSimd for NBest<'_> {
-    type Output = Vec<Labelling>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<Labelling> {
-        self.lattice.n_best(simd, self.transitions, self.n)
-    }
-}
-
-struct ForwardBackward<'a> {
-    lattice: &'a mut Lattice,
-    transitions: &'a Transitions,
-}
-
-impl WithSimd for ForwardBackward<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let log_z = self.lattice.forward(simd, self.transitions);
-        let mut pairs = self.lattice.unneeded_counts(self.transitions);
-        self.lattice.backward(simd, self.transitions, 1.0, &mut pairs);
-        log_z
-    }
-}
+simd_task!(ForwardBackward<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions) -> f64, |simd| {
+    let log_z = lattice.forward(simd, transitions);
+    let mut pairs = lattice.unneeded_counts(transitions);
+    lattice.backward(simd, transitions, 1.0, &mut pairs);
+    log_z
+});

@@ -6,18 +6,19 @@ use crate::corpus::Corpus;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Fills `w` with the weights that `model` has for the features of the corpus, and with 0 for features that it does not have;
-/// returns the number of features that it has.
-pub fn start_weights(model: &Model, corpus: &Corpus, features: &Features, w: &mut [f64]) -> usize {
-    w.fill(0.0);
+/// The weights that `model` has for the features of the corpus, 0 for features that it does not have, and the number of features
+/// that it has.
+pub fn start_weights(model: &Model, corpus: &Corpus, features: &Features) -> (Vec<f64>, usize) {
+    let mut w = vec![0.0; features.len()];
     let start = Start { weights: model.weights(), label_of: labels_in(corpus, &model.labels) };
     let (pairs, states) = w.split_at_mut(features.first_state());
     let (pairs, bigrams) = pairs.split_at_mut(features.first_bigram());
     let (transitions, triples) = pairs.split_at_mut(features.transitions.len());
-    start.of_transitions(features, transitions)
+    let shared = start.of_transitions(features, transitions)
         + start.of_triples(features, triples)
         + start.of_bigrams(corpus, features, bigrams)
-        + start.of_states(corpus, features, states)
+        + start.of_states(corpus, features, states);
+    (w, shared)
 }
 
 /// Label of the model -> label of the corpus.

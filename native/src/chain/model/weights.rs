@@ -67,12 +67,10 @@ impl<'m> Attributes<'m> {
         }
     }
 
-    /// The number of attributes.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no attribute.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

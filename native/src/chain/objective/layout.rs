@@ -79,7 +79,6 @@ impl SentenceEntries {
         start..self.ends[sentence] as usize
     }
 
-    /// Whether no sentence has an entry.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()

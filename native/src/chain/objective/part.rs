@@ -11,6 +11,7 @@ use crate::chain::objective::masks::Masks;
 use crate::chain::objective::scratch::settled;
 use crate::corpus::Corpus;
 use crate::corpus::assembly::ranked;
+use crate::corpus::labels::renumbered;
 use crate::error::{Error, Result};
 use crate::threads::{self, Interrupt};
 use std::collections::HashMap;
@@ -96,12 +97,8 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
     }
     let mut corpus = Arc::unwrap_or_clone(corpus);
     corpus.gold.to_mut().iter_mut().for_each(|label| *label = ranked(*label, &map));
-    let mut sets = corpus.label_sets.to_vec();
-    for set in &mut sets {
-        set.iter_mut().for_each(|label| *label = map[*label as usize]);
-        set.sort_unstable();
-    }
-    (corpus.label_sets, corpus.labels) = (Arc::new(sets), Arc::clone(&table.labels));
+    corpus.label_sets = Arc::new(renumbered(corpus.label_sets.to_vec(), &map));
+    corpus.labels = Arc::clone(&table.labels);
     Ok(corpus)
 }
 

@@ -3,8 +3,7 @@
 use crate::chain::inference::PairCounts;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
-use crate::numeric::arch::arch;
-use pulp::{Simd, WithSimd};
+use crate::numeric::arch::{arch, simd_task};
 use std::collections::BTreeMap;
 
 /// A block's value and its gradient of the features that blocks share.
@@ -29,22 +28,14 @@ impl Sums {
     }
 }
 
-struct AddSums<'a>(&'a mut Sums, &'a Sums);
-
-impl WithSimd for AddSums<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let AddSums(total, sums) = self;
-        total.value += sums.value;
-        total.variance += sums.variance;
-        total.log_space += sums.log_space;
-        numeric::add(simd, &mut total.rows, &sums.rows);
-        numeric::add(simd, &mut total.shared, &sums.shared);
-        total.pairs.add(&sums.pairs);
-    }
-}
+simd_task!(AddSums<'a>(total: &'a mut Sums, sums: &'a Sums) -> (), |simd| {
+    total.value += sums.value;
+    total.variance += sums.variance;
+    total.log_space += sums.log_space;
+    numeric::add(simd, &mut total.rows, &sums.rows);
+    numeric::add(simd, &mut total.shared, &sums.shared);
+    total.pairs.add(&sums.pairs);
+});
 
 /// Adds up the sums of blocks in the sequence of the blocks, in whatever sequence they arrive.
 #[derive(Default)]

@@ -11,7 +11,6 @@ pub struct Weighted<'a> {
 }
 
 impl Weighted<'_> {
-    /// The weight of a sentence.
     #[inline(always)]
     pub fn weight(&self, sentence: usize) -> f64 {
         self.weights.map_or_else(|| self.corpus.weight(sentence), |weights| weights[sentence])

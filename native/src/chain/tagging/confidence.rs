@@ -4,9 +4,8 @@ use crate::chain::inference::{ChunkRule, Lattice, Span, SpanProbabilities, Trans
 use crate::chain::model::{Model, Viterbi};
 use crate::corpus::{Corpus, UNKNOWN};
 use crate::error::{Error, Result};
-use crate::numeric::arch::arch;
+use crate::numeric::arch::{arch, simd_task};
 use crate::threads::Interrupt;
-use pulp::{Simd, WithSimd};
 use serde_json::{Map, Value, json};
 use std::str::FromStr;
 
@@ -103,7 +102,7 @@ impl Model {
         let scores = lattice.scores.to_vec();
         let best = (decode == Decode::Viterbi).then(|| self.best_labels(lattice));
         lattice.scores.copy_from_slice(&scores);
-        let inferred = rule.map(|rule| arch().dispatch(InferSpans { lattice, transitions: &self.transitions, rule }));
+        let inferred = rule.map(|rule| arch().dispatch(InferSpans(lattice, &self.transitions, rule)));
         let log_z = inferred.as_ref().map_or_else(|| self.infer(lattice), |inferred| inferred.log_z);
         let marginals = self.unpadded(lattice);
         if log_z == f64::NEG_INFINITY {
@@ -126,7 +125,7 @@ impl Model {
     /// The most probable labelling.
     fn best_labels(&self, lattice: &mut Lattice) -> Vec<u32> {
         let mut path = Vec::new();
-        arch().dispatch(Viterbi { lattice, transitions: &self.transitions, path: &mut path });
+        arch().dispatch(Viterbi(lattice, &self.transitions, &mut path));
         path
     }
 
@@ -138,21 +137,11 @@ impl Model {
     }
 }
 
-/// `Lattice::infer_spans`, to be dispatched to the machine's instruction set.
-struct InferSpans<'a, 'l> {
-    lattice: &'l mut Lattice,
-    transitions: &'a Transitions,
-    rule: &'a ChunkRule,
-}
-
-impl<'a> WithSimd for InferSpans<'a, '_> {
-    type Output = SpanProbabilities<'a>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> SpanProbabilities<'a> {
-        self.lattice.infer_spans(simd, self.transitions, self.rule)
-    }
-}
+simd_task!(
+    /// `Lattice::infer_spans`, to be dispatched to the machine's instruction set.
+    InferSpans<'a, 'l>(lattice: &'l mut Lattice, transitions: &'a Transitions, rule: &'a ChunkRule) -> SpanProbabilities<'a>,
+    |simd| lattice.infer_spans(simd, transitions, rule)
+);
 
 impl Tagging {
     /// Of a sentence whose every labelling is forbidden: the labels are unknown, as those of `Lattice::viterbi`.

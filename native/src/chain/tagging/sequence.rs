@@ -107,7 +107,7 @@ impl Sequence {
             self.path.clear();
             if self.tokens > 0 {
                 let (lattice, path) = (&mut self.lattice, &mut self.path);
-                arch().dispatch(Viterbi { lattice, transitions: &model.transitions, path });
+                arch().dispatch(Viterbi(lattice, &model.transitions, path));
             }
             self.has_path = true;
         }

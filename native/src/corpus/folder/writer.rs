@@ -160,11 +160,6 @@ impl Writer {
         self.write().map_err(|error| named(names, error))
     }
 
-    /// Number of sentences so far.
-    pub fn n_sentences(&self) -> usize {
-        self.sentences
-    }
-
     fn array(&mut self, array: Array) -> Result<&mut Growing> {
         if !self.arrays.contains_key(&array) {
             let made = Growing::new(self.folder(), array.row().0.to_owned())?;

@@ -85,7 +85,6 @@ impl Junction {
         Ok(Elimination::of(network, interrupt)?.map(|elimination| Junction::of(network, &elimination)))
     }
 
-    /// The cliques of an elimination.
     fn of(network: &Network, elimination: &Elimination) -> Junction {
         let n = network.n_variables();
         let places = Places::new(elimination, n);

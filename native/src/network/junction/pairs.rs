@@ -148,25 +148,19 @@ impl Conditionals<'_> {
         let square =
             all.checked_mul(all).ok_or_else(|| Error::Option(format!("{all} states are too many for pairs")))?;
         let mut matrix = zeros(square)?;
-        let mut items = Vec::with_capacity(self.junction.n_variables());
-        let mut rest = matrix.as_mut_slice();
-        for i in 0..self.junction.n_variables() {
-            let (rows, behind) = rest.split_at_mut(network.node(i).len() * all);
-            items.push((i, rows));
-            rest = behind;
-        }
+        let sizes = (0..self.junction.n_variables()).map(|i| network.node(i).len() * all);
+        let items = parts(&mut matrix, sizes).into_iter().enumerate().collect();
         let cliques = self.junction.cliques();
         let spare: Mutex<Vec<Scratch>> = Mutex::default();
-        let outcomes = share(pool, items, |(i, rows)| {
+        let outcomes = share(pool, items, |(i, rows): (usize, &mut [f64])| {
             interrupt.check()?;
             let kept = locked(&spare).pop();
             let mut buffers = match kept {
                 Some(buffers) => buffers,
-                None => Scratch {
-                    tables: zeros(self.tables.len())?,
-                    messages: zeros(self.junction.all_messages())?,
-                    l: Vec::new(),
-                },
+                None => {
+                    let (tables, messages) = (zeros(self.tables.len())?, zeros(self.junction.all_messages())?);
+                    Scratch { tables, messages, l: Vec::new() }
+                }
             };
             for (state, row) in rows.chunks_exact_mut(all).enumerate() {
                 interrupt.check()?;

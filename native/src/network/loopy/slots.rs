@@ -53,7 +53,6 @@ impl MessageSlots {
         MessageSlots { at, entry_at, reverse, of_edge, blocks }
     }
 
-    /// Number of messages.
     pub fn n_messages(&self) -> usize {
         self.reverse.len()
     }

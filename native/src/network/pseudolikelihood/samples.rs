@@ -130,7 +130,6 @@ impl Samples {
         }
     }
 
-    /// Number of columns.
     pub fn n_columns(&self) -> usize {
         self.variable.len()
     }
@@ -145,7 +144,6 @@ impl Samples {
         self.n_interactions() + self.n_columns()
     }
 
-    /// Number of chunks.
     pub fn n_chunks(&self) -> usize {
         self.n_samples.div_ceil(CHUNK)
     }
@@ -155,7 +153,6 @@ impl Samples {
         self.first[self.variable[column] + 1]..self.n_columns()
     }
 
-    /// The columns of a variable.
     pub fn columns(&self, variable: usize) -> Range<usize> {
         self.first[variable]..self.first[variable + 1]
     }

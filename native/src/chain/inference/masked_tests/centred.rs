@@ -2,8 +2,9 @@
 
 use super::{Answers, Problem, Sentence, close, fill, on_each, problem};
 use crate::chain::inference::{LabelSets, Lattice, PairCounts};
+use crate::numeric::arch::simd_task;
 use proptest::prelude::*;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// A problem with these largest scores of states and of links; without constraints and masks if it is `free`.
 fn scaled(mut problem: Problem, states: f64, links: f64, free: bool) -> Problem {
@@ -61,30 +62,21 @@ fn check_alone<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> usize {
     centred
 }
 
-/// A problem with what enumeration says of its sentences; `all` says that no sentence may be left out.
-struct Check<'a> {
-    problem: &'a Problem,
-    want: &'a [Answers],
-    all: bool,
-}
-
-impl WithSimd for Check<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Check { problem, want, all } = self;
+simd_task!(
+    /// A problem with what enumeration says of its sentences; `all` says that no sentence may be left out.
+    Check<'a>(problem: &'a Problem, want: &'a [Answers], all: bool) -> (),
+    |simd| {
         let done = check_abreast(simd, problem, want);
         assert!(!all || done == want.len(), "{done} of {} sentences", want.len());
         let centred = check_alone(simd, problem, want);
         let is_large = |sentence: &&Sentence| sentence.states.iter().any(|score| score.abs() > 150.0);
         assert!(!all || centred >= problem.sentences.iter().filter(is_large).count(), "{centred} centred");
     }
-}
+);
 
 fn check(problem: &Problem, all: bool) {
     let want: Vec<Answers> = problem.sentences.iter().map(|sentence| problem.enumerate(sentence)).collect();
-    on_each(|| Check { problem, want: &want, all });
+    on_each(|| Check(problem, &want, all));
 }
 
 proptest! {

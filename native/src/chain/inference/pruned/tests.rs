@@ -4,8 +4,9 @@ use crate::chain::inference::{
     Lattice, LinkCounts, LinkFactors, PairCounts, Pieces, PrunedLattice, Transitions, Triples,
 };
 use crate::numeric::LANES;
+use crate::numeric::arch::simd_task;
 use proptest::prelude::*;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, WithSimd};
 
 const LABELS: usize = 3;
 
@@ -41,14 +42,9 @@ struct Answers {
     pairs: Vec<f64>,
 }
 
-struct Abreast<'a>(&'a Problem, &'a LinkFactors, &'a mut LinkCounts);
-
-impl WithSimd for Abreast<'_> {
-    type Output = (f64, Vec<f64>);
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> (f64, Vec<f64>) {
-        let Abreast(problem, factors, counts) = self;
+simd_task!(
+    Abreast<'a>(problem: &'a Problem, factors: &'a LinkFactors, counts: &'a mut LinkCounts) -> (f64, Vec<f64>),
+    |simd| {
         let slots = vec![LABELS as u16; problem.tokens];
         let labels: Vec<[u16; LANES]> =
             (0..problem.tokens * LABELS).map(|row| [(row % LABELS) as u16; LANES]).collect();
@@ -61,7 +57,7 @@ impl WithSimd for Abreast<'_> {
         let value = lattice.forward_backward(simd, pieces, factors, counts);
         (value, lattice.scores.to_vec())
     }
-}
+);
 
 impl Problem {
     fn transitions(&self) -> Transitions {

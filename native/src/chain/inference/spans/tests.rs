@@ -2,10 +2,11 @@
 
 use crate::chain::inference::tests::{Problem, scored};
 use crate::chain::inference::{ChunkRule, Constraints, LabelSets, Lattice, Span, Transitions};
+use crate::numeric::arch::simd_task;
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, Simd};
 use std::sync::Arc;
 
 /// A sentence and a rule by which chunks are read.
@@ -65,14 +66,7 @@ impl Chunked {
 
     /// The probabilities of all spans, and for each token the probability that it is in none.
     fn infer(&self) -> (Vec<f64>, Vec<f64>) {
-        struct Run<'a>(&'a Chunked);
-        impl WithSimd for Run<'_> {
-            type Output = (Vec<f64>, Vec<f64>);
-            #[inline(always)]
-            fn with_simd<S: Simd>(self, simd: S) -> (Vec<f64>, Vec<f64>) {
-                self.0.infer_with(simd)
-            }
-        }
+        simd_task!(Run<'a>(chunked: &'a Chunked) -> (Vec<f64>, Vec<f64>), |simd| chunked.infer_with(simd));
         Arch::new().dispatch(Run(self))
     }
 

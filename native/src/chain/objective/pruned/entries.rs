@@ -45,7 +45,6 @@ impl Entry for u64 {
 }
 
 impl CellEntries {
-    /// The number of entries.
     pub fn len(&self) -> usize {
         match &self.packed {
             Packed::Narrow(entries) => entries.len(),

@@ -8,9 +8,8 @@ use crate::chain::objective::pruned::likely::BlockLabels;
 use crate::chain::objective::pruned::pieces::{Bounds, Cutter, Piece};
 use crate::chain::objective::weighted::Weighted;
 use crate::corpus::Corpus;
-use crate::numeric::arch::arch;
+use crate::numeric::arch::{arch, simd_task};
 use crate::numeric::{self, LANES};
-use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
 /// The pieces of a block's sentences.
@@ -109,11 +108,10 @@ impl PrunedBlock {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
             kept.count_links(gold, piece.weight, &mut laid.gold_links);
         }
-        arch().dispatch(AddGroups { laid: &mut laid, corpus, cutter: &cutter, kept });
+        arch().dispatch(AddGroups(&mut laid, corpus, &cutter, kept));
         laid
     }
 
-    /// The number of groups.
     pub fn n_groups(&self) -> usize {
         self.groups.len()
     }
@@ -325,20 +323,10 @@ impl PrunedBlock {
     }
 }
 
-/// Lays out all groups; dispatched to the machine's instruction set, for it counts bits.
-struct AddGroups<'a> {
-    laid: &'a mut PrunedBlock,
-    corpus: &'a Corpus,
-    cutter: &'a Cutter,
-    kept: &'a KeptFeatures<'a>,
-}
-
-impl WithSimd for AddGroups<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        let AddGroups { laid, corpus, cutter, kept } = self;
+simd_task!(
+    /// Lays out all groups; dispatched to the machine's instruction set, for it counts bits.
+    AddGroups<'a>(laid: &'a mut PrunedBlock, corpus: &'a Corpus, cutter: &'a Cutter, kept: &'a KeptFeatures<'a>) -> (),
+    |_| {
         let mut buffers = Buffers::default();
         for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
             let size = if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES };
@@ -348,7 +336,7 @@ impl WithSimd for AddGroups<'_> {
             }
         }
     }
-}
+);
 
 /// The number of tokens of a group's pieces.
 fn length(group: &[Piece]) -> usize {
@@ -371,16 +359,11 @@ fn token_of(group: &[Piece], at: usize, lane: usize) -> usize {
     if group[0].is_single { group[at * LANES + lane].token } else { group[lane].token + at }
 }
 
-/// Takes logarithms in place; of 0, -inf.
-struct Logs<'a>(&'a mut [f64]);
-
-impl WithSimd for Logs<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let least = f64::MIN_POSITIVE;
-        self.0.iter_mut().for_each(|p| *p = p.max(least));
-        numeric::ln_in_place(simd, self.0);
+simd_task!(
+    /// Takes logarithms in place; of 0, -inf.
+    Logs<'a>(values: &'a mut [f64]) -> (),
+    |simd| {
+        values.iter_mut().for_each(|p| *p = p.max(f64::MIN_POSITIVE));
+        numeric::ln_in_place(simd, values);
     }
-}
+);

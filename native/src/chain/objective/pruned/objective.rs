@@ -128,7 +128,6 @@ impl PrunedObjective {
         counts
     }
 
-    /// The number of features.
     pub fn n_features(&self) -> usize {
         self.features.len()
     }

@@ -55,7 +55,6 @@ impl Cutter {
         Cutter { no_label, order, labels: bounds.labels as f32, links: bounds.links as f32, cells, ends, pieces }
     }
 
-    /// The cells of a row.
     #[inline(always)]
     pub fn row(&self, row: usize) -> &[Cell] {
         &self.cells[self.ends[row]..self.ends[row + 1]]
