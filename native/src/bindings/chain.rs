@@ -35,29 +35,14 @@ impl ChainObjective {
         features: Selection,
         forbidden: Option<Vec<Pair>>,
         threads: usize,
-    ) -> PyResult<Self> {
+    ) -> PyResult<PyClassInitializer<Self>> {
         let corpus = Arc::clone(&corpus.inner);
         if !(1..=2).contains(&features.order) {
             return Err(OptionError::new_err(format!("order={} is neither 1 nor 2", features.order)));
         }
         let constraints = forbidden.map(|pairs| constraints(corpus.labels.len(), pairs)).transpose()?.map(Arc::new);
         let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, constraints, threads))?;
-        Ok(ChainObjective::of(inner))
-    }
-
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.inner.features.len()
-    }
-
-    #[getter]
-    fn n_samples(&self) -> usize {
-        self.inner.corpus.n_sentences()
-    }
-
-    #[getter]
-    fn n_threads(&self) -> usize {
-        self.inner.n_threads()
+        Ok(ChainObjective::of(inner).into())
     }
 
     /// The number of weights, the last ones, that bear no penalty: an intercept's.
@@ -100,18 +85,6 @@ impl ChainObjective {
     #[getter]
     fn feature_counts(&self) -> (usize, usize, usize, usize) {
         self.inner.features.counts()
-    }
-
-    #[pyo3(signature = (w, out=None))]
-    fn value_and_gradient<'py>(
-        &self,
-        py: Python<'py>,
-        w: PyReadonlyArray1<'py, f64>,
-        out: Option<Bound<'py, PyArray1<f64>>>,
-    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
-            self.inner.value_and_gradient(w, gradient, interrupt)
-        })
     }
 
     /// Whether the labels of tokens can be pruned: not with attributes of bigrams, nor with labels that are known in part.
@@ -194,7 +167,7 @@ impl ChainObjective {
             made.weaken_guard(guard);
             Ok(made)
         })?;
-        Ok(PrunedObjective { inner })
+        Ok(PrunedObjective { inner: Arc::new(inner) })
     }
 
     /// The weights of the samples.

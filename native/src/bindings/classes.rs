@@ -1,5 +1,6 @@
-//! The Python classes over chains that make one another. Their methods are in `chain` and `stochastic`.
+//! The Python classes over chains that make one another. Most of their methods are in `chain` and `stochastic`.
 
+use crate::bindings::objective::{Objective, subclass};
 use crate::chain::objective::{self as chain, pruned};
 use crate::stochastic::samples;
 use pyo3::prelude::*;
@@ -7,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
 
 /// The negative log-likelihood of a chain CRF.
-#[pyclass(frozen, module = "loglinear._core")]
+#[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct ChainObjective {
     pub inner: Arc<chain::ChainObjective>,
     /// The view for solvers that go sample by sample; made when first asked for.
@@ -28,13 +29,34 @@ pub struct LikelyLabels {
 }
 
 /// A chain objective over working sets of labels.
-#[pyclass(frozen, module = "loglinear._core")]
+#[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct PrunedObjective {
-    pub inner: pruned::PrunedObjective,
+    pub inner: Arc<pruned::PrunedObjective>,
 }
+
+subclass!(ChainObjective, |inner| inner.features.len(), inner.corpus.n_sentences(), inner.n_threads(), false);
+subclass!(PrunedObjective, |inner| inner.n_features(), inner.n_samples(), inner.n_threads(), false);
 
 /// An objective over chains of first order as the solvers that go sample by sample see it.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct SamplePasses {
     pub inner: samples::SamplePasses,
+}
+
+#[pymethods]
+impl LikelyLabels {
+    /// The marginal that these labels are above.
+    #[getter]
+    fn least(&self) -> f64 {
+        self.inner.least
+    }
+}
+
+#[pymethods]
+impl PrunedObjective {
+    /// The number of entries of features that an evaluation goes through.
+    #[getter]
+    fn n_entries(&self) -> usize {
+        self.inner.n_entries()
+    }
 }

@@ -1,13 +1,12 @@
 //! `ClassifierObjective`: the negative log-likelihood of a classifier, for the optimisers.
 
-use crate::bindings::arrays::{
-    ascending, copied, integers, numbers, read, same_length, sizes, value_and_gradient, weights, written,
-};
+use crate::bindings::arrays::{ascending, copied, integers, numbers, read, same_length, sizes, weights, written};
 use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::alphabet;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::ChainModel;
+use crate::bindings::objective::{Objective, subclass};
 use crate::chain::features::Features;
 use crate::chain::features::source::Source;
 use crate::classifier::as_chain::as_chain;
@@ -21,9 +20,9 @@ use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
 
 /// `classifier::objective::Classifier` for Python.
-#[pyclass(frozen, module = "loglinear._core")]
+#[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct ClassifierObjective {
-    inner: Classifier,
+    inner: Arc<Classifier>,
     /// The problem as one over chains of one token; made when first asked for.
     chain: PyOnceLock<Py<ChainObjective>>,
 }
@@ -39,10 +38,12 @@ pub struct NewtonStep {
     promised: f64,
 }
 
+subclass!(ClassifierObjective, |inner| inner.n_features(), inner.n_samples(), inner.n_threads(), inner.is_quick());
+
 impl ClassifierObjective {
     /// The objective, without a chain yet.
     pub fn of(inner: Classifier) -> Self {
-        ClassifierObjective { inner, chain: PyOnceLock::new() }
+        ClassifierObjective { inner: Arc::new(inner), chain: PyOnceLock::new() }
     }
 
     /// An error unless there are two classes and `w` has the length of the weights.
@@ -92,32 +93,14 @@ impl ClassifierObjective {
         intercept: Option<f64>,
         scaled: bool,
         threads: usize,
-    ) -> PyResult<Self> {
+    ) -> PyResult<PyClassInitializer<Self>> {
         let (ends, ids, values, targets) = (sizes(&ends)?, read(&ids)?, read(&values)?, read(&targets)?.to_vec());
         let weights = copied(weights.as_ref())?;
         let inner = interruptible(py, |_| {
             let design = Arc::new(Design::new(ends, ids, values, n_columns)?);
             Classifier::new(design, targets, weights, n_classes, (intercept, scaled), threads)
         })?;
-        Ok(ClassifierObjective::of(inner))
-    }
-
-    /// Number of weights.
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.inner.n_features()
-    }
-
-    /// Number of samples.
-    #[getter]
-    fn n_samples(&self) -> usize {
-        self.inner.n_samples()
-    }
-
-    /// Number of threads that evaluate the objective.
-    #[getter]
-    fn n_threads(&self) -> usize {
-        self.inner.n_threads()
+        Ok(ClassifierObjective::of(inner).into())
     }
 
     /// Number of weights of a column.
@@ -160,19 +143,6 @@ impl ClassifierObjective {
         let ids = (0..rows.n_entries()).map(|at| ids.get(at) as usize);
         let values = (0..rows.n_entries()).map(|at| values.get(at)).collect();
         (integers(py, rows.ends().iter().copied()), integers(py, ids), PyArray1::from_vec(py, values))
-    }
-
-    /// The negative log-likelihood at `w` and its gradient, which is written to `out` if given.
-    #[pyo3(signature = (w, out=None))]
-    fn value_and_gradient<'py>(
-        &self,
-        py: Python<'py>,
-        w: PyReadonlyArray1<'py, f64>,
-        out: Option<Bound<'py, PyArray1<f64>>>,
-    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        value_and_gradient(py, (self.inner.n_features(), self.inner.is_quick()), &w, out, |w, gradient, interrupt| {
-            self.inner.value_and_gradient(w, gradient, interrupt)
-        })
     }
 
     /// p(y | x) of every sample, sample by sample; with two classes, p(y = 1 | x).

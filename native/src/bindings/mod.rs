@@ -18,7 +18,7 @@ mod model;
 mod network;
 mod network_file;
 mod numeric;
-mod pruned;
+mod objective;
 mod pseudolikelihood;
 mod samples;
 mod single;
@@ -42,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<data::Corpus>()?;
     module.add_class::<corpus_writer::CorpusWriter>()?;
     module.add_class::<instances::Instances>()?;
+    module.add_class::<objective::Objective>()?;
     module.add_class::<classes::ChainObjective>()?;
     module.add_class::<classes::LikelyLabels>()?;
     module.add_class::<classes::PrunedObjective>()?;

@@ -1,18 +1,28 @@
 //! `PseudoLikelihood`: the negative log pseudo-likelihood of a pairwise network, for the optimisers.
 
-use crate::bindings::arrays::{ascending, copied, integers, numbers, read, value_and_gradient};
+use crate::bindings::arrays::{ascending, copied, integers, numbers, read};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
+use crate::bindings::objective::{Objective, subclass};
 use crate::network::nodewise::{self, Options, nodewise};
 use crate::network::pseudolikelihood::{self, Samples};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use std::sync::Arc;
 
 /// `network::pseudolikelihood::PseudoLikelihood` for Python.
-#[pyclass(frozen, module = "loglinear._core")]
+#[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct PseudoLikelihood {
-    inner: pseudolikelihood::PseudoLikelihood,
+    inner: Arc<pseudolikelihood::PseudoLikelihood>,
 }
+
+subclass!(
+    PseudoLikelihood,
+    |inner| inner.samples.n_features(),
+    inner.samples.n_samples,
+    inner.pool.n_threads(),
+    inner.is_quick()
+);
 
 /// The regression of a binary variable on all others; fields as in `network::nodewise::Regression`.
 #[pyclass(frozen, get_all, module = "loglinear._core")]
@@ -49,29 +59,11 @@ impl PseudoLikelihood {
         codes: PyReadonlyArray2<'_, i32>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
         threads: usize,
-    ) -> PyResult<Self> {
+    ) -> PyResult<PyClassInitializer<Self>> {
         let (states, codes) = (numbers("numbers of states", &states, 1 << 16)?, read(&codes)?);
         let weights = copied(weights.as_ref())?;
         let made = |_: &_| pseudolikelihood::PseudoLikelihood::new(Samples::new(states, codes, &weights)?, threads);
-        Ok(PseudoLikelihood { inner: interruptible(py, made)? })
-    }
-
-    /// Number of weights.
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.inner.samples.n_features()
-    }
-
-    /// Number of samples.
-    #[getter]
-    fn n_samples(&self) -> usize {
-        self.inner.samples.n_samples
-    }
-
-    /// Number of threads that evaluate the objective.
-    #[getter]
-    fn n_threads(&self) -> usize {
-        self.inner.pool.n_threads()
+        Ok(PseudoLikelihood { inner: Arc::new(interruptible(py, made)?) }.into())
     }
 
     /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
@@ -95,7 +87,7 @@ impl PseudoLikelihood {
         variable: usize,
     ) -> PyResult<(RestrictedPseudoLikelihood, Bound<'py, PyArray1<i64>>)> {
         self.check_variable(variable)?;
-        let inner = self.inner.node(variable);
+        let inner = Arc::new(self.inner.node(variable));
         let features = integers(py, inner.features().iter().copied());
         Ok((RestrictedPseudoLikelihood { inner }, features))
     }
@@ -136,52 +128,29 @@ impl PseudoLikelihood {
     /// The objective over some of the weights, given by ascending numbers; all other weights are 0.
     fn restrict(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<RestrictedPseudoLikelihood> {
         let features = ascending(&features, self.inner.samples.n_features())?;
-        Ok(RestrictedPseudoLikelihood { inner: self.inner.restrict(features) })
+        Ok(RestrictedPseudoLikelihood { inner: Arc::new(self.inner.restrict(features)) })
     }
 }
 
 /// `network::pseudolikelihood::Restricted` for Python.
-#[pyclass(frozen, module = "loglinear._core")]
+#[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct RestrictedPseudoLikelihood {
-    inner: pseudolikelihood::Restricted,
+    inner: Arc<pseudolikelihood::Restricted>,
 }
+
+subclass!(
+    RestrictedPseudoLikelihood,
+    |inner| inner.n_features(),
+    inner.samples.n_samples,
+    inner.pool.n_threads(),
+    inner.is_quick()
+);
 
 #[pymethods]
 impl RestrictedPseudoLikelihood {
-    /// Number of weights.
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.inner.n_features()
-    }
-
-    /// Number of samples.
-    #[getter]
-    fn n_samples(&self) -> usize {
-        self.inner.samples.n_samples
-    }
-
-    /// Number of threads that evaluate the objective.
-    #[getter]
-    fn n_threads(&self) -> usize {
-        self.inner.pool.n_threads()
-    }
-
-    /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
-    #[pyo3(signature = (w, out=None))]
-    fn value_and_gradient<'py>(
-        &self,
-        py: Python<'py>,
-        w: PyReadonlyArray1<'py, f64>,
-        out: Option<Bound<'py, PyArray1<f64>>>,
-    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        value_and_gradient(py, (self.inner.n_features(), self.inner.is_quick()), &w, out, |w, gradient, interrupt| {
-            self.inner.value_and_gradient(w, gradient, interrupt)
-        })
-    }
-
     /// The objective over some of its weights, given by ascending positions among them; all other weights are 0.
     fn restrict(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let features = ascending(&features, self.inner.n_features())?;
-        Ok(RestrictedPseudoLikelihood { inner: self.inner.restrict(&features) })
+        Ok(RestrictedPseudoLikelihood { inner: Arc::new(self.inner.restrict(&features)) })
     }
 }

@@ -1,11 +1,12 @@
 //! Parts of a data set: what is seen in them, the features of the whole, the objective of a part; ranges of files.
 
-use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, weights, written};
+use crate::bindings::arrays::{ascending, numbers, read, weights, written};
 use crate::bindings::classes::ChainObjective;
 use crate::bindings::data::{Corpus, names_of};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::model::{ChainModel, constraints};
+use crate::bindings::objective::{Objective, subclass};
 use crate::chain::features::Selection;
 use crate::chain::features::counting;
 use crate::chain::features::feature_names::{Name, feature_names};
@@ -180,10 +181,18 @@ impl FeatureTable {
 }
 
 /// A part of a data set as an objective over the features of the whole.
-#[pyclass(frozen, module = "loglinear._core")]
+#[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct ChainPart {
-    inner: part::ChainPart,
+    inner: Arc<part::ChainPart>,
 }
+
+subclass!(
+    ChainPart,
+    |inner| inner.n_features,
+    inner.objective.corpus.n_sentences(),
+    inner.objective.n_threads(),
+    false
+);
 
 #[pymethods]
 impl ChainPart {
@@ -195,17 +204,11 @@ impl ChainPart {
         table: &FeatureTable,
         forbidden: Option<Vec<Pair>>,
         threads: usize,
-    ) -> PyResult<Self> {
+    ) -> PyResult<PyClassInitializer<Self>> {
         let (corpus, table) = (Arc::clone(&corpus.inner), Arc::clone(&table.inner));
         let constraints = forbidden.map(|pairs| constraints(table.labels.len(), pairs)).transpose()?.map(Arc::new);
         let inner = interruptible(py, |_| part::ChainPart::new(corpus, &table, constraints, threads))?;
-        Ok(ChainPart { inner })
-    }
-
-    /// The number of all features.
-    #[getter]
-    fn n_features(&self) -> usize {
-        self.inner.n_features
+        Ok(ChainPart { inner: Arc::new(inner) }.into())
     }
 
     /// The objective over the features that the part can meet.
@@ -218,18 +221,6 @@ impl ChainPart {
     #[getter]
     fn n_bytes(&self) -> usize {
         self.inner.objective.corpus.n_bytes()
-    }
-
-    #[pyo3(signature = (w, out=None))]
-    fn value_and_gradient<'py>(
-        &self,
-        py: Python<'py>,
-        w: PyReadonlyArray1<'py, f64>,
-        out: Option<Bound<'py, PyArray1<f64>>>,
-    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        value_and_gradient(py, (self.inner.n_features, false), &w, out, |w, gradient, interrupt| {
-            self.inner.value_and_gradient(w, gradient, interrupt)
-        })
     }
 
     /// The entries of a vector over all features that are the part's.
@@ -254,7 +245,7 @@ impl ChainPart {
     /// The part over some of the features, whose numbers ascend; all other weights are 0.
     fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let kept = ascending(&features, self.inner.n_features)?;
-        Ok(ChainPart { inner: interruptible(py, |_| self.inner.restrict(&kept))? })
+        Ok(ChainPart { inner: Arc::new(interruptible(py, |_| self.inner.restrict(&kept))?) })
     }
 }
 
