@@ -66,20 +66,6 @@ impl PseudoLikelihood {
         Ok(PseudoLikelihood { inner: Arc::new(interruptible(py, made)?) }.into())
     }
 
-    /// The negative log pseudo-likelihood at `w` and its gradient, which is written to `out` if given.
-    #[pyo3(signature = (w, out=None))]
-    fn value_and_gradient<'py>(
-        &self,
-        py: Python<'py>,
-        w: PyReadonlyArray1<'py, f64>,
-        out: Option<Bound<'py, PyArray1<f64>>>,
-    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>)> {
-        let size = (self.inner.samples.n_features(), self.inner.is_quick());
-        value_and_gradient(py, size, &w, out, |w, gradient, interrupt| {
-            self.inner.value_and_gradient(w, gradient, interrupt)
-        })
-    }
-
     /// The term of one variable as an objective over the weights that it depends on, and the numbers of these weights.
     fn node<'py>(
         &self,

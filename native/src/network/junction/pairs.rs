@@ -18,7 +18,7 @@ use crate::network::junction::cliques::{Junction, zeros};
 use crate::network::junction::tables::{spread, sum_out};
 use crate::numeric;
 use crate::numeric::arch::arch;
-use crate::threads::{Interrupt, Pool, locked, share};
+use crate::threads::{Interrupt, Pool, locked, parts, share};
 use pulp::{Simd, WithSimd};
 use std::sync::Mutex;
 
