@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..data.corpus import is_corpus
 from ..errors import OptionError
 from .output import counted
-from .reading import Reading, sizes
+from .reading import Reading, sizes_of_sentences
 
 if TYPE_CHECKING:
     from ..minimize import Callback
@@ -95,8 +95,7 @@ def spread(
         workers = counted(len(cluster.workers()), "worker")
         progress.note(f"{counted(len(parts), 'part')} for {workers}; dashboard: {client.dashboard_link or 'none'}")
         data = ChainParts(SpreadGroup(cluster, parts, tally), features)
-        name = " ".join(arguments.train)
-        progress.note(sizes(name, data.n_samples, data.n_tokens, data.n_attributes, len(data.labels)))
+        progress.note(sizes_of_sentences(" ".join(arguments.train), data.n_samples, data))
 
         def account(record: TraceRecord, state: object) -> None:
             progress.label = tally.line()

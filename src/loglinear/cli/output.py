@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-__all__ = ["Interrupted", "counted", "keeping_reached", "say", "scores_text", "tab_separated"]
+__all__ = ["Interrupted", "counted", "keeping_reached", "say", "scores_text", "sizes", "tab_separated"]
 
 # Names may hold what would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -45,6 +45,11 @@ def keeping_reached(estimator: object) -> Iterator[None]:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural but for 1."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def sizes(name: str, numbers: Mapping[str, int]) -> str:
+    """Return a line on the sizes of data, which are given by their nouns."""
+    return f"{name}: {', '.join(counted(number, noun) for noun, number in numbers.items())}"
 
 
 def scores_text(scores: Mapping[str, float]) -> str:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from ..models.training.chain import DevSet
     from ..models.training.options import DevOptions
     from ..models.training.start import Start
-    from ..objectives.chain import ChainFeatures, ChainObjective
-    from ..objectives.training_data import ChainData
+    from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
     from .progress import Progress
 
 __all__ = [
@@ -24,7 +23,7 @@ __all__ = [
     "naming",
     "read_template",
     "rereadable",
-    "sizes",
+    "sizes_of_sentences",
 ]
 
 
@@ -146,7 +145,7 @@ class Reading(NamedTuple):
         from ..objectives.chain import ChainObjective
 
         corpus = self.corpus(path)
-        progress.note(sizes(name or path, len(corpus), corpus.n_tokens, corpus.n_attributes, len(corpus.labels)))
+        progress.note(sizes_of_sentences(name or path, len(corpus), corpus))
         with naming(path, corpus.format):
             return ChainObjective(corpus, features, threads=self.threads)
 
@@ -173,9 +172,9 @@ class Reading(NamedTuple):
         return scored
 
 
-def sizes(name: str, n_sentences: int, n_tokens: int, n_attributes: int, n_labels: int) -> str:
+def sizes_of_sentences(name: str, n_sentences: int, data: Corpus | ChainData) -> str:
     """Return a line on the sizes of training data."""
-    from .output import counted
+    from .output import sizes
 
-    numbers = {"sentence": n_sentences, "token": n_tokens, "attribute": n_attributes, "label": n_labels}
-    return f"{name}: {', '.join(counted(number, noun) for noun, number in numbers.items())}"
+    numbers = {"sentence": n_sentences, "token": data.n_tokens, "attribute": data.n_attributes}
+    return sizes(name, numbers | {"label": len(data.labels)})

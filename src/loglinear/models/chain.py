@@ -18,7 +18,7 @@ from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
-from ..objectives.chain import ChainFeatures, ChainObjective
+from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
 from ..options import one_of
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..minimize import Callback
-    from ..objectives.training_data import ChainData
     from ..report.page import Report
     from .explain.explanation import Explanation
     from .training.checkpoint import Checkpoint

@@ -24,8 +24,7 @@ from ..data.labels import check_classes, check_several
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with
 from ..errors import DataError, OptionError
 from ..minimize import Callback
-from ..objectives.classifier import ClassifierObjective
-from ..objectives.training_data import ClassifierData
+from ..objectives.classifier import ClassifierData, ClassifierObjective
 from ..result import Result, Status
 from ..vectors import Vector
 from .estimator import Estimator, check_end

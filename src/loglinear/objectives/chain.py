@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,7 @@ from .. import _core
 from ..constraints import check_constraints, forbidden_pairs, resolved
 from ..data.corpus import Corpus
 from ..data.features import Feature
+from ..data.labels import typed
 from ..options import Options, option, option_class, truth_value, whole_number
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 # Attributes of all tokens together; other forms of the data than blocks take some ten bytes for each.
 MOST_IN_MEMORY = 100_000_000
 
-__all__ = ["ChainFeatures", "ChainObjective", "FeatureCounts"]
+__all__ = ["ChainData", "ChainFeatures", "ChainObjective", "FeatureCounts"]
 
 
 @option_class
@@ -84,7 +86,119 @@ class FeatureCounts(NamedTuple):
     states: int
 
 
-class ChainObjective:
+class ChainData(ABC):
+    """Labelled sentences as the objective of a chain: a corpus in this process, or parts on any machines.
+
+    This is what training asks of data: to be minimised, and to name labels and features.
+
+    Attributes:
+        core: the native half, which knows the features.
+        requested: which features were asked for.
+        features: which features there are: the constraints that "auto" found, the order that a template asks for.
+        label_names: names of the labels, the most frequent first, ties in byte order.
+        label_type: type of the labels: "str", "int" or "bool".
+        format: format of the data, "python" for Python objects.
+        template: template that formed the attributes, if there was one.
+        n_features: length of w.
+        n_samples: number of sentences.
+        n_tokens: number of tokens.
+        n_attributes: number of different attributes.
+        n_entries: number of attributes of all tokens together.
+        is_binary: whether every attribute has the value 1.
+    """
+
+    core: _core.ChainObjective | _core.FeatureTable
+    requested: ChainFeatures
+    features: ChainFeatures
+    label_names: list[str]
+    label_type: str
+    format: str
+    template: str | None
+    n_features: int
+    n_samples: int
+    n_tokens: int
+    n_attributes: int
+    n_entries: int
+    is_binary: bool
+
+    @abstractmethod
+    def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
+        """Return the negative log-likelihood at w, in nats, and its gradient, shape (n_features,)."""
+
+    @abstractmethod
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the sizes of the data, and a checksum of what else determines the weights."""
+
+    @property
+    @abstractmethod
+    def n_unknown(self) -> int:
+        """Number of sentences of whose labels nothing is known; they contribute nothing."""
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels, the most frequent first, ties in byte order."""
+        return typed([self.label_names], self.label_type)[0]
+
+    @property
+    def order(self) -> int:
+        """1 or 2: how many labels before a token's own its score depends on."""
+        return self.core.order
+
+    @property
+    def feature_counts(self) -> FeatureCounts:
+        """How many features of each kind there are."""
+        return FeatureCounts(*self.core.feature_counts)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of tokens times number of labels."""
+        return self.n_tokens * len(self.label_names)
+
+    @property
+    def attributes_per_sample(self) -> float:
+        """Mean number of attributes of a sentence, all its tokens together."""
+        return self.n_entries / max(self.n_samples, 1)
+
+    @property
+    def attributes_per_token(self) -> float:
+        """Mean number of attributes of a token."""
+        return self.n_entries / max(self.n_tokens, 1)
+
+    def feature_names(self, numbers: npt.ArrayLike) -> list[Feature]:
+        """Return the names of features by their numbers, shape (k,).
+
+        Cost: O(k log(n_features)).
+
+        Raises:
+            OptionError: a number belongs to no feature.
+        """
+        names = self.core.feature_names(_numbers(numbers))
+        return [Feature(attribute, tuple(labels)) for attribute, labels in names]
+
+    def model(self, w: Vector, settings: str = "{}") -> _core.ChainModel:
+        """Return the model with these weights; features whose weights are 0 are left out.
+
+        Args:
+            w: float64, shape (n_features,).
+            settings: what the model's file says of it, JSON.
+        """
+        model = self.core.model(w, settings, self.template)
+        constraints = self.features.constraints
+        return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
+
+    def start_weights(self, model: _core.ChainModel) -> tuple[Vector, int]:
+        """Return the weights that a model has for features of the same names, and the number of these features.
+
+        Args:
+            model: of any chain.
+
+        Returns:
+            Weights, shape (n_features,), 0 for features that the model does not have, and the number of the others.
+        """
+        return self.core.start_weights(model)
+
+
+class ChainObjective(ChainData):
     """NLL of a linear-chain CRF, the sum over sentences of -weight log p(y | x; w), in nats.
 
     p(y | x; w) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x); with order 2 f sees y[t-2] as well. w
@@ -112,8 +226,6 @@ class ChainObjective:
 
     Attributes:
         corpus: the sentences.
-        requested: which features were asked for.
-        features: which features there are: the constraints that "auto" found, the order that a template asks for.
 
     Example:
         >>> from loglinear import OWLQN, ChainObjective, Corpus, ElasticNet, Problem, minimize
@@ -125,6 +237,8 @@ class ChainObjective:
         b  -> B  2.38
     """
 
+    core: _core.ChainObjective
+
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
         is_auto = str(features.constraints).lower() == "auto"
         found = resolved(features.constraints, corpus.labels, corpus.gold() if is_auto else None)
@@ -132,62 +246,23 @@ class ChainObjective:
         self.core = _core.ChainObjective(corpus.core, features, forbidden=forbidden, threads=threads)
         self.corpus, self.requested = corpus, features
         self.features = replace(features, constraints=found, order=self.core.order)
+        self.label_names, self.label_type = corpus.core.labels, corpus.label_type
+        self.format, self.template = corpus.format, corpus.template
+        self.n_features, self.n_samples = self.core.n_features, self.core.n_samples
+        self.n_tokens = corpus.n_tokens
+        self.n_attributes, self.n_entries = corpus.n_attributes, corpus.core.n_entries
+        self.is_binary = corpus.core.is_binary
 
     def _like(self, core: _core.ChainObjective) -> ChainObjective:
         other = object.__new__(ChainObjective)
-        vars(other).update(vars(self), core=core)
+        vars(other).update(vars(self), core=core, n_features=core.n_features, n_samples=core.n_samples)
         return other
-
-    @property
-    def n_features(self) -> int:
-        """Length of w."""
-        return self.core.n_features
-
-    @property
-    def n_samples(self) -> int:
-        """Number of sentences."""
-        return self.core.n_samples
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of tokens of the corpus."""
-        return self.corpus.n_tokens
-
-    @property
-    def n_attributes(self) -> int:
-        """Number of different attributes of the corpus."""
-        return self.corpus.n_attributes
-
-    @property
-    def label_type(self) -> str:
-        """Type of the labels: "str", "int" or "bool"."""
-        return self.corpus.label_type
-
-    @property
-    def format(self) -> str:
-        """Format of the data, "python" for Python objects."""
-        return self.corpus.format
-
-    @property
-    def template(self) -> str | None:
-        """Template that formed the attributes, if there was one."""
-        return self.corpus.template
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the sizes of the corpus and a checksum of its attributes by number, values, labels and weights."""
         from ..data.fingerprint import of_corpus
 
         return of_corpus(self.corpus)
-
-    @property
-    def labels(self) -> list[Any]:
-        """The labels, the most frequent first, ties in byte order."""
-        return self.corpus.labels
-
-    @property
-    def label_names(self) -> list[str]:
-        """Names of the labels, in the same order."""
-        return self.corpus.core.labels
 
     @property
     def is_partial(self) -> bool:
@@ -220,19 +295,9 @@ class ChainObjective:
         return self.core.n_unpenalised
 
     @property
-    def order(self) -> int:
-        """1 or 2: how many labels before a token's own its score depends on."""
-        return self.core.order
-
-    @property
     def clusterable(self) -> tuple[int, int]:
         """Range of the features that may be clustered: the features of states."""
         return self.core.clusterable
-
-    @property
-    def feature_counts(self) -> FeatureCounts:
-        """How many features of each kind there are."""
-        return FeatureCounts(*self.core.feature_counts)
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the negative log-likelihood at w, in nats, and its gradient, shape (n_features,).
@@ -280,29 +345,9 @@ class ChainObjective:
         return self.core.is_prunable
 
     @property
-    def is_binary(self) -> bool:
-        """Whether every attribute has the value 1."""
-        return self.corpus.core.is_binary
-
-    @property
     def stays_on_disk(self) -> bool:
         """Whether the corpus lies on disk and is large: its tokens have more than 100 million attributes."""
         return self.corpus.core.is_mapped and self.corpus.core.n_entries > MOST_IN_MEMORY
-
-    @property
-    def n_cells(self) -> int:
-        """Number of tokens times number of labels."""
-        return self.corpus.n_tokens * len(self.corpus.labels)
-
-    @property
-    def attributes_per_sample(self) -> float:
-        """Mean number of attributes of a sentence, all its tokens together."""
-        return self.corpus.core.n_entries / self.n_samples
-
-    @property
-    def attributes_per_token(self) -> float:
-        """Mean number of attributes of a token."""
-        return self.corpus.core.n_entries / max(self.corpus.n_tokens, 1)
 
     @property
     def first_order(self) -> Numbers | None:
@@ -384,39 +429,6 @@ class ChainObjective:
     def batch(self, sentences: npt.ArrayLike, factor: float) -> ChainObjective:
         """Return the objective on some of the sentences, each weighing ``factor`` times as much, with all features."""
         return self._like(self.core.batch(_numbers(sentences), factor))
-
-    def feature_names(self, numbers: npt.ArrayLike) -> list[Feature]:
-        """Return the names of features by their numbers, shape (k,).
-
-        Cost: O(k log(n_features)).
-
-        Raises:
-            OptionError: a number belongs to no feature.
-        """
-        names = self.core.feature_names(_numbers(numbers))
-        return [Feature(attribute, tuple(labels)) for attribute, labels in names]
-
-    def model(self, w: Vector, settings: str = "{}") -> _core.ChainModel:
-        """Return the model with these weights; features whose weights are 0 are left out.
-
-        Args:
-            w: float64, shape (n_features,).
-            settings: what the model's file says of it, JSON.
-        """
-        model = self.core.model(w, settings, self.corpus.template)
-        constraints = self.features.constraints
-        return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
-
-    def start_weights(self, model: _core.ChainModel) -> tuple[Vector, int]:
-        """Return the weights that a model has for features of the same names, and the number of these features.
-
-        Args:
-            model: of any chain.
-
-        Returns:
-            Weights, shape (n_features,), 0 for features that the model does not have, and the number of the others.
-        """
-        return self.core.start_weights(model)
 
     def per_sample(self) -> _core.SamplePasses:
         """Return the same problem for solvers that go sample by sample.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,33 @@ from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
 from ..options import one_of
+from ..problem import Objective
 from ..vectors import Vector
 from .balance import best_shift, flows, stationary
 
-__all__ = ["ClassifierObjective"]
+__all__ = ["ClassifierData", "ClassifierObjective"]
 
 Numbers = npt.NDArray[np.int64]
+
+
+class ClassifierData(Objective, Protocol):
+    """Labelled samples as the objective of a classifier: a matrix in this process, or chunks on any machines.
+
+    `ClassifierObjective` and `ClassifierParts` satisfy it.
+    """
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return the sizes of the data, and a checksum of what else determines the weights."""
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of weights that a penalty should leave alone, the intercept's: the last ones."""
+
+    def one_against_rest(self, target: int) -> ClassifierData:
+        """Return the objective of two classes, the target as class 1 and all others as 0."""
+
+    def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
+        """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
 
 
 class ClassifierObjective:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .. import _core
-from ..data.features import Feature
 from ..data.parts import Part
 from ..errors import DataError
 from ..solvers.common.per_sample import visiting
@@ -107,15 +106,6 @@ class FeatureTable:
 
     def __reduce__(self) -> tuple[Callable[..., FeatureTable], tuple[Any, ...]]:
         return _unpacked_table, (self.core.pack(),)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.core.n_features
-
-    def feature_names(self, numbers: Numbers) -> list[Feature]:
-        """Return the names of features by their numbers, shape (k,)."""
-        return [Feature(attribute, tuple(labels)) for attribute, labels in self.core.feature_names(numbers)]
 
 
 def _unpacked_table(packed: bytes) -> FeatureTable:

@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from ..constraints import forbidden_pairs, resolved
-from ..data.features import Feature
 from ..data.fingerprint import checksum
-from ..data.labels import typed
 from ..data.parts import Part
 from ..errors import DataError
 from ..schemes import detect_scheme
 from ..solvers.parameter_mixing import Mixing
 from ..vectors import Vector
-from .chain import ChainFeatures, FeatureCounts
+from .chain import ChainData, ChainFeatures
 from .groups import Group, LocalGroup
 from .part import ChainPart, Counts, EncodedPart, FeatureTable
 
@@ -101,7 +100,7 @@ class PartsObjective:
         return np.concatenate(self.group.each("score", _sample_nlls, w))
 
 
-class ChainParts(PartsObjective):
+class ChainParts(PartsObjective, ChainData):
     """NLL of a linear-chain CRF over the parts of a data set.
 
     The features are those of `ChainObjective` on the joined data. Parts are read twice at most: once to find out which
@@ -117,13 +116,6 @@ class ChainParts(PartsObjective):
 
     Attributes:
         table: the features by name.
-        requested: which features were asked for.
-        features: which features there are: the constraints that "auto" found, the order that a template asks for.
-        n_tokens: of all parts together.
-        n_attributes: number of different attributes of the data.
-        label_type: type of the labels: "str", "int" or "bool".
-        format: format of the first part, see `Corpus.read`.
-        template: template that formed the attributes of the first part, if there was one.
 
     Example:
         >>> from loglinear import ElasticNet, LBFGS, Problem, minimize
@@ -136,34 +128,25 @@ class ChainParts(PartsObjective):
         ['NOUN', 'DET']
     """
 
+    core: _core.FeatureTable
+
     def __init__(self, sources: Sequence[Part] | Group, features: ChainFeatures = ChainFeatures()) -> None:
         group: Group = LocalGroup(sources) if isinstance(sources, Sequence) else sources
         encoded = group.mapped("read", EncodedPart)
         counts = encoded.joined("count", Counts.of, features.order, join=Counts.joined)
         self.table = FeatureTable.of(counts, features)
+        self.core = core = self.table.core
+        self.label_names, self.is_binary = core.labels, core.is_binary
         self.label_type, self.format, self.template = counts.kinds
-        self.n_attributes: int = counts.core.n_attributes
+        n_samples, self.n_tokens, self.n_entries = core.sizes
+        self.n_attributes = counts.core.n_attributes
         found = _constraints(encoded, features, self.labels)
         self.requested = features
-        self.features = replace(features, constraints=found, order=self.table.core.order)
+        self.features = replace(features, constraints=found, order=core.order)
         table = encoded.shared("table", self.table)
         parts = encoded.mapped("lay-out", ChainPart, table, forbidden_pairs(found, self.labels))
-        sizes = self.table.core.sizes
-        self.n_tokens: int = sizes[1]
-        self._n_entries: int = sizes[2]
         self._shares: Vector | None = None
-        is_convex = not self.table.core.is_partial
-        super().__init__(parts, self.table.n_features, sizes[0], is_convex=is_convex)
-
-    @property
-    def labels(self) -> list[Any]:
-        """The labels, the most frequent first, ties in byte order."""
-        return typed([self.label_names], self.label_type)[0]
-
-    @property
-    def label_names(self) -> list[str]:
-        """Names of the labels, in the same order."""
-        return self.table.core.labels
+        super().__init__(parts, core.n_features, n_samples, is_convex=not core.is_partial)
 
     @property
     def n_unknown(self) -> int:
@@ -177,13 +160,8 @@ class ChainParts(PartsObjective):
             "sentences": self.n_samples,
             "tokens": self.n_tokens,
             "labels": len(self.label_names),
-            "checksum": self.checksum(np.frombuffer(self.table.core.pack(), np.uint8)),
+            "checksum": self.checksum(np.frombuffer(self.core.pack(), np.uint8)),
         }
-
-    @property
-    def order(self) -> int:
-        """1 or 2: how many labels before a token's own its score depends on."""
-        return self.table.core.order
 
     @property
     def is_mixable(self) -> bool:
@@ -201,50 +179,6 @@ class ChainParts(PartsObjective):
             (self._shares,) = self.group.total("share", _share)
         (change,) = self.group.total("mix", _mixed, w, mixing)
         return np.asarray(w + change / np.maximum(self._shares, 1.0))
-
-    @property
-    def feature_counts(self) -> FeatureCounts:
-        """How many features of each kind there are."""
-        return FeatureCounts(*self.table.core.feature_counts)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of tokens times number of labels."""
-        return self.n_tokens * len(self.label_names)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether every attribute has the value 1."""
-        return self.table.core.is_binary
-
-    @property
-    def attributes_per_sample(self) -> float:
-        """Mean number of attributes of a sentence, all its tokens together."""
-        return self._n_entries / max(self.n_samples, 1)
-
-    @property
-    def attributes_per_token(self) -> float:
-        """Mean number of attributes of a token."""
-        return self._n_entries / max(self.n_tokens, 1)
-
-    def feature_names(self, numbers: npt.ArrayLike) -> list[Feature]:
-        """Return the names of features by their numbers, shape (k,)."""
-        return self.table.feature_names(np.ascontiguousarray(numbers, dtype=np.int64))
-
-    def start_weights(self, model: Any) -> tuple[Vector, int]:
-        """Return the weights that a model has for features of the same names, and the number of these features."""
-        return self.table.core.start_weights(model)
-
-    def model(self, w: Vector, settings: str = "{}") -> Any:
-        """Return the model with these weights; features whose weights are 0 are left out.
-
-        Args:
-            w: float64, shape (n_features,).
-            settings: what the model's file says of it, JSON.
-        """
-        model = self.table.core.model(w, settings, self.template)
-        constraints = self.features.constraints
-        return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
 
 
 def _constraints(encoded: Group, features: ChainFeatures, labels: list[Any]) -> Any:

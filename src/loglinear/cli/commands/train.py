@@ -10,22 +10,19 @@ import os
 from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import DataError, OptionError
 from ..distributed import add_cluster, one_file, spread
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
-from ..output import Interrupted, counted, keeping_reached, say, scores_text
+from ..output import Interrupted, counted, keeping_reached, say, scores_text, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...minimize import Callback
     from ...models.maxent import MaxEnt
     from ...models.training.checkpoint import Checkpoint
     from ...models.training.options import DevOptions, SolverOptions
-    from ...objectives.chain import ChainFeatures
-    from ...objectives.training_data import ChainData
+    from ...objectives.chain import ChainData, ChainFeatures
     from ...result import Result
     from ..progress import Progress
 
@@ -92,6 +89,7 @@ def run(arguments: Namespace) -> None:
     given = dict(map(_solver_option, arguments.solver_options or ()))
     options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
     use = chosen(DevOptions, arguments)
+    options.check()
     use.check(given=arguments.dev is not None)
     if arguments.model_type != "chain" and not alone:
         message = "--workers and --cluster train chains; leave out --model-type, or train the classifier in one process"
@@ -106,11 +104,12 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
+        files = [arguments.train] if alone else arguments.train
+        asked = _Training(arguments, files, features, options, use, progress, checkpoint)
         if arguments.model_type == "chain":
-            results = [_train_chain(arguments, features, options, use, progress, checkpoint, alone=alone)]
+            results = [_train_chain(asked, alone=alone)]
         else:
-            fit = _fit_texts if holds == "texts" else _fit_samples
-            results = _train_classifier(fit, arguments, features, options, use, progress, checkpoint)
+            results = _train_classifier(asked, of_texts=holds == "texts")
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
         for line in _account(results):
@@ -214,50 +213,63 @@ def _solver_option(text: str) -> tuple[str, Any]:
         return name, {"True": True, "False": False, "None": None}.get(value, value)
 
 
-def _train_chain(
-    arguments: Namespace,
-    features: ChainFeatures,
-    options: SolverOptions,
-    use: DevOptions,
-    progress: Progress,
-    checkpoint: Checkpoint | None,
-    *,
-    alone: bool,
-) -> Result:
+class _Training(NamedTuple):
+    """What the flags ask for.
+
+    Attributes:
+        arguments: all flags.
+        files: the training data; in one process one file.
+        features: features of a chain; ``min_count`` also of a classifier.
+        options: penalty and solver.
+        use: use of the development data.
+        progress: shows the steps.
+        checkpoint: where the state of the training goes.
+    """
+
+    arguments: Namespace
+    files: list[str]
+    features: ChainFeatures
+    options: SolverOptions
+    use: DevOptions
+    progress: Progress
+    checkpoint: Checkpoint | None
+
+    def callbacks(self) -> list[Callback]:
+        """Return the callbacks that show and write records; a trace goes on with one that a checkpoint resumes."""
+        from ...trace import TraceWriter
+
+        trace, resumed = self.arguments.trace, self.checkpoint is not None and self.checkpoint.resume
+        return [self.progress] if trace is None else [self.progress, TraceWriter(trace, append=resumed)]
+
+
+def _train_chain(asked: _Training, *, alone: bool) -> Result:
     """Train a chain on one file in this process, or on files that a cluster reads, and write the model."""
     from ...models.training.chain import train_chain
     from ...models.training.start import Start
     from ..reading import Reading, naming
 
-    options.check()
+    arguments, callbacks, name = asked.arguments, asked.callbacks(), " ".join(asked.files)
     begun = None if arguments.start is None else Start.open(arguments.start)
-    files = [arguments.train] if alone else arguments.train
-    name, callbacks = " ".join(files), _callbacks(progress, arguments.trace, checkpoint)
-    reading = Reading.of(arguments, files[0], partial=arguments.partial, start=begun)
+    reading = Reading.of(arguments, asked.files[0], partial=arguments.partial, start=begun)
     with ExitStack() as stack:
         data: ChainData
         if alone:
-            data = reading.chain(name, features, progress)
+            data = reading.chain(name, asked.features, asked.progress)
         else:
-            data, account = stack.enter_context(spread(arguments, reading, features, progress, checkpoint))
+            opened = spread(arguments, reading, asked.features, asked.progress, asked.checkpoint)
+            data, account = stack.enter_context(opened)
             callbacks.insert(0, account)
-        dev = reading.dev(arguments.dev, data, name, use)
+        dev = reading.dev(arguments.dev, data, name, asked.use)
         with naming(name):
-            model, result = train_chain(data, options, callbacks=callbacks, dev=dev, start=begun, checkpoint=checkpoint)
+            model, result = train_chain(
+                data, asked.options, callbacks=callbacks, dev=dev, start=begun, checkpoint=asked.checkpoint
+            )
     model.save(arguments.model)
     return result
 
 
-def _train_classifier(
-    fit: Callable[[MaxEnt, Namespace, Progress, dict[str, Any]], None],
-    arguments: Namespace,
-    features: ChainFeatures,
-    options: SolverOptions,
-    use: DevOptions,
-    progress: Progress,
-    checkpoint: Checkpoint | None,
-) -> list[Result]:
-    """Train a classifier by `fit` and write the model; return a result for each model that it is made of."""
+def _train_classifier(asked: _Training, *, of_texts: bool) -> list[Result]:
+    """Train a classifier and write the model; return a result for each model that it is made of."""
     # Chains are trained without scikit-learn, which takes longer to import than all the rest.
     import warnings
 
@@ -265,7 +277,7 @@ def _train_classifier(
 
     from ...models.maxent import MaxEnt
 
-    options.check()
+    arguments, features = asked.arguments, asked.features
     if arguments.partial or arguments.start is not None:
         reason = "needs the label of every sample" if arguments.partial else "starts at weights of 0"
         message = f"--partial and --start are for chains; a classifier {reason}"
@@ -275,8 +287,8 @@ def _train_classifier(
         message = f"{', '.join(others)} and {last} are for chains; a classifier has all weights there are"
         raise OptionError(message)
     classifier = MaxEnt(
-        **vars(options),
-        **vars(use),
+        **vars(asked.options),
+        **vars(asked.use),
         min_count=features.min_count,
         multi_class=arguments.multi_class,
         n_jobs=arguments.threads or None,
@@ -284,69 +296,62 @@ def _train_classifier(
     with warnings.catch_warnings():
         # The status says so already.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        callbacks = _callbacks(progress, arguments.trace, checkpoint)
-        fit(classifier, arguments, progress, {"callbacks": callbacks, "checkpoint": checkpoint})
+        (_fit_texts if of_texts else _fit_samples)(classifier, asked)
     return classifier.results_
 
 
-def _fit_texts(classifier: MaxEnt, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
-    """Train a classifier on texts, with what `fit` is given besides, and write the model."""
+def _fit_texts(classifier: MaxEnt, asked: _Training) -> None:
+    """Train a classifier on texts and write the model."""
     from ...data.texts import make_vectorizer, read
     from ...models.text_classifier import TextClassifier
 
+    arguments, (path,) = asked.arguments, asked.files
     if arguments.preset is not None or arguments.template is not None:
         message = "texts have no columns; leave out --preset and --template"
         raise OptionError(message)
     vectorizer = make_vectorizer(arguments.ngrams, tfidf=arguments.tfidf, min_count=classifier.min_count)
-    found = read(arguments.train)
+    found = read(path)
     try:
         X = vectorizer.fit_transform(found.texts)
     except ValueError as error:
-        message = f"{arguments.train}: no words are left ({error}); lower --min-count, or look at the file"
+        message = f"{path}: no words are left ({error}); lower --min-count, or look at the file"
         raise DataError(message) from error
-    labels = len(set(found.labels or ()))
-    progress.note(
-        f"{arguments.train}: {counted(X.shape[0], 'text')}, {counted(X.shape[1], 'word')}, {counted(labels, 'label')}"
-    )
+    numbers = {"text": X.shape[0], "word": X.shape[1], "label": len(set(found.labels or ()))}
+    asked.progress.note(sizes(path, numbers))
     dev = None if arguments.dev is None else read(arguments.dev)
     texts = TextClassifier(classifier, vectorizer)
     with keeping_reached(classifier):
-        texts.fit(X, found.labels, dev=None if dev is None else (dev.texts, dev.labels), **given)
+        texts.fit(
+            X,
+            found.labels,
+            dev=None if dev is None else (dev.texts, dev.labels),
+            callbacks=asked.callbacks(),
+            checkpoint=asked.checkpoint,
+        )
     texts.save(arguments.model)
 
 
-def _fit_samples(classifier: MaxEnt, arguments: Namespace, progress: Progress, given: dict[str, Any]) -> None:
-    """Train a classifier on samples with attributes, with what `fit` is given besides, and write the model."""
-    from ...data.corpus import Corpus
+def _fit_samples(classifier: MaxEnt, asked: _Training) -> None:
+    """Train a classifier on samples with attributes and write the model."""
     from ...data.formats import format_of
-    from ..reading import read_template
+    from ..reading import Reading
 
-    format = format_of(arguments.train, arguments.format)
+    arguments, (path,) = asked.arguments, asked.files
+    format = format_of(path, arguments.format)
     if arguments.tfidf or arguments.ngrams != "1":
         message = f"--ngrams and --tfidf are for --format text, not for {format}"
         raise OptionError(message)
-    template = read_template(arguments.preset, arguments.template)
-    if template is None and format == "columns":
+    reading = Reading.of(arguments, path)
+    if reading.template is None and format == "columns":
         message = (
             "columns need a template or a preset (see `loglinear presets`); texts, a label, a TAB and a text a line, "
             "need --format text"
         )
         raise OptionError(message)
-    read: dict[str, Any] = {"template": template, "threads": arguments.threads}
-    X = Corpus.read(arguments.train, format=format, **read)
-    size = f"{counted(X.n_tokens, 'sample')}, {counted(X.n_attributes, 'attribute')}, {counted(len(X.labels), 'label')}"
-    progress.note(f"{arguments.train}: {size}")
-    X_dev = None
-    if arguments.dev is not None:
-        X_dev = Corpus.read(arguments.dev, format=format_of(arguments.dev, arguments.format, format), **read)
+    X = reading.corpus(path)
+    numbers = {"sample": X.n_tokens, "attribute": X.n_attributes, "label": len(X.labels)}
+    asked.progress.note(sizes(path, numbers))
+    X_dev = None if arguments.dev is None else reading.corpus(arguments.dev, format)
     with keeping_reached(classifier):
-        classifier.fit(X, X_dev=X_dev, **given)
+        classifier.fit(X, X_dev=X_dev, callbacks=asked.callbacks(), checkpoint=asked.checkpoint)
     classifier.save(arguments.model)
-
-
-def _callbacks(progress: Progress, trace: str | None, checkpoint: Checkpoint | None) -> list[Callback]:
-    """Return the callbacks that show and write records; a trace waits for what a checkpoint that is resumed holds."""
-    from ...trace import TraceWriter
-
-    resumed = checkpoint is not None and checkpoint.resume
-    return [progress] if trace is None else [progress, TraceWriter(trace, append=resumed)]

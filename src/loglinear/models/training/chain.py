@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from ...data.corpus import Corpus
 from ...data.fingerprint import of_corpus
@@ -13,7 +12,7 @@ from ...data.labels import typed
 from ...errors import warn
 from ...metrics import Evaluation, detect_scheme, evaluate
 from ...minimize import Callback
-from ...objectives.training_data import ChainData
+from ...objectives.chain import ChainData
 from ...result import Result
 from ...vectors import Vector
 from ..files.chain import ChainModel
@@ -133,27 +132,19 @@ class DevSet:
         self.corpus, self.options, self.threads = corpus, options, threads
 
     def of(self, data: ChainData) -> DevData:
-        """Return the scores of weights that are trained on other data."""
-        headline, fingerprint = self.headline(data.labels), partial(of_corpus, self.corpus)
-        return DevData(partial(self.scores, data), headline, fingerprint, self.options)
+        """Return the scores of weights that are trained on other data.
+
+        The score to choose a model by comes first: F if all labels follow a tagging scheme, else the accuracy.
+        """
+        headline = "f1" if detect_scheme({*data.labels, *self.corpus.labels}) else "accuracy"
+        names = dict.fromkeys((headline, "accuracy", "sentence_accuracy", "precision", "recall", "f1"))
+
+        def score(w: Vector) -> dict[str, float]:
+            scores = evaluate_model(data.model(w), self.corpus, threads=self.threads).to_dict()
+            return {name: scores[name] for name in names if scores[name] is not None}
+
+        return DevData(score, headline, partial(of_corpus, self.corpus), self.options)
 
     def unknown_labels(self, known: Sequence[str]) -> list[str]:
         """Return the labels that are not among the known ones: training cannot learn them."""
         return sorted(set(self.corpus.labels) - set(known))
-
-    def scores(self, data: ChainData, w: Vector) -> dict[str, float]:
-        """Return the scores of weights: accuracies; precision, recall and F of labels that follow a tagging scheme.
-
-        The score to choose a model by comes first.
-        """
-        scores: dict[str, Any] = evaluate_model(data.model(w), self.corpus, threads=self.threads).to_dict()
-        names = (self.headline(data.labels), "accuracy", "sentence_accuracy", "precision", "recall", "f1")
-        return {name: scores[name] for name in names if scores[name] is not None}
-
-    def headline(self, known: Sequence[str]) -> str:
-        """Return the score to choose a model by: f1 if all labels follow a tagging scheme, else accuracy.
-
-        Args:
-            known: labels of the training data.
-        """
-        return "f1" if detect_scheme({*known, *self.corpus.labels}) else "accuracy"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import cast
 
 from ...data.features import Feature
 from ...errors import OptionError
 from ...minimize import Callback, minimize
-from ...objectives.training_data import ChainData
+from ...objectives.chain import ChainData
 from ...path import Path, PathPoint, falling, largest_l1, path
 from ...problem import Problem
 from ...result import Result, Status
@@ -110,7 +109,8 @@ def grow(
         KeyboardInterrupt: Ctrl-C came before the first round was over.
     """
     problem = Problem(data, options.penalty())
-    rounds = Rounds(None if dev is None else partial(dev.scores, data))
+    scored = None if dev is None else dev.of(data)
+    rounds = Rounds(None if scored is None else scored.score)
     result = minimize(problem, options.make_solver()[1], callbacks=[rounds, *callbacks])
     rounds.close(result)
     if not rounds.rounds:
@@ -121,7 +121,7 @@ def grow(
         rounds.rounds,
         data.feature_names(entered),
         result.w[entered],
-        None if dev is None else dev.headline(data.labels),
+        None if scored is None else scored.headline,
         largest_l1(problem) if not entered.size and result.status.converged else None,
         chain_model(data, options, result),
     )
@@ -177,12 +177,12 @@ def follow_path(
         UserWarning: the best point is the last one.
     """
     problem = Problem(data, options.penalty())
-    headline = None if dev is None else dev.headline(data.labels)
+    scored = None if dev is None else dev.of(data)
     found = path(
         problem,
         number if last is None else _strengths(problem, last, number),
         solver=options.make_solver(default_solver(problem.penalty))[1],
-        score=None if dev is None or headline is None else lambda w: dev.scores(data, w)[headline],
+        score=None if scored is None else lambda w: scored.score(w)[scored.headline],
         callbacks=callbacks,
     )
     if not found.points:
@@ -190,7 +190,7 @@ def follow_path(
     best = found.best if any(point.score is not None for point in found.points) else None
     chosen = best or found.points[-1]
     model = chain_model(data, replace(options, l1=chosen.l1), chosen.result)
-    return Followed(found, best, headline, model)
+    return Followed(found, best, None if scored is None else scored.headline, model)
 
 
 def _strengths(problem: Problem, last: float, number: int) -> Vector:

@@ -11,7 +11,7 @@ from ...result import WarmStart
 from ..files.chain import ChainModel, open_model
 
 if TYPE_CHECKING:
-    from ...objectives.training_data import ChainData
+    from ...objectives.chain import ChainData
     from ...vectors import Vector
 
 __all__ = ["Start"]
