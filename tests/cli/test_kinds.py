@@ -166,8 +166,8 @@ def test_inspect_shows_the_weights_of_graphs(done, tmp_path):
     rng = np.random.default_rng(1)
     X = [(rng.normal(size=(6, 2)), grid_edges(2, 3), rng.normal(size=(7, 2))) for _ in range(4)]
     y = [rng.choice(["a", "b", "c"], size=6) for _ in X]
-    for symmetric in (False, True):
-        crf = GraphCRF(l1=0.5, symmetric=symmetric, inference="exact").fit(X, y)
+    for symmetric, inference, named in ((False, "auto", "exact"), (True, "loopy_bp", "loopy_bp")):
+        crf = GraphCRF(l1=0.5, symmetric=symmetric, inference=inference).fit(X, y)
         crf.save(tmp_path / "m")
         report = json.loads(done("inspect", tmp_path / "m", "--json", "--top", "100").stdout)
         assert report["labels"] == ["a", "b", "c"]
@@ -185,7 +185,7 @@ def test_inspect_shows_the_weights_of_graphs(done, tmp_path):
         assert (report["l1"], report["status"]) == (0.5, crf.result_.status.name.lower())
         shown = done("inspect", tmp_path / "m", "--top", "1").stdout
         assert f"active features  {report['n_active']}, on 4 attributes\nlabels           3: a b c\n" in shown
-        assert "l1 0.5, l2 0.0, inference exact\n" in shown
+        assert f"l1 0.5, l2 0.0, inference {named}\n" in shown
         assert "                 on 4 samples\nended            converged" in shown
         strongest = max(found, key=lambda name: abs(found[name]))
         assert f"strongest states\n{found[strongest]:+10.4f}  {strongest[0]}" in shown

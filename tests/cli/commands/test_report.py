@@ -27,6 +27,7 @@ def test_help_shows_an_example(done):
 def test_the_figures_are_those_of_evaluate(done, chunker, report):
     scores = json.loads(done("evaluate", "-m", chunker.model, chunker.test, "--json", "--calibration").stdout)
     report.check_alone()
+    assert report.text.lstrip().startswith("model on test.txt")
     for name, says in (("f1", "F1 of chunks"), ("accuracy", "accuracy of tokens")):
         assert f"{says}{100 * scores[name]:.2f} %" in report.text
     for caption, kind in (("Chunks by type", "per_type"), ("Labels of tokens", "per_label")):
@@ -86,7 +87,7 @@ def test_training_with_a_report_draws_its_curve(done, sample, tmp_path):
     assert "training data, on which" not in text
     done("report", tmp_path / "m", "--data", sample.test, "-o", tmp_path / "again", *trace)
     assert (tmp_path / "again").read_text(encoding="utf-8") == text
-    done("train", sample.train, *options, "-q", "--report", tmp_path / "page")
+    assert done("train", sample.train, *options, "-q", "--report", tmp_path / "page").stderr == ""
     assert "training data, on which" in (tmp_path / "page").read_text(encoding="utf-8")
 
 

@@ -133,6 +133,11 @@ def test_lines_of_texts_are_given_as_they_come(done, run, tmp_path):
     assert done("tag", "-m", tmp_path / "m", input=gzip.compress(text)).stdout == "\nbad\n\n\ngood\n"
     assert "<stdin>, line 2: invalid UTF-8" in run("tag", "-m", tmp_path / "m", input=b"fine\n\xff").stderr
     assert "<stdin>: no texts" in run("tag", "-m", tmp_path / "m", input=b"\n").stderr
+    with Coprocess(tmp_path / "m") as tagger:
+        for part, answer in ((b"\nfine\n\n", "\ngood\n"), (b"awful\n", "\nbad\n"), (b"\n\nfine\n", "\n\ngood\n")):
+            tagger.write(part)
+            assert tagger.read(answer.count("\n")) == answer
+        assert tagger.end() == (0, "", "")
 
 
 @pytest.mark.parametrize("options", [[], ["--n-best", "2"], ["--marginals"], ["-f", "conllu"]])

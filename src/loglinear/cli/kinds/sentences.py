@@ -304,7 +304,7 @@ class Sentences(Kind):
         format, training = str(settings.get("format")), settings.get("training")
         python_only = settings.get("fit_intercept") is False or settings.get("class_weight") is not None
         python_only = python_only or isinstance(settings.get("constraints"), list)
-        if training is None or "imported" in settings or python_only or not (format == "corpus" or is_format(format)):
+        if training is None or python_only or not (format == "corpus" or is_format(format)):
             return None
         words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]
         words += [] if format in ("columns", "corpus", "text") else ["--format", format]
