@@ -210,6 +210,17 @@ class Cluster:
             futures: list[Future] = self.client.get(graph, list(keys), sync=False, **where)
             return futures
 
+    def begun(self, name: str, tasks: Sequence[tuple[Any, ...]]) -> list[Future]:
+        """Send tasks, one for each part, under new names; return their futures.
+
+        Args:
+            name: what the tasks do.
+            tasks: each a function and its arguments, which may be futures.
+        """
+        serial = self.next_serial()
+        graph = {self.key(name, serial, part): task for part, task in enumerate(tasks)}
+        return self.submit(graph, list(graph))
+
     def results(self, send: Callable[[], Sequence[Future]], renew: Callable[[], None]) -> list[Any]:
         """Send tasks, wait for their results and return them: the only place that waits for work.
 
@@ -254,10 +265,11 @@ class Cluster:
                 found: list[Any] = gathering.result()
                 return found
             finally:
-                # Without its futures Dask's coroutine ends by itself, unless it waits for a worker's results.
-                for future in futures:
-                    future.release()
-                loop.add_callback(loop.call_later, ANSWER, gathering.cancel)
+                if not gathering.done():
+                    # Without its futures Dask's coroutine ends by itself, unless it waits for a worker's results.
+                    for future in futures:
+                        future.release()
+                    loop.add_callback(loop.call_later, ANSWER, gathering.cancel)
 
     def _places(self) -> dict[str, list[str]] | None:
         """Return the keys of the training's tasks on each worker, by address; None if the scheduler does not answer."""

@@ -16,7 +16,7 @@ from ..data.templates import template_text
 from ..errors import DataError, OptionError
 from .cluster import Cluster
 
-__all__ = ["are_paths", "sources"]
+__all__ = ["are_paths", "begun", "sources"]
 
 # Sentences of a part, of those that are given as Python objects.
 SENTENCES = 2000
@@ -63,10 +63,7 @@ def sources(
     if isinstance(X, Bag):
         return _some(_of_bags(cluster, X, y, sample_weight, text))
     if is_listed:
-        delayed = [each for each in X if isinstance(each, Delayed)]
-        computed = iter(cluster.client.compute(delayed))
-        futures = [next(computed) if isinstance(each, Delayed) else each for each in X]
-        return _tasks(cluster, [(_of_tuple, number, text, each) for number, each in enumerate(futures)])
+        return cluster.begun("list", [(_of_tuple, number, text, each) for number, each in enumerate(begun(cluster, X))])
     return _some(_of_sentences(X, y, sample_weight, text))
 
 
@@ -76,6 +73,12 @@ def are_paths(X: Any) -> bool:
     return isinstance(X, kinds) or (
         isinstance(X, (list, tuple)) and bool(X) and all(isinstance(each, kinds) for each in X)
     )
+
+
+def begun(cluster: Cluster, X: Sequence[Any]) -> list[Any]:
+    """Return the objects with a future in place of each delayed one, whose computation begins."""
+    futures = iter(cluster.client.compute([each for each in X if isinstance(each, Delayed)]))
+    return [next(futures) if isinstance(each, Delayed) else each for each in X]
 
 
 def _some(parts: Iterable[Any]) -> list[Any]:
@@ -108,20 +111,14 @@ def _of_bags(cluster: Cluster, X: Bag, y: Any, weights: Any, template: str | Non
     """Return a future of a part for each partition of a bag."""
     if y is None:
         items = enumerate(cluster.client.compute(X.to_delayed()))
-        return _tasks(cluster, [(_of_items, number, template, each) for number, each in items])
+        return cluster.begun("list", [(_of_items, number, template, each) for number, each in items])
     bags = {"X": X, "y": y} | ({} if weights is None else {"sample_weight": weights})
     for name, bag in bags.items():
         if not isinstance(bag, Bag) or bag.npartitions != X.npartitions:
             message = f"X is a bag of {X.npartitions} partitions; {name} has to be a bag with the same partitions"
             raise DataError(message)
     partitions = zip(*(cluster.client.compute(bag.to_delayed()) for bag in bags.values()), strict=True)
-    return _tasks(cluster, [(_of_lists, number, template, *each) for number, each in enumerate(partitions)])
-
-
-def _tasks(cluster: Cluster, tasks: list[tuple[Any, ...]]) -> list[Any]:
-    serial = cluster.next_serial()
-    graph = {cluster.key("list", serial, number): task for number, task in enumerate(tasks)}
-    return cluster.submit(graph, list(graph))
+    return cluster.begun("list", [(_of_lists, number, template, *each) for number, each in enumerate(partitions)])
 
 
 def _of_items(number: int, template: str | None, items: Iterable[Any]) -> ListedPart:

@@ -7,7 +7,6 @@ from typing import Any
 
 from dask.array import Array as DaskArray
 from dask.bag import Bag
-from dask.delayed import Delayed
 from distributed import Future
 
 from ..data.parts import PART_BYTES
@@ -23,8 +22,8 @@ from ..objectives.part import Counts, EncodedPart, FeatureTable
 from ..options import whole_number
 from .chain import resumable
 from .cluster import Cluster, client_of
-from .data import are_paths, sources
-from .spread import SpreadGroup, Tally
+from .data import are_paths, begun, sources
+from .spread import Opaque, SpreadGroup, Tally
 from .tagging import localised, predicted
 
 __all__ = ["MaxEnt"]
@@ -33,8 +32,8 @@ __all__ = ["MaxEnt"]
 class MaxEnt(local.MaxEnt):
     """Maximum-entropy classifier whose training data a Dask cluster holds; see `loglinear.MaxEnt` for the model.
 
-    The weights depend on the chunks and the options, bitwise: not on
-    the number of workers, nor on workers that are lost on the way.
+    The weights depend on the chunks and the options, bitwise: not on the number of workers, nor on workers that are
+    lost on the way.
 
     Args:
         client: a `distributed.Client`; by default the current one.
@@ -148,32 +147,20 @@ def _of_chunks(cluster: Cluster, X: Any, y: Any, sample_weight: Any, tally: Tall
             )
             raise DataError(message)
         blocks = zip(*(array.to_delayed().ravel() for array in arrays), strict=True)
-        pairs = [tuple(cluster.client.compute(list(block))) for block in blocks]
-    else:
-        pairs = _pairs(cluster, X, y, sample_weight)
-    serial = cluster.next_serial()
-    graph = {cluster.key("take", serial, at): (_chunk, f"chunk {at}", *pair) for at, pair in enumerate(pairs)}
-    return SpreadGroup(cluster, cluster.submit(graph, list(graph)), tally)
-
-
-def _pairs(cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, ...]]:
-    if y is not None or sample_weight is not None or not isinstance(X, Sequence) or not X:
+        members = [begun(cluster, block) for block in blocks]
+    elif y is not None or sample_weight is not None or not isinstance(X, Sequence) or not X:
         message = "X has to be a sequence of chunks, each a pair of a matrix and its classes, a dask array, or paths"
         raise OptionError(message)
-    delayed = iter(cluster.client.compute([each for each in X if isinstance(each, Delayed)]))
-    futures = [next(delayed) if isinstance(each, Delayed) else each for each in X]
-    return [(each,) if isinstance(each, Future) else (_Pair(each),) for each in futures]
+    else:
+        members = [[each if isinstance(each, Future) else Opaque(each)] for each in begun(cluster, X)]
+    tasks = [(_chunk, f"chunk {at}", *each) for at, each in enumerate(members)]
+    return SpreadGroup(cluster, cluster.begun("take", tasks), tally)
 
 
-class _Pair:
-    """A pair in a graph that Dask must not look into."""
-
-    def __init__(self, pair: Any) -> None:
-        self.pair = pair
-
-
-def _chunk(name: str, *given: Any) -> ChunkOfSamples:
-    members = given[0].pair if isinstance(given[0], _Pair) else given if len(given) > 1 else given[0]
+def _chunk(name: str, *members: Any) -> ChunkOfSamples:
+    """Return a chunk of its members, or of the only object, which holds them."""
+    if len(members) == 1:
+        members = members[0].value if isinstance(members[0], Opaque) else members[0]
     try:
         X, y, weights = (*members, None)[:3]
     except (TypeError, ValueError) as error:

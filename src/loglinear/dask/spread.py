@@ -19,7 +19,7 @@ from ..objectives.groups import Work, added, in_tree, total_of
 from ..version import __version__
 from .cluster import Cluster, runs
 
-__all__ = ["HeldFuture", "SpreadGroup", "Tally", "bundle_size"]
+__all__ = ["HeldFuture", "Opaque", "SpreadGroup", "Tally", "bundle_size"]
 
 
 class Slowest(NamedTuple):
@@ -114,7 +114,9 @@ class SpreadGroup:
     def __init__(self, cluster: Cluster, objects: Sequence[Any], tally: Tally | None = None) -> None:
         self.cluster, self.size = cluster, len(objects)
         self.tally = Tally() if tally is None else tally
-        self._count = count = bundle_size(len(objects), max(sum(cluster.workers().values()), 1))
+        workers = cluster.workers()
+        self._n_workers = len(workers)
+        self._count = count = bundle_size(len(objects), max(sum(workers.values()), 1))
         self._first: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
         self._bundles = self._first
         # Rounds that have made the bundles of the first ones.
@@ -125,13 +127,14 @@ class SpreadGroup:
         group = copy(self)
         again = tuple(replace(thing, future=None) if isinstance(thing, HeldFuture) else thing for thing in given)
         group._rounds += ((name, work, again),)
-        group._bundles = self._made(name, work, given)
+        group._make(name, work, given)
         return group
 
-    def _made(self, name: str, work: Work, given: tuple[Any, ...]) -> list[Future]:
-        """Return the bundles of what the work makes of each object."""
+    def _make(self, name: str, work: Work, given: tuple[Any, ...]) -> None:
+        """Have the workers make of each object what the work makes of it."""
         workers = self.cluster.workers()
-        graph, keys, _ = self._tasks(name, _done, work, given, workers)
+        self._n_workers = len(workers)
+        graph, keys, _ = self._tasks(name, _done, work, given)
         # Neighbours in the tree on the same worker, if all goes well: their sums need not travel.
         placed = [(None, slice(0, len(keys)))] if isinstance(self._bundles[0], Future) else runs(workers, len(keys))
         tasks = {key: graph.pop(key) for key in keys}
@@ -141,13 +144,13 @@ class SpreadGroup:
         if len(futures) != len(keys):
             message = f"{name}: {len(futures)} of {len(keys)} bundles of parts were sent to the workers"
             raise ClusterError(message)
-        return futures
+        self._bundles = futures
 
     def _renew(self) -> None:
         """Have the workers make the objects again, from the first ones on."""
         self._bundles = self._first
         for round in self._rounds:
-            self._bundles = self._made(*round)
+            self._make(*round)
 
     def each(self, name: str, work: Work, *given: Any) -> list[Any]:
         """Return what the work returns for each object, in the order of the parts."""
@@ -167,7 +170,7 @@ class SpreadGroup:
 
     def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
         """Return what ``join`` makes, on the workers, of what the work returns."""
-        return self._results(name, _joined, work, given, _Literal(join), join=("join", join))[0]
+        return self._results(name, _joined, work, given, Opaque(join), join=("join", join))[0]
 
     def _results(
         self,
@@ -181,7 +184,7 @@ class SpreadGroup:
         """Return the results of a round: of the task of each bundle, or of the tree that joins them."""
 
         def send() -> list[Future]:
-            graph, keys, serial = self._tasks(name, run, work, given, self.cluster.workers(), *how)
+            graph, keys, serial = self._tasks(name, run, work, given, *how)
             if join is not None:
                 keys = [self._tree(graph, keys, f"{join[0]}-{name}", join[1], serial)]
             return self.cluster.submit(graph, keys)
@@ -202,14 +205,12 @@ class SpreadGroup:
         return HeldFuture(send := partial(_held, self.cluster, f"send-{name}", thing), send())
 
     def _tasks(
-        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], workers: dict[str, int], *how: Any
+        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], *how: Any
     ) -> tuple[dict[str, Any], list[str], int]:
         """Return the graph of a task for each bundle, the tasks' keys, and the number of the round."""
         serial = self.cluster.next_serial()
         graph: dict[str, Any] = {}
-        arguments = [
-            self._argument(graph, each, f"{name}-{place}", serial, workers) for place, each in enumerate(given)
-        ]
+        arguments = [self._argument(graph, each, f"{name}-{place}", serial) for place, each in enumerate(given)]
         keys = []
         for at, bundle in enumerate(self._bundles):
             part = at * self._count
@@ -218,16 +219,16 @@ class SpreadGroup:
         self.tally.rounds += 1
         return graph, keys, serial
 
-    def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int, workers: dict[str, int]) -> Any:
+    def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int) -> Any:
         """Return what stands for an argument in the tasks: arrays are sent once to each worker that needs them."""
         if isinstance(given, HeldFuture):
             return given.send() if given.future is None else given.future
         if not isinstance(given, np.ndarray):
-            return _Literal(given)
+            return Opaque(given)
         packed, n_bytes = _packed(given)
-        self.tally.sent += n_bytes * min(len(workers), len(self._bundles))
+        self.tally.sent += n_bytes * min(self._n_workers, len(self._bundles))
         key = self.cluster.key(f"send-{name}", serial)
-        graph[key] = (_sent, _Literal(packed))
+        graph[key] = (_sent, Opaque(packed))
         return key
 
     def _tree(
@@ -247,19 +248,18 @@ class SpreadGroup:
 
 
 @dataclass(frozen=True)
-class _Literal:
+class Opaque:
     """A value in a graph that Dask must not look into."""
 
     value: Any
 
 
 def _held(cluster: Cluster, name: str, thing: Any) -> Future:
-    """Send a thing to a worker, under a new name."""
-    key = cluster.key(name, cluster.next_serial())
-    return cluster.submit({key: (_sent, _Literal(thing))}, [key])[0]
+    """Send a thing to a worker."""
+    return cluster.begun(name, [(_sent, Opaque(thing))])[0]
 
 
-def _sent(literal: _Literal) -> Any:
+def _sent(literal: Opaque) -> Any:
     return literal.value
 
 
@@ -275,7 +275,7 @@ def _packed(array: Any) -> tuple[Any, int]:
 
 
 def _unpacked(given: Any) -> Any:
-    if isinstance(given, _Literal):
+    if isinstance(given, Opaque):
         return given.value
     if isinstance(given, _Sparse):
         array = np.zeros(given.size)
@@ -327,7 +327,7 @@ def _done(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Bun
     return _Bundle([work(each, *things) for each in _things(version, bundle)])
 
 
-def _joined(work: Work, part: int, version: str, bundle: Any, join: _Literal, *given: Any) -> Any:
+def _joined(work: Work, part: int, version: str, bundle: Any, join: Opaque, *given: Any) -> Any:
     """Do a piece of work for each thing of a bundle, and join what it gives."""
     return in_tree(_done(work, part, version, bundle, *given).things, join.value)
 
