@@ -24,7 +24,7 @@ from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.options import USEFUL
 from loglinear.penalty import GroupLasso
 from loglinear.result import Status
-from loglinear.solvers import LBFGS, OWLQN, make_solver
+from loglinear.solvers import LBFGS, OWLQN, GraftingLight, make_solver
 from loglinear.solvers.common.working_set import Block
 from oracles.samples import chunky, linked_codes, sentences
 
@@ -382,3 +382,14 @@ def test_a_point_without_gradient_is_the_optimum():
     nll = problem.evaluate(np.zeros(2), gradient)
     assert not gradient.any()
     assert duality_gap(problem, np.zeros(2), nll, gradient) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_no_bound_is_sought_while_a_solver_works_on_some_of_the_features():
+    rng = np.random.default_rng(0)
+    objective = ClassifierObjective(rng.normal(size=(60, 20)), rng.integers(0, 2, 60), n_classes=2, intercept=False)
+    problem = Problem(objective, ElasticNet(l1=0.5, l2=2.0))
+    trace = minimize(problem, GraftingLight(select=3, steps=4), stop=Stop(gap=1e-7)).trace
+    partial = [record for record in trace[:-1] if np.isnan(record.violation)]
+    assert len(partial) > 3
+    assert all(record.gap is None for record in partial)
+    assert any(record.gap is not None for record in trace)
