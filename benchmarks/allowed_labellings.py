@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
-from loglinear.constraints import forbidden_pairs
 from loglinear.metrics import evaluate
 from loglinear.solvers import LBFGS
 
@@ -72,10 +71,10 @@ def speed(repeats: int, threads: int) -> None:
         print(f"{name:<28} {1e3 * statistics.median(times):7.1f} ms  {ratio:5.2f} x  {n_log} sentences in log space")
 
 
-def invalid_spans(labels: list[str], predicted: list[list[str]]) -> float:
+def invalid_spans(crf: ChainCRF, predicted: list[list[str]]) -> float:
     """The share of spans, as conlleval reads them, whose labels BIO forbids."""
-    forbidden = set(forbidden_pairs("BIO", labels) or ())
-    numbers = {label: number for number, label in enumerate(labels)}
+    forbidden = set(crf.model_.constrained('"BIO"').forbidden)
+    numbers = {label: number for number, label in enumerate(crf.model_.labels)}
     spans = bad = 0
     for sentence in predicted:
         before = None
@@ -102,7 +101,7 @@ def entities() -> None:
         answers["in training too"] = bound.predict(words)
         for name, predicted in answers.items():
             scores, strict = evaluate(y, predicted), evaluate(y, predicted, scheme="IOB2", mode="strict")
-            share = invalid_spans(list(free.classes_), predicted)
+            share = invalid_spans(free, predicted)
             figures = f"F {100 * scores.f1:.2f}, strict {100 * strict.f1:.2f}, invalid spans {100 * share:.2f} %"
             print(f"{n:>6} sentences, constraints {name:<16} {figures}")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loglinear.constraints import check_constraints, forbidden_pairs, resolved
+from loglinear import ChainCRF
+from loglinear.constraints import as_json, check_constraints, resolved
 from loglinear.errors import OptionError
 from loglinear.metrics import chunks
+from oracles.allowed import forbidden_pairs
 
 LABELS = {
     "BIO": ["O", "B-X", "I-X", "B-Y", "I-Y"],
@@ -59,10 +62,10 @@ def test_no_label_is_cut_off(scheme):
 
 
 def test_pairs_name_labels_and_the_edges_of_sentences():
-    labels = ["A", "B", 3]
-    assert forbidden_pairs([("A", "B"), (None, "A"), ("3", None), ("A", "B")], labels) == [(0, 1), (None, 0), (2, None)]
-    assert forbidden_pairs(None, labels) is None
-    with pytest.raises(OptionError, match=r"there is no label 'C'; the labels are 'A', 'B', 3"):
+    labels = ["A", "B", "3"]
+    assert forbidden_pairs([("A", "B"), (None, "A"), (3, None)], labels) == [(0, 1), (None, 0), (2, None)]
+    assert forbidden_pairs(None, labels) == []
+    with pytest.raises(OptionError, match=r"there is no label 'C'; the labels are 'A', 'B', '3'"):
         forbidden_pairs([("A", "C")], labels)
 
 
@@ -82,7 +85,8 @@ def test_pairs_name_labels_and_the_edges_of_sentences():
     ],
 )
 def test_auto_finds_the_scheme(labels, sequences, expected):
-    assert resolved("auto", labels, sequences) == resolved("AUTO", labels, sequences) == expected
+    given = None if sequences is None else lambda: sequences
+    assert resolved("auto", labels, given) == resolved("AUTO", labels, given) == expected
 
 
 def test_names_have_other_names():
@@ -104,3 +108,30 @@ def test_a_pair_needs_a_label():
 def test_a_label_that_is_no_tag_of_the_scheme_is_named():
     with pytest.raises(OptionError, match="constraints='IOBES': label 'DET' does not belong to the scheme IOBES; give"):
         forbidden_pairs("IOBES", ["O", "DET"])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "label"), [("BIO", "E-X"), ("IOB1", "S"), ("IOBES", "L-X"), ("BILOU", "E-X"), ("BMES", "I-X")]
+)
+def test_a_tag_of_another_scheme_is_refused(scheme, label):
+    with pytest.raises(OptionError, match=f"label '{label}' does not belong to the scheme {scheme}; give"):
+        forbidden_pairs(scheme, ["O", label])
+
+
+def test_a_model_under_the_same_constraints_is_the_same_model():
+    model = ChainCRF(constraints="BIO").fit([[["a"], ["b"]]], [["B-X", "I-X"]]).model_
+    free = model.constrained("null")
+    assert model.constrained('"BIO"') is model
+    assert free is model.constrained("null") is not model
+    assert free.constrained("null") is free
+    assert model.forbidden and model.is_constrained  # noqa: PT018
+    assert not free.forbidden and not free.is_constrained  # noqa: PT018
+
+
+@pytest.mark.parametrize("constraints", ["BIO", [("B-X", "B-X"), (None, "I-X")], None])
+def test_pickles_keep_constraints(constraints):
+    model = ChainCRF(constraints="IOB1").fit([[["a"], ["b"]]], [["I-X", "B-X"]]).model_
+    under = model.constrained(as_json(constraints))
+    again = pickle.loads(pickle.dumps(under))
+    assert again.forbidden == under.forbidden != model.forbidden
+    assert again.constrained(as_json(constraints)) is again

@@ -163,7 +163,7 @@ class ChainPart(Objective):
         corpus: Corpus,
         table: FeatureTable,
         *,
-        forbidden: list[tuple[int | None, int | None]] | None = None,
+        constraints: str = "null",
         threads: int = 1,
     ) -> None: ...
     @property
@@ -184,13 +184,13 @@ class Instances:
 
 class ChainObjective(Objective):
     # features: an object with the attributes of loglinear.ChainFeatures
-    # forbidden: pairs of label numbers, None for the edge of the sentence
+    # constraints: JSON, see loglinear.constraints.as_json
     def __init__(
         self,
         corpus: Corpus,
         features: object,
         *,
-        forbidden: list[tuple[int | None, int | None]] | None = None,
+        constraints: str = "null",
         threads: int = 0,
     ) -> None: ...
     @property
@@ -628,7 +628,9 @@ class ChainModel:
     def to_bytes(self) -> bytes: ...
     def export(self, format: str, labels: list[str] | None = None) -> bytes: ...
     def save(self, path: str) -> None: ...
-    def constrained(self, forbidden: list[tuple[int | None, int | None]] | None) -> ChainModel: ...
+    def constrained(self, constraints: str) -> ChainModel: ...
+    @property
+    def forbidden(self) -> list[tuple[int | None, int | None]]: ...
     @property
     def is_constrained(self) -> bool: ...
     @property

@@ -24,7 +24,7 @@ p(y_i | x_i; w) and H_i the entropy of p(y | x_i; w),
     sum_i s_i H_i = NLL(w) - w . g.
 
 t = 1 is the Fenchel dual at w itself; smaller t scale the expectations towards the empirical counts until they satisfy
-the dual's constraints. D is concave in t, and any t gives a bound: the best of some is taken.
+the conditions of the dual. D is concave in t, and any t gives a bound: the best of some is taken.
 
 An objective that does not give p*_i but is convex and nowhere negative has NLL(u) >= t (NLL(w) + g . (u - w)) for t
 in [0, 1]: the same bound with t (NLL(w) - w . g) in place of the entropies.
@@ -232,7 +232,7 @@ class _Mixtures:
 
 
 def _mixtures(problem: Problem, w: Vector, nll: float, gradient: Vector) -> _Mixtures | None:
-    """Return the mixtures at w; None if none satisfies the constraints of the weights without penalty."""
+    """Return the mixtures at w; None if none meets the conditions of the weights without penalty."""
     objective, penalised = problem.objective, problem.n_features
     factors: Vector | float = 1.0
     if problem.penalty.unpenalised:

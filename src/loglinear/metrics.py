@@ -196,7 +196,7 @@ def evaluate(
     Args:
         gold: the true label sequences.
         predicted: the predicted label sequences: as many, of the same lengths. None stands for no label, as in a
-            sentence whose every labelling the constraints forbid: it is wrong, and in no chunk and no confusion.
+            sentence whose every labelling is forbidden: it is wrong, and in no chunk and no confusion.
         scheme: the tagging scheme of both, as in `chunks`; None detects it from all labels; "none" if the labels stand
             for no chunks, whatever they are called.
         mode: how chunks are read: "conlleval", which makes something of malformed sequences too, or "strict", which

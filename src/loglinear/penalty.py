@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import vectors
-from .errors import OptionError
-from .options import strength, whole_number
+from .options import fail, strength, whole_number
 from .vectors import Vector
 
 __all__ = ["ElasticNet", "GroupLasso", "Penalty", "Separable"]
@@ -206,8 +205,7 @@ class ElasticNet(_TwoNorms):
             OptionError: step is not positive and finite.
         """
         if not 0.0 < step < math.inf:
-            message = f"step={step!r} is not a step size; give a finite number > 0"
-            raise OptionError(message)
+            fail("step", step, "is not a step size; give a finite number > 0")
         out = np.empty_like(v) if out is None else out
         penalised = self._penalised(v)
         vectors.shrink(v[:penalised], step * self.l1, 1.0 / (1.0 + step * self.l2), out[:penalised])

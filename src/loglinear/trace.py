@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from .errors import DataError, OptionError
+from .errors import DataError
+from .options import truth_value
 from .replacing import replacing
 
 __all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage"]
@@ -186,9 +187,7 @@ class TraceWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:
-        if not isinstance(append, bool):
-            message = f"append={append!r} is neither True nor False"
-            raise OptionError(message)
+        truth_value("append", append)
         self.path = Path(path)
         kept = Trace.read(self.path) if append and self.path.exists() else Trace()
         self.resume(kept)

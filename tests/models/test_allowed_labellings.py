@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, minimize
-from loglinear.constraints import forbidden_pairs
 from loglinear.errors import DataError, OptionError
 from loglinear.metrics import chunks
 from loglinear.minimize import Stop
 from loglinear.solvers import SOLVERS, make_solver
 from loglinear.solvers.common.needs import check
+from oracles.allowed import forbidden_pairs
 
 LABELS = ["O", "B", "I"]
 ATTRIBUTES = ["a", "b", "c"]

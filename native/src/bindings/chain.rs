@@ -5,11 +5,10 @@ use crate::bindings::classes::{ChainObjective, LikelyLabels, PrunedObjective, Sa
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
-use crate::bindings::model::{ChainModel, constraints};
+use crate::bindings::model::{self, ChainModel};
 use crate::chain::features::Selection;
 use crate::chain::features::feature_names::{Name, feature_names};
 use crate::chain::features::source::Source;
-use crate::chain::inference::Pair;
 use crate::chain::model::start::start_weights;
 use crate::chain::objective::{self as chain, pruned};
 use crate::stochastic::samples;
@@ -28,19 +27,19 @@ impl ChainObjective {
 impl ChainObjective {
     #[new]
     /// `features` is any object with the attributes that `Selection` names.
-    #[pyo3(signature = (corpus, features, *, forbidden=None, threads=0))]
+    #[pyo3(signature = (corpus, features, *, constraints="null", threads=0))]
     fn new(
         py: Python<'_>,
         corpus: &Corpus,
         features: Selection,
-        forbidden: Option<Vec<Pair>>,
+        constraints: &str,
         threads: usize,
     ) -> PyResult<PyClassInitializer<Self>> {
         let corpus = Arc::clone(&corpus.inner);
         if !(1..=2).contains(&features.order) {
             return Err(OptionError::new_err(format!("order={} is neither 1 nor 2", features.order)));
         }
-        let constraints = forbidden.map(|pairs| constraints(corpus.labels.len(), pairs)).transpose()?.map(Arc::new);
+        let constraints = model::constraints(constraints, &corpus.labels)?;
         let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, constraints, threads))?;
         Ok(ChainObjective::of(inner).into())
     }
@@ -250,6 +249,7 @@ impl ChainObjective {
         let corpus = &self.inner.corpus;
         let (attributes, labels) = (&*corpus.attributes, &corpus.labels[..]);
         let features = &*self.inner.features;
-        ChainModel::trained(Source { features, attributes, labels, settings, template, intercept: None }, w)
+        let source = Source { features, attributes, labels, settings, template, intercept: None };
+        ChainModel::trained(source, w)
     }
 }

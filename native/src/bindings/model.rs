@@ -16,26 +16,28 @@ use crate::foreign;
 use crate::text::arriving::{Input, source};
 use crate::text::format::Format;
 use crate::text::template::Template;
-use crate::threads;
+use crate::threads::{self, locked};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyString};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// A rule by which chunks are read: the type of each label, and whether a label begins a chunk, row by row for the start of the
 /// sentence and each label before.
 type Rule = (Vec<Option<String>>, PyBackedBytes);
 
-/// Constraints that forbid these pairs of labels. Error: a number belongs to no label.
-pub fn constraints(labels: usize, forbidden: Vec<Pair>) -> PyResult<Constraints> {
-    let numbers = forbidden.iter().flat_map(|&(from, to)| [from, to]).flatten();
-    match numbers.max().filter(|&most| most as usize >= labels) {
-        Some(most) => Err(OptionError::new_err(format!("label {most} of {labels}"))),
-        None => Ok(Constraints::new(labels, forbidden)),
-    }
+/// The constraints that Python states as JSON. Error: they do not fit the labels.
+pub fn constraints(stated: &str, labels: &[String]) -> PyResult<Option<Arc<Constraints>>> {
+    Ok(Constraints::of(&parsed(stated)?, labels)?.map(Arc::new))
+}
+
+fn parsed(stated: &str) -> PyResult<Value> {
+    serde_json::from_str(stated).map_err(|error| OptionError::new_err(format!("constraints: {error}")))
 }
 
 /// A list of labels and its log-probability.
@@ -47,11 +49,14 @@ pub struct ChainModel {
     pub inner: Model,
     /// What labelling one sentence at a time reuses.
     pub singles: Singles,
+    /// The last model that `constrained` has made. Locked by holders of the interpreter's lock alone, and never while Python code
+    /// runs.
+    derived: Mutex<Option<Py<ChainModel>>>,
 }
 
 impl From<Model> for ChainModel {
     fn from(inner: Model) -> Self {
-        ChainModel { inner, singles: Singles::default() }
+        ChainModel { inner, singles: Singles::default(), derived: Mutex::default() }
     }
 }
 
@@ -70,10 +75,11 @@ impl ChainModel {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (bytes, forbidden=None))]
-    fn from_bytes(bytes: &[u8], forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
-        let model = ChainModel::from(foreign::of_bytes(bytes)?);
-        if forbidden.is_none() { Ok(model) } else { model.constrained(forbidden) }
+    #[pyo3(signature = (bytes, constraints="null"))]
+    fn from_bytes(bytes: &[u8], constraints: &str) -> PyResult<Self> {
+        let model = foreign::of_bytes(bytes)?;
+        let constraints = self::constraints(constraints, &model.labels)?;
+        Ok(model.under(constraints).into())
     }
 
     /// The model with these weights: attributes, each with the numbers of labels and their weights, and pairs of labels.
@@ -94,12 +100,9 @@ impl ChainModel {
 
     /// Pickles as the bytes of its file and its constraints.
     #[allow(clippy::type_complexity)]
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Vec<Pair>>))> {
-        let maker = slf.get_type().getattr("from_bytes")?;
-        let forbidden = slf.get().inner.constraints().map(|constraints| constraints.forbidden.clone());
-        Ok((maker, (slf.get().to_bytes(slf.py()), forbidden)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, String))> {
+        let model = slf.get();
+        Ok((slf.get_type().getattr("from_bytes")?, (model.to_bytes(slf.py()), model.stated().to_string())))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -116,10 +119,26 @@ impl ChainModel {
         self.inner.template.as_deref().map(Template::source)
     }
 
-    /// The same model under constraints: forbidden pairs of labels by their numbers, None for the edge of the sentence.
-    fn constrained(&self, forbidden: Option<Vec<Pair>>) -> PyResult<Self> {
-        let constraints = forbidden.map(|pairs| constraints(self.inner.labels.len(), pairs)).transpose()?;
-        Ok(self.inner.constrained(constraints).into())
+    /// The model under these constraints, JSON, instead of its own: itself, or the model that the last call has made, where they are
+    /// the same.
+    fn constrained<'py>(slf: &Bound<'py, Self>, constraints: &str) -> PyResult<Bound<'py, Self>> {
+        let (py, model, stated) = (slf.py(), slf.get(), parsed(constraints)?);
+        let last = locked(&model.derived).as_ref().map(|last| last.bind(py).clone());
+        if let Some(same) = [Some(slf.clone()), last].into_iter().flatten().find(|each| *each.get().stated() == stated)
+        {
+            return Ok(same);
+        }
+        let constraints = Constraints::of(&stated, &model.inner.labels)?.map(Arc::new);
+        let derived = Bound::new(py, ChainModel::from(model.inner.constrained(constraints)))?;
+        let last = locked(&model.derived).replace(derived.clone().unbind());
+        drop(last); // behind the lock
+        Ok(derived)
+    }
+
+    /// The pairs of labels that the constraints forbid, by number, None for the edge of the sentence.
+    #[getter]
+    fn forbidden(&self) -> Vec<Pair> {
+        self.inner.constraints().map_or_else(Vec::new, |constraints| constraints.forbidden.clone())
     }
 
     /// Whether some labellings are forbidden.
@@ -330,6 +349,11 @@ impl ChainModel {
 }
 
 impl ChainModel {
+    /// What the model's constraints were made of.
+    fn stated(&self) -> &Value {
+        self.inner.constraints().map_or(&Value::Null, |constraints| &constraints.stated)
+    }
+
     fn label(&self, id: u16) -> &str {
         &self.inner.labels[usize::from(id)]
     }

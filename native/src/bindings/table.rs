@@ -5,13 +5,12 @@ use crate::bindings::classes::ChainObjective;
 use crate::bindings::data::{Corpus, names_of};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
-use crate::bindings::model::{ChainModel, constraints};
+use crate::bindings::model::{self, ChainModel};
 use crate::bindings::objective::{Objective, subclass};
 use crate::chain::features::Selection;
 use crate::chain::features::counting;
 use crate::chain::features::feature_names::{Name, feature_names};
 use crate::chain::features::table;
-use crate::chain::inference::Pair;
 use crate::chain::model::start::start_weights;
 use crate::chain::objective::part;
 use crate::text::ranges;
@@ -197,16 +196,16 @@ subclass!(
 #[pymethods]
 impl ChainPart {
     #[new]
-    #[pyo3(signature = (corpus, table, *, forbidden=None, threads=1))]
+    #[pyo3(signature = (corpus, table, *, constraints="null", threads=1))]
     fn new(
         py: Python<'_>,
         corpus: &Corpus,
         table: &FeatureTable,
-        forbidden: Option<Vec<Pair>>,
+        constraints: &str,
         threads: usize,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (corpus, table) = (Arc::clone(&corpus.inner), Arc::clone(&table.inner));
-        let constraints = forbidden.map(|pairs| constraints(table.labels.len(), pairs)).transpose()?.map(Arc::new);
+        let constraints = model::constraints(constraints, &table.labels)?;
         let inner = interruptible(py, |_| part::ChainPart::new(corpus, &table, constraints, threads))?;
         Ok(ChainPart { inner: Arc::new(inner) }.into())
     }

@@ -161,8 +161,8 @@ impl Content {
         let template =
             Template::parse(&source).map_err(|error| fail(format!("CRF++ cannot read the template: {error}")))?;
         let weights = model.weights();
-        if !weights.triple_weights.is_empty() || model.constraints().is_some() {
-            return Err(fail("CRF++'s models have neither features of three labels (order=2) nor constraints".into()));
+        if !weights.triple_weights.is_empty() {
+            return Err(fail("CRF++'s models have no features of three labels (order=2)".into()));
         }
         let settings: Value = serde_json::from_str(model.settings()).unwrap_or_default();
         let cost_factor = settings["crf++"]["cost_factor"].as_f64().filter(|&factor| factor != 0.0).unwrap_or(1.0);

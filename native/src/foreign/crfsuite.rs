@@ -94,7 +94,6 @@ pub(super) fn write(model: &Model, order: &[u16]) -> Result<Vec<u8>> {
     let weights = model.weights();
     refuse(!weights.bigram_weights.is_empty(), "attributes of label bigrams (B lines with macros)")?;
     refuse(!weights.triple_weights.is_empty(), "features of three labels in a row (order=2)")?;
-    refuse(model.constraints().is_some(), "constraints")?;
     refuse(model.intercept_name().is_some(), "intercept")?;
     let mut number = vec![0u32; order.len()];
     for (at, &label) in order.iter().enumerate() {

@@ -226,9 +226,6 @@ pub(super) fn write(model: &Model, order: &[u16]) -> Result<Vec<u8>> {
     if !model.weights().triple_weights.is_empty() {
         return fail("Wapiti's models have no features of three labels in a row (order=2)");
     }
-    if model.constraints().is_some() {
-        return fail("Wapiti's models have no constraints");
-    }
     let patterns: Vec<&str> = template.patterns().collect();
     let observations = observations(model, order, template)?;
     let n = order.len() as u64;

@@ -27,8 +27,7 @@ pub struct Inference<'a> {
 impl<'a> Inference<'a> {
     /// Buffers for the samples of an objective.
     pub fn new(objective: &'a ChainObjective) -> Self {
-        let mut transitions = Transitions::new(objective.features.n_labels);
-        transitions.constrain(objective.masks.constraints.clone());
+        let transitions = objective.unset_transitions();
         Inference {
             objective,
             lattice: Lattice::default(),

@@ -70,7 +70,7 @@ pub struct Sample<'a> {
     pub weight: f64,
     pub gold: &'a [u32],
     pub known: Known,
-    /// The mask under the constraints.
+    /// The mask of the labels that are allowed.
     pub free: &'a Masked,
     /// The mask with what is known of the labels, where they are known in part.
     pub clamped: &'a Masked,

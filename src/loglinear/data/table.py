@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, OptionError
+from ..options import fail
 from .lines import decoded, file_name, read_lines
 
 __all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
@@ -159,8 +160,7 @@ def _separator(path: str, delimiter: str | None) -> str | None:
         return "\t" if {".tsv", ".tab"} & set(suffixes[-2:]) else None
     delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        message = f"delimiter={delimiter!r} does not separate cells; give one character, such as ';' or tab"
-        raise OptionError(message)
+        fail("delimiter", delimiter, "does not separate cells; give one character, such as ';' or tab")
     return delimiter
 
 

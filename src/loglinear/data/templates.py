@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loglinear.errors import OptionError
+from loglinear.options import fail
 
 __all__ = ["PRESETS", "Preset", "TemplateText", "preset", "template_text"]
 
@@ -106,8 +107,7 @@ def template_text(template: str | None) -> str | None:
     if template is None or isinstance(template, TemplateText):
         return template
     if not isinstance(template, str):
-        message = f"template={template!r} is neither the name of a preset nor the text of a template"
-        raise OptionError(message)
+        fail("template", template, "is neither the name of a preset nor the text of a template")
     if template in PRESETS:
         return TemplateText(PRESETS[template].text)
     if "\n" in template or "%" in template:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import DataError, OptionError
+from ..errors import DataError
+from ..options import fail
 from .lines import decoded, file_name, read_lines
 
 if TYPE_CHECKING:
@@ -87,8 +88,7 @@ def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 
 
     first, _, last = ngrams.partition("-")
     if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first) <= 100:
-        message = f"ngrams={ngrams!r} is no range of lengths; give 1, 2 or 1-3, for example"
-        raise OptionError(message)
+        fail("ngrams", ngrams, "is no range of lengths; give 1, 2 or 1-3, for example")
     kind = TfidfVectorizer if tfidf else CountVectorizer
     return kind(ngram_range=(int(first), int(last or first)), min_df=min_count)
 

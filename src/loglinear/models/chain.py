@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, overload
 
-from ..constraints import check_constraints, forbidden_pairs, resolved
+from ..constraints import as_json, check_constraints, resolved
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.templates import TemplateText
@@ -23,7 +23,7 @@ from ..options import one_of
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .estimator import LightEstimator, check_end, check_fitted
-from .files.chain import ChainModel, checked_n_best, constrained, open_model
+from .files.chain import ChainModel, checked_n_best, open_model
 from .files.tagging import DECODE, Decode, Tagging, tag_corpus
 
 if TYPE_CHECKING:
@@ -304,8 +304,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
         tokens = list(tokens)
         model, corpus = self._inputs([tokens])
-        pairs = forbidden_pairs(self._constraints[1], model.labels)
-        return Explainer(model, pairs).explain(corpus, shown_words([tokens], corpus), self._threads)[0]
+        return Explainer(model).explain(corpus, shown_words([tokens], corpus), self._threads)[0]
 
     def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
         """Log Z(x) of each sentence, in nats, shape (sentences,)."""
@@ -492,17 +491,10 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     def _constrained_model(self) -> ChainModel:
         """The native model under the constraints that the parameter names now, after training as well."""
         check_fitted(self, "model_")
-        trained, wanted = self._constraints
-        return self.model_ if wanted == trained else constrained(self.model_, wanted)
-
-    @property
-    def _constraints(self) -> tuple[Any, Any]:
-        """The constraints of the training, and those that the parameter names now; "auto" names the training's."""
         check_constraints("constraints", self.constraints)
-        trained = json.loads(self.model_.settings).get("constraints")
-        if trained is not None and str(self.constraints).lower() == "auto":
-            return trained, trained
-        return trained, resolved(self.constraints, self.classes_)
+        if self.model_.is_constrained and str(self.constraints).lower() == "auto":  # those of the training
+            return self.model_
+        return self.model_.constrained(as_json(resolved(self.constraints, self.classes_)))
 
     @staticmethod
     def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ..data.labels import check_ordered, typed
 from .files.chain import tag_lists
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from .files.chain import ChainModel
 
 __all__ = ["SingleSentences"]
-
-# Estimator -> its trained model, its constraints, and the model under these constraints.
-_READY: WeakKeyDictionary[SingleSentences, tuple[ChainModel, Any, ChainModel]] = WeakKeyDictionary()
 
 
 class SingleSentences:
@@ -29,7 +25,6 @@ class SingleSentences:
 
     model_: ChainModel
     classes_: Sequence[Any]
-    constraints: Any
 
     if TYPE_CHECKING:
 
@@ -60,7 +55,7 @@ class SingleSentences:
             >>> crf.predict_single([["the"], ["dog"]])
             ['DET', 'NOUN']
         """
-        model = self._ready_model()
+        model = self._constrained_model
         if type(x) is not list:
             check_ordered(x, "the sentence")
         names = model.predict_single(x)
@@ -69,7 +64,7 @@ class SingleSentences:
 
     def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
         """For each token of one sentence p(label | sentence) by label; see `predict_single`."""
-        model = self._ready_model()
+        model = self._constrained_model
         if type(x) is not list:
             check_ordered(x, "the sentence")
         return [dict(zip(self.classes_, row, strict=True)) for row in model.marginals_single(x)]
@@ -78,14 +73,4 @@ class SingleSentences:
         """The labels of a list of lists or tuples of tokens; None of anything else. A few short ones wake no thread."""
         if type(sentences) is not list or not all(isinstance(sentence, (list, tuple)) for sentence in sentences):
             return None
-        return tag_lists(self._ready_model(), sentences, threads=threads)[0]
-
-    def _ready_model(self) -> ChainModel:
-        """The native model under the constraints that the parameter names now, looked up once for each model."""
-        known = _READY.get(self)
-        if known is not None and known[0] is self.model_ and known[1] is self.constraints:
-            return known[2]
-        model = self._constrained_model
-        if self.constraints is None or isinstance(self.constraints, str):  # a list may be changed in place
-            _READY[self] = self.model_, self.constraints, model
-        return model
+        return tag_lists(self._constrained_model, sentences, threads=threads)[0]

@@ -167,9 +167,8 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         if checkpoint is None:
             return None
         self._check_one_model("a checkpoint holds the state of one training")
-        names = ("multi_class", "fit_intercept", "min_count", "class_weight")
-        options = {name: getattr(self, name) for name in names}
-        return Saving(checkpoint, {"model": "maxent", **options}, {"training data": data.fingerprint()})
+        options = {"model": "maxent", **vars(self._options(ClassifierParameters))}
+        return Saving(checkpoint, options, {"training data": data.fingerprint()})
 
     def _check_one_model(self, reason: str) -> None:
         """Raise OptionError, with a reason, if a model is trained for each class."""
@@ -440,9 +439,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         if not self._results:  # loaded from a file
             return self._stored
         return {
-            "multi_class": self.multi_class,
-            "fit_intercept": self.fit_intercept,
-            "min_count": self.min_count,
+            **vars(self._options(ClassifierParameters)),
             "format": self._format,
             "class_weight": None if self.class_weight is None else str(self.class_weight),
             **self._options(SolverOptions).settings(),

@@ -82,7 +82,7 @@ class Tagger:
                 template, the attributes of each token: a dict, a str or a sequence of str, as `ChainCRF` takes them.
 
         Returns:
-            A label for each token; None in place of each if the model's constraints forbid all labellings.
+            A label for each token; None in place of each if every labelling is forbidden.
 
         Raises:
             DataError: a sentence that cannot be used; names the token.
@@ -116,7 +116,7 @@ class Tagger:
             of its tokens'.
 
             For an Arrow array, one of the same shape: `list<string>`, or with the type of labels that are no str, and
-            null in place of labels where constraints forbid all labellings. With probabilities, a `pyarrow.Table` with
+            null in place of labels where every labelling is forbidden. With probabilities, a `pyarrow.Table` with
             the columns `labels`, `probabilities` (`list<double>`) and `log_probability` (`double`).
 
         Raises:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
-from ..constraints import check_constraints, forbidden_pairs, resolved
+from ..constraints import as_json, check_constraints, resolved
 from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..data.labels import typed
@@ -182,9 +182,7 @@ class ChainData(ABC):
             w: float64, shape (n_features,).
             settings: what the model's file says of it, JSON.
         """
-        model = self.core.model(w, settings, self.template)
-        constraints = self.features.constraints
-        return model if constraints is None else model.constrained(forbidden_pairs(constraints, model.labels))
+        return self.core.model(w, settings, self.template).constrained(as_json(self.features.constraints))
 
     def start_weights(self, model: _core.ChainModel) -> tuple[Vector, int]:
         """Return the weights that a model has for features of the same names, and the number of these features.
@@ -240,12 +238,10 @@ class ChainObjective(ChainData):
     core: _core.ChainObjective
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
-        is_auto = str(features.constraints).lower() == "auto"
-        found = resolved(features.constraints, corpus.labels, corpus.gold() if is_auto else None)
-        forbidden = forbidden_pairs(found, corpus.labels)
-        self.core = _core.ChainObjective(corpus.core, features, forbidden=forbidden, threads=threads)
+        constraints = resolved(features.constraints, corpus.labels, corpus.gold)
+        self.core = _core.ChainObjective(corpus.core, features, constraints=as_json(constraints), threads=threads)
         self.corpus, self.requested = corpus, features
-        self.features = replace(features, constraints=found, order=self.core.order)
+        self.features = replace(features, constraints=constraints, order=self.core.order)
         self.label_names, self.label_type = corpus.core.labels, corpus.label_type
         self.format, self.template = corpus.format, corpus.template
         self.n_features, self.n_samples = self.core.n_features, self.core.n_samples

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .. import _core
+from ..constraints import Constraints, as_json
 from ..data.parts import Part
 from ..errors import DataError
 from ..solvers.common.per_sample import visiting
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from .chain import ChainFeatures, Numbers
 
 __all__ = ["ChainPart", "Counts", "EncodedPart", "FeatureTable"]
-
-Forbidden = list[tuple["int | None", "int | None"]]
 
 
 class EncodedPart:
@@ -118,8 +117,7 @@ class ChainPart:
     Args:
         part: its sentences.
         table: the features.
-        forbidden: pairs of labels that may not follow each other, by their numbers in the table; None for no
-            constraints.
+        constraints: which labellings are allowed, resolved.
 
     Raises:
         DataError: the constraints forbid a sentence's labels; names the part.
@@ -129,13 +127,13 @@ class ChainPart:
         own: the native objective over the features that the part can meet.
     """
 
-    def __init__(self, part: EncodedPart, table: FeatureTable, forbidden: Forbidden | None = None) -> None:
+    def __init__(self, part: EncodedPart, table: FeatureTable, constraints: Constraints = None) -> None:
         try:
-            core = _core.ChainPart(part.corpus.core, table.core, forbidden=forbidden)
+            core = _core.ChainPart(part.corpus.core, table.core, constraints=as_json(constraints))
         except DataError as error:
             message = f"{part.source.name}: {error}"
             raise DataError(message) from error
-        self._set(core, (_made, (part.source, table, forbidden)))
+        self._set(core, (_made, (part.source, table, constraints)))
 
     def _set(self, core: _core.ChainPart, recipe: tuple[Callable[..., ChainPart], tuple[Any, ...]]) -> None:
         self.core, self._recipe = core, recipe
@@ -217,8 +215,8 @@ class ChainPart:
         return self._passes
 
 
-def _made(source: Part, table: FeatureTable, forbidden: Forbidden | None) -> ChainPart:
-    return ChainPart(EncodedPart(source), table, forbidden)
+def _made(source: Part, table: FeatureTable, constraints: Constraints) -> ChainPart:
+    return ChainPart(EncodedPart(source), table, constraints)
 
 
 def _restricted(part: ChainPart, features: Numbers) -> ChainPart:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..constraints import forbidden_pairs, resolved
+from ..constraints import Constraints, resolved
 from ..data.fingerprint import checksum
 from ..data.parts import Part
 from ..errors import DataError
@@ -140,11 +140,11 @@ class ChainParts(PartsObjective, ChainData):
         self.label_type, self.format, self.template = counts.kinds
         n_samples, self.n_tokens, self.n_entries = core.sizes
         self.n_attributes = counts.core.n_attributes
-        found = _constraints(encoded, features, self.labels)
+        constraints = _constraints(encoded, features.constraints, self.labels)
         self.requested = features
-        self.features = replace(features, constraints=found, order=core.order)
+        self.features = replace(features, constraints=constraints, order=core.order)
         table = encoded.shared("table", self.table)
-        parts = encoded.mapped("lay-out", ChainPart, table, forbidden_pairs(found, self.labels))
+        parts = encoded.mapped("lay-out", ChainPart, table, constraints)
         self._shares: Vector | None = None
         super().__init__(parts, core.n_features, n_samples, is_convex=not core.is_partial)
 
@@ -181,16 +181,15 @@ class ChainParts(PartsObjective, ChainData):
         return np.asarray(w + change / np.maximum(self._shares, 1.0))
 
 
-def _constraints(encoded: Group, features: ChainFeatures, labels: list[Any]) -> Any:
+def _constraints(encoded: Group, asked: Constraints, labels: list[Any]) -> Constraints:
     """Return the constraints as they come out; ``auto`` looks at all parts where the labels alone do not tell."""
-    asked = features.constraints
     if str(asked).lower() != "auto" or detect_scheme(labels) != "IOB":
         return resolved(asked, labels)
     return "IOB1" if "IOB1" in encoded.each("look", _scheme, labels) else "BIO"
 
 
-def _scheme(part: EncodedPart, labels: list[Any]) -> Any:
-    return resolved("auto", labels, part.corpus.gold())
+def _scheme(part: EncodedPart, labels: list[Any]) -> Constraints:
+    return resolved("auto", labels, part.corpus.gold)
 
 
 def _evaluated(part: Any, w: Vector) -> tuple[float, Vector, int]:

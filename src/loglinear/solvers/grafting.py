@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import OptionError
-from ..options import whole_number
+from ..options import fail, whole_number
 from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector, norms
@@ -85,8 +85,7 @@ class Grafting:
         self.select = whole_number("select", select, 1, 2**62)
         self.max_features = None if max_features is None else whole_number("max_features", max_features, 1, 2**62)
         if candidates is not None and not callable(candidates):
-            message = f"candidates={candidates!r} is no function of the selection's number"
-            raise OptionError(message)
+            fail("candidates", candidates, "is no function of the selection's number")
         self.candidates = candidates
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options)

@@ -1,13 +1,15 @@
 //! Constraints: the transitions that a chain allows, and the labels that its sentences may begin and end with.
 
 use crate::chain::inference::label_sets::LabelSets;
-
-/// A transition by the numbers of its labels; None stands for the edge of the sentence.
-pub type Pair = (Option<u32>, Option<u32>);
+use crate::chain::inference::schemes::{self, Pair};
+use crate::error::{Error, Result};
+use serde_json::Value;
 
 /// Which labels may follow which, begin a sentence and end it.
 #[derive(Clone, Debug)]
 pub struct Constraints {
+    /// What the constraints were made of: a scheme's name or pairs of labels, as in a model's settings.
+    pub stated: Value,
     labels: usize,
     /// The pairs that are forbidden.
     pub forbidden: Vec<Pair>,
@@ -26,7 +28,44 @@ impl Constraints {
             to.iter().for_each(|&to| after.remove(row(from), to as usize));
             from.iter().for_each(|&from| before.remove(row(to), from as usize));
         }
-        Constraints { labels, forbidden, after, before }
+        Constraints { stated: Value::Null, labels, forbidden, after, before }
+    }
+
+    /// The constraints that a scheme's name stands for, or a list of pairs of labels, null for the edge of the sentence; None of
+    /// null. Error: there is no such scheme or label, or a label does not belong to the scheme.
+    pub fn of(stated: &Value, labels: &[String]) -> Result<Option<Constraints>> {
+        let wrong = |what: String| Error::Option(format!("constraints: {what}"));
+        let number = |label: &Value| {
+            let name = match label {
+                Value::Null => return Ok(None),
+                Value::String(name) => name.clone(),
+                Value::Bool(truth) => if *truth { "True" } else { "False" }.into(),
+                other => other.to_string(),
+            };
+            labels.iter().position(|label| *label == name).map(|at| Some(at as u32)).ok_or_else(|| {
+                let known: Vec<String> = labels.iter().take(8).map(|label| format!("'{label}'")).collect();
+                let more = if labels.len() > 8 { ", ..." } else { "" };
+                wrong(format!("there is no label '{name}'; the labels are {}{more}", known.join(", ")))
+            })
+        };
+        let pair = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
+            Some([from, to]) if !(from.is_null() && to.is_null()) => Ok((number(from)?, number(to)?)),
+            _ => Err(wrong(format!("{pair} is not a pair of labels"))),
+        };
+        let forbidden = match stated {
+            Value::Null => return Ok(None),
+            Value::String(scheme) => schemes::forbidden(scheme, labels)?,
+            Value::Array(pairs) => pairs.iter().map(pair).collect::<Result<Vec<Pair>>>()?,
+            other => return Err(wrong(format!("{other} is neither a scheme nor a list of pairs of labels"))),
+        };
+        Ok(Some(Constraints { stated: stated.clone(), ..Constraints::new(labels.len(), forbidden) }))
+    }
+
+    /// The constraints in a model's settings. Error: they do not fit the labels.
+    pub fn in_settings(settings: &str, labels: &[String]) -> Result<Option<Constraints>> {
+        let wrong = |what: String| Error::ModelFile(format!("the model's settings: {what}"));
+        let settings: Value = serde_json::from_str(settings).map_err(|error| wrong(error.to_string()))?;
+        Constraints::of(&settings["constraints"], labels).map_err(|error| wrong(error.to_string()))
     }
 
     /// Whether a label may follow another.
@@ -68,5 +107,23 @@ impl Constraints {
             before = label as usize;
         }
         (!labels.is_empty() && !self.before.contains(self.labels, before)).then_some(labels.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_name_labels_of_every_type_as_python_does() {
+        let labels = ["True".to_string(), "3".to_string()];
+        let found = Constraints::in_settings(r#"{"constraints": [[true, 3], [null, "True"]]}"#, &labels).unwrap();
+        assert_eq!(found.unwrap().forbidden, [(Some(0), Some(1)), (None, Some(0))]);
+        for none in ["{}", r#"{"constraints": null}"#] {
+            assert!(Constraints::in_settings(none, &labels).unwrap().is_none());
+        }
+        for wrong in [r#"[[true, "x"]]"#, r#"[["True"]]"#, "[[null, null]]", "{}", r#""BIO""#, "3"] {
+            assert!(Constraints::in_settings(&format!(r#"{{"constraints": {wrong}}}"#), &labels).is_err(), "{wrong}");
+        }
     }
 }

@@ -183,7 +183,7 @@ impl Links {
             labels,
             width: transitions.width,
             second_order: false,
-            constrained: transitions.constraints.is_some(),
+            constrained: transitions.is_constrained(),
             are_few: false,
             rest: 1.0,
             rests: vec![1.0; labels],

@@ -63,7 +63,7 @@ impl Lattice {
                 self.patched.restore(&self.edges[edges], transitions);
             }
             multiply_in_place(simd, current, potentials, rescale);
-            if transitions.constraints.is_some() && current[..self.labels].iter().zip(potentials).any(has_vanished) {
+            if transitions.is_constrained() && current[..self.labels].iter().zip(potentials).any(has_vanished) {
                 return None;
             }
         }

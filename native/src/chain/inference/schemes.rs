@@ -1,10 +1,11 @@
-//! Tagging schemes as constraints: the pairs of labels that a scheme forbids.
-//!
-//! `src/loglinear/constraints.py` has the same rules, for Python; a test compares the two.
+//! Tagging schemes: the pairs of labels that a scheme forbids.
 
-use crate::chain::inference::{Constraints, Pair};
 use crate::error::{Error, Result};
-use serde_json::Value;
+
+const REMEDY: &str = "give auto, BIO, IOB1, IOBES, BILOU, BMES or none";
+
+/// A transition by the numbers of its labels; None stands for the edge of the sentence.
+pub type Pair = (Option<u32>, Option<u32>);
 
 /// What a label says of a chunk, and the chunk's type; None stands for the edge of the sentence.
 type Tag<'a> = Option<(Role, &'a str)>;
@@ -18,20 +19,19 @@ enum Role {
     Single,
 }
 
-/// The role and the type of a label; None if the label belongs to no scheme.
-fn parsed(label: &str) -> Option<(Role, &str)> {
+/// The role and the type of a label; None if the label's tag is not one of these.
+fn parsed<'a>(label: &'a str, tags: &[&str]) -> Tag<'a> {
     if label == "O" {
         return Some((Role::Outside, ""));
     }
     let (tag, kind) = label.split_once('-').unwrap_or((label, ""));
     let role = match tag {
         "B" => Role::Begin,
-        "I" | "M" | "B2" | "B3" => Role::Inside,
         "E" | "L" => Role::End,
         "S" | "U" => Role::Single,
-        _ => return None,
+        _ => Role::Inside,
     };
-    Some((role, kind))
+    tags.contains(&tag).then_some((role, kind))
 }
 
 /// Whether a chunk that is open behind `before` may go on in `after`.
@@ -59,57 +59,32 @@ fn is_allowed(scheme: &str, before: Tag<'_>, after: Tag<'_>) -> bool {
     }
 }
 
-/// The constraints of a scheme: BIO, IOB1, IOBES, BILOU or BMES. Error: there is no such scheme, or a label does not belong to it.
-pub fn constraints_of(scheme: &str, labels: &[String]) -> Result<Constraints> {
-    if !["BIO", "IOB1", "IOBES", "BILOU", "BMES"].contains(&scheme) {
-        return Err(Error::Option(format!("there is no tagging scheme {scheme:?}")));
-    }
+/// The tags of each scheme besides O.
+const TAGS: [(&str, &[&str]); 5] = [
+    ("BIO", &["B", "I"]),
+    ("IOB1", &["B", "I"]),
+    ("IOBES", &["B", "I", "E", "S"]),
+    ("BILOU", &["B", "I", "L", "U"]),
+    ("BMES", &["B", "B2", "B3", "M", "E", "S"]),
+];
+
+/// The pairs of labels that a scheme forbids. Error: there is no such scheme, or a label does not belong to it.
+pub fn forbidden(scheme: &str, labels: &[String]) -> Result<Vec<Pair>> {
+    let fail = |what: String| Error::Option(format!("constraints='{scheme}': {what}; {REMEDY}"));
+    let known = TAGS.iter().find(|(name, _)| *name == scheme).ok_or_else(|| fail("there is no such scheme".into()))?;
     let mut tags: Vec<(Option<u32>, Tag<'_>)> = vec![(None, None)];
     for (label, number) in labels.iter().zip(0..) {
-        let tag = parsed(label);
-        if tag.is_none() {
-            return Err(Error::Option(format!("label {label:?} does not belong to the scheme {scheme}")));
-        }
+        let tag = parsed(label, known.1);
+        tag.ok_or_else(|| fail(format!("label '{label}' does not belong to the scheme {scheme}")))?;
         tags.push((Some(number), tag));
     }
-    let mut forbidden: Vec<Pair> = Vec::new();
+    let mut pairs = Vec::new();
     for &(from, before) in &tags {
         for &(to, after) in &tags {
             if (from, to) != (None, None) && !is_allowed(scheme, before, after) {
-                forbidden.push((from, to));
+                pairs.push((from, to));
             }
         }
     }
-    Ok(Constraints::new(labels.len(), forbidden))
-}
-
-/// The constraints in a model's settings: a scheme's name, or pairs of labels, null for the edge of the sentence. Error: they do
-/// not fit the labels.
-pub fn constraints_in(settings: &str, labels: &[String]) -> Result<Option<Constraints>> {
-    let wrong = |what: &str| Error::ModelFile(format!("the model's constraints: {what}"));
-    let settings: Value = serde_json::from_str(settings).map_err(|error| wrong(&error.to_string()))?;
-    let number = |label: &Value| -> Result<Option<u32>> {
-        let name = match label {
-            Value::Null => return Ok(None),
-            Value::String(name) => name.clone(),
-            other => other.to_string(),
-        };
-        let found = labels.iter().position(|label| *label == name);
-        found.map(|at| Some(at as u32)).ok_or_else(|| wrong(&format!("there is no label {name:?}")))
-    };
-    match settings.get("constraints") {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(scheme)) => constraints_of(scheme, labels).map(Some),
-        Some(Value::Array(pairs)) => {
-            let mut forbidden: Vec<Pair> = Vec::with_capacity(pairs.len());
-            for pair in pairs {
-                match pair.as_array().map(Vec::as_slice) {
-                    Some([from, to]) => forbidden.push((number(from)?, number(to)?)),
-                    _ => return Err(wrong("not pairs of labels")),
-                }
-            }
-            Ok(Some(Constraints::new(labels.len(), forbidden)))
-        }
-        Some(_) => Err(wrong("neither a scheme nor pairs of labels")),
-    }
+    Ok(pairs)
 }

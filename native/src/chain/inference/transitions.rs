@@ -56,6 +56,11 @@ impl Transitions {
         transitions
     }
 
+    /// Whether constraints forbid some transitions, or labels at the ends of a sentence.
+    pub fn is_constrained(&self) -> bool {
+        self.constraints.is_some()
+    }
+
     /// Forbids what constraints forbid, from the next time on that scores are set.
     pub fn constrain(&mut self, constraints: Option<Arc<Constraints>>) {
         let pairs = constraints.iter().flat_map(|constraints| constraints.forbidden_transitions());

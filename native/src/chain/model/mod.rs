@@ -60,7 +60,7 @@ impl Model {
     }
 
     /// The same model under other constraints; its bytes are shared.
-    pub fn constrained(&self, constraints: Option<Constraints>) -> Model {
+    pub fn constrained(&self, constraints: Option<Arc<Constraints>>) -> Model {
         Model {
             storage: Arc::clone(&self.storage),
             contents: Arc::clone(&self.contents),
@@ -70,6 +70,11 @@ impl Model {
             transitions: transition_scores(&self.weights(), self.labels.len(), constraints),
             intercept: self.intercept.clone(),
         }
+    }
+
+    /// The model under constraints, or as it is without any.
+    pub fn under(self, constraints: Option<Arc<Constraints>>) -> Model {
+        if constraints.is_some() { self.constrained(constraints) } else { self }
     }
 
     fn from_storage(storage: Arc<Storage>, name: &str) -> Result<Model> {
@@ -118,6 +123,11 @@ impl Model {
     /// The constraints of inference.
     pub fn constraints(&self) -> Option<&Constraints> {
         self.transitions.constraints.as_deref()
+    }
+
+    /// Whether the constraints allow a labelling.
+    pub fn allows(&self, labels: &[u32]) -> bool {
+        self.constraints().is_none_or(|constraints| constraints.first_mistake(labels).is_none())
     }
 
     /// Sets the mask of a sentence whose tokens are read; `sets` is a buffer.
@@ -240,8 +250,7 @@ impl Model {
             }
             let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);
             let path: Option<Vec<u32>> = gold.iter().map(|&label| *map.get(label as usize)?).collect();
-            let is_allowed = |path: &Vec<u32>| self.constraints().is_none_or(|c| c.first_mistake(path).is_none());
-            let score = match path.filter(is_allowed) {
+            let score = match path.filter(|path| self.allows(path)) {
                 Some(path) => lattice.score(&self.transitions, path.into_iter()),
                 None => f64::NEG_INFINITY,
             };
@@ -265,9 +274,9 @@ impl Model {
 }
 
 /// The scores of transitions and triples.
-fn transition_scores(weights: &ModelWeights<'_>, labels: usize, constraints: Option<Constraints>) -> Transitions {
+fn transition_scores(weights: &ModelWeights<'_>, labels: usize, constraints: Option<Arc<Constraints>>) -> Transitions {
     let mut transitions = Transitions::new(labels);
-    transitions.constrain(constraints.map(Arc::new));
+    transitions.constrain(constraints);
     let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
     transitions.set(pairs.map(|(&[from, to], &weight)| (usize::from(from), usize::from(to), weight)));
     if !weights.triples.is_empty() {

@@ -294,10 +294,16 @@ impl ChainObjective {
         self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
     }
 
+    /// Transitions under the objective's constraints whose scores are still to be set.
+    pub fn unset_transitions(&self) -> Transitions {
+        let mut transitions = Transitions::new(self.features.n_labels);
+        transitions.constrain(self.masks.constraints.clone());
+        transitions
+    }
+
     /// The transitions of a chain with these features and weights, under the objective's constraints.
     fn transitions_of(&self, features: &Features, w: &[f64]) -> Transitions {
-        let mut transitions = Transitions::new(features.n_labels);
-        transitions.constrain(self.masks.constraints.clone());
+        let mut transitions = self.unset_transitions();
         let pairs = features.transitions.iter().zip(w);
         transitions.set(pairs.map(|(&[from, to], &score)| (usize::from(from), usize::from(to), score)));
         let triples = &features.triples;

@@ -4,8 +4,8 @@
 //! goes on to the next: scores of its states, forward recursion and log Z, backward recursion and marginals, marginals added to
 //! the gradient. The scores then never leave the caches.
 //!
-//! A sentence whose labels are partly known goes through the sweep twice: with weight 1 over all labellings that the constraints
-//! allow, and with weight -1 over those of them that agree with what is known. The difference of the two log Z is -log p(what is
+//! A sentence whose labels are partly known goes through the sweep twice: with weight 1 over all labellings that are
+//! allowed, and with weight -1 over those of them that agree with what is known. The difference of the two log Z is -log p(what is
 //! known), and the difference of the marginals its gradient (Tsuboi et al. 2008, "Training conditional random fields using
 //! incomplete annotations", Eqs. 3 to 5).
 

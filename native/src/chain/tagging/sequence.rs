@@ -153,8 +153,7 @@ impl Sequence {
     /// log p(labels | sentence), -inf where the labels are forbidden.
     pub fn log_probability(&mut self, model: &Model, labels: &[u32]) -> f64 {
         let log_z = self.infer(model);
-        let is_allowed = || model.constraints().is_none_or(|constraints| constraints.first_mistake(labels).is_none());
-        if log_z == f64::NEG_INFINITY || !is_allowed() {
+        if log_z == f64::NEG_INFINITY || !model.allows(labels) {
             return f64::NEG_INFINITY;
         }
         (self.lattice.score(&model.transitions, labels.iter().copied()) - log_z).min(0.0)

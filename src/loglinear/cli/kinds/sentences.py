@@ -158,11 +158,10 @@ class Sentences(Kind):
         """Return the model under the constraints that --constraints names, or as it was stored."""
         if constraints is None:
             return self.model
-        from ...constraints import check_constraints, resolved
-        from ...models.files.chain import constrained
+        from ...constraints import as_json, check_constraints, resolved
 
         check_constraints("--constraints", constraints)
-        return constrained(self.model, resolved(constraints, self.model.labels))
+        return self.model.constrained(as_json(resolved(constraints, self.model.labels)))
 
     def _tag_corpus(self, arguments: Namespace) -> None:
         """Write the labels of an encoded corpus, one per line, and a blank line after each sentence."""
@@ -232,7 +231,6 @@ class Sentences(Kind):
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the labels of a file's sentences."""
-        from ...constraints import forbidden_pairs
         from ...data.corpus import Corpus
         from ...data.lines import file_name
         from ...data.tokens import file_words
@@ -247,8 +245,7 @@ class Sentences(Kind):
             message = f"{file_name(arguments.file)}: there are no sentences; give one token a line, and a blank line "
             message += "between sentences"
             raise DataError(message)
-        pairs = forbidden_pairs(self.settings.get("constraints"), self.model.labels)
-        return Explainer(self.model, pairs).explain(corpus, words, threads)
+        return Explainer(self.model).explain(corpus, words, threads)
 
     def checked_settings(self, *kinds: type[Options]) -> dict[str, Any]:
         """Return the settings after a check of the options among them, to which those of a chain belong by default."""

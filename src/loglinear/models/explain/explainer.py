@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["Explainer"]
 
 Scores = npt.NDArray[np.float64]
-Pairs = Sequence[tuple[int | None, int | None]]
 
 
 class Explainer:
@@ -26,10 +25,9 @@ class Explainer:
 
     Args:
         model: as trained; its weights are read once.
-        forbidden: pairs of labels that may not follow each other, by number, None for the edge of a sentence.
     """
 
-    def __init__(self, model: ChainModel, forbidden: Pairs | None = None) -> None:
+    def __init__(self, model: ChainModel) -> None:
         self.model, self.labels = model, model.labels
         number = {label: at for at, label in enumerate(self.labels)}
         n = len(number)
@@ -47,8 +45,7 @@ class Explainer:
         for before, middle, label, weight in triples:
             self._triples[number[before], number[middle], number[label]] = weight  # type: ignore[index]
         self._allowed, self._first, self._last = np.zeros((n, n)), np.zeros(n), np.zeros(n)
-        for pair in forbidden or ():
-            first, second = pair
+        for first, second in model.forbidden:
             if first is not None and second is not None:
                 self._allowed[first, second] = -np.inf
             elif second is not None:

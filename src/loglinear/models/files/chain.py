@@ -5,6 +5,7 @@ This module imports nothing that labelling text can do without.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ChainModel",
     "checked_n_best",
-    "constrained",
     "open_model",
     "ready",
     "tag_arrow",
@@ -56,23 +56,9 @@ def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[s
     check_labels(settings, model.labels, path)
     constraints = settings.get("constraints")
     try:
-        return constrained(model, constraints), settings
+        return model.constrained(json.dumps(constraints)), settings
     except OptionError:
         refuse(f"{path}: setting constraints", constraints, "constraints of the model's labels")
-
-
-def constrained(model: ChainModel, constraints: Any) -> ChainModel:
-    """Return a model under constraints (see `loglinear.constraints.resolved`), or under none.
-
-    Raises:
-        OptionError: the constraints do not fit the model's labels.
-    """
-    if constraints is None:
-        return model.constrained(None) if model.is_constrained else model
-    from ...constraints import check_constraints, forbidden_pairs
-
-    check_constraints("constraints", constraints)
-    return model.constrained(forbidden_pairs(constraints, model.labels))
 
 
 def checked_n_best(name: str, value: Any) -> int:

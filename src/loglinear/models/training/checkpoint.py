@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from ...data.writing import check_writable
 from ...errors import DataError, OptionError
 from ...minimize import Callback, minimize
-from ...options import real_number, truth_value
+from ...options import fail, real_number, truth_value
 from ...problem import Problem
 from ...result import Result, Status
 from ...solvers import SOLVERS, Solver, solver_name
@@ -75,8 +75,7 @@ class Checkpoint:
         real_number("minutes", minutes, "a number of minutes >= 0", lambda x: x >= 0.0)
         truth_value("resume", resume)
         if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in ("", "-"):
-            message = f"checkpoint={path!r} is no path of a file"
-            raise OptionError(message)
+            fail("checkpoint", path, "is no path of a file")
         self.path, self.minutes, self.resume, self.note = os.fsdecode(path), minutes, resume, note
         self.iteration: int | None = None
         self._found: _Found | None = None
@@ -180,8 +179,7 @@ class Saving:
         self, checkpoint: Checkpoint, options: Mapping[str, Any], data: Mapping[str, Mapping[str, Any] | None]
     ) -> None:
         if not isinstance(checkpoint, Checkpoint):
-            message = f"checkpoint={checkpoint!r} is no Checkpoint; give Checkpoint(path)"
-            raise OptionError(message)
+            fail("checkpoint", checkpoint, "is no Checkpoint; give Checkpoint(path)")
         self.options, self.data = options, data
         self._checkpoint = checkpoint
         self._terms: Any = None

@@ -198,8 +198,7 @@ class SolverOptions(SolverParameters):
                 given["seed"] = self.random_state
             return name, make_solver(name, **given | dict(self.solver_options or {}))
         if self.solver_options:
-            message = f"solver_options={self.solver_options!r} go with the name of a solver; give them to the object"
-            raise OptionError(message)
+            fail("solver_options", self.solver_options, "go with the name of a solver; give them to the object")
         return solver_name(self.solver), self.solver
 
 

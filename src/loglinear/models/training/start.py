@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from ...data.templates import TemplateText
-from ...errors import DataError, OptionError, warn
+from ...errors import DataError, warn
+from ...options import fail
 from ...result import WarmStart
 from ..files.chain import ChainModel, open_model
 
@@ -47,8 +48,7 @@ class Start:
             OSError: the file cannot be read.
         """
         if not isinstance(path, (str, os.PathLike)):
-            message = f"start={path!r} is neither a ChainCRF nor the path of a model file"
-            raise OptionError(message)
+            fail("start", path, "is neither a ChainCRF nor the path of a model file")
         name = os.fspath(path)
         model, settings = open_model(name, "chain")
         return cls(model, settings.get("label_type", "str"), name)

@@ -28,7 +28,7 @@ impl Lattice {
         let (width, factors) = (self.width, self.factors(transitions));
         let mut product = LogProduct::default();
         let mut total: f64 = self.scores[..self.labels].iter().sum();
-        let (is_constrained, mut in_range) = (transitions.constraints.is_some(), true);
+        let (is_constrained, mut in_range) = (transitions.is_constrained(), true);
         for pair in 0..buffers.pairs {
             let token = pair + 1;
             product.multiply(total);

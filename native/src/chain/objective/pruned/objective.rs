@@ -22,7 +22,7 @@ const STEEPNESS: f64 = 4.0;
 
 /// S(w), see `chain::objective::pruned`.
 pub struct PrunedObjective {
-    /// The whole objective, or the one over the kept features without pruning: for its constraints and threads.
+    /// The whole objective, or the one over the kept features without pruning: for its masks and threads.
     whole: Arc<ChainObjective>,
     features: Features,
     blocks: Vec<PrunedBlock>,
