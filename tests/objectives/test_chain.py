@@ -557,3 +557,12 @@ def test_parts_of_an_objective_keep_what_it_says_of_itself():
 @pytest.mark.parametrize("protocol", [Objective, Threaded, Restrictable, Clusterable, Aggregatable, Batched, PerSample])
 def test_a_chain_objective_has_every_ability_that_solvers_ask_for(protocol):
     assert missing(ChainObjective(NAMED), protocol) == []
+
+
+def test_an_objective_over_some_features_or_sentences_has_their_number():
+    objective = ChainObjective(Corpus.encode([[["a"], ["b"]], [["b"]], [["a"]]], [["A", "B"], ["B"], ["A"]]))
+    n = objective.n_features
+    assert (objective.restrict([0, 2]).n_features, objective.restrict([0, 2]).n_samples) == (2, 3)
+    assert (objective.batch([1], 2.0).n_features, objective.batch([1], 2.0).n_samples) == (n, 3)
+    assert objective.sample([1]).n_samples == 1
+    assert objective.sample([1]).n_features < n == objective.n_features

@@ -423,6 +423,15 @@ def test_what_training_asks_of_data_is_answered_alike_by_the_whole_and_by_parts(
     assert parts.fingerprint()["sentences"] == whole.fingerprint()["sentences"] == 30
 
 
+def test_the_fingerprint_of_parts_knows_labels_and_weights_of_every_sentence():
+    X, y = [[["a"], ["b"]]] * 4, [["A", "B"], ["B", "A"]] * 2
+    given = [(y, None), ([*y[:3], ["A", "A"]], None), (y, [1.0, 1.0, 1.0, 2.0])]
+    found = [ChainParts([ListedPart("", X, labels, None, weights)]).fingerprint() for labels, weights in given]
+    assert [each["sentences"] for each in found] == [4] * 3
+    assert len({each["checksum"] for each in found}) == 3
+    assert ChainParts([ListedPart("", X, y)]).fingerprint() == found[0]
+
+
 def test_small_files_in_a_row_are_one_part(tmp_path):
     texts = [f"w{number} A\nw B\n\n" * (number + 1) for number in range(6)]
     for number, text in enumerate(texts):
