@@ -23,7 +23,7 @@ def chain(weights, order):
     objective = ChainObjective(TRAINING, ChainFeatures(all_states=True, all_transitions=True, order=order))
     model = objective.model(np.resize(np.array(weights, dtype=float), objective.n_features), "{}")
     crf = ChainCRF(template=TEMPLATE, order=order)
-    crf.model_, crf.classes_, crf.result_ = model, model.labels, None
+    crf.model_, crf.classes_ = model, model.labels
     return crf, Chain(model.labels, named_features(model))
 
 

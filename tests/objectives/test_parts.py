@@ -143,6 +143,15 @@ def test_templates_with_bigrams_and_constraints(features):
     assert objective.model(w, "{}").to_bytes() == whole.model(w_whole, "{}").to_bytes()
 
 
+def test_parts_sum_over_the_labellings_that_the_constraints_allow():
+    X, y = [[["a"], ["b"]], [["b"], ["a"]]], [["A", "B"], ["B", "B"]]
+    parts = [ListedPart("", X[at : at + 1], y[at : at + 1]) for at in range(2)]
+    objective = ChainParts(parts, ChainFeatures(constraints=[("A", "A")]))
+    w = np.zeros(objective.n_features)
+    assert objective.value_and_gradient(w)[0] == pytest.approx(2 * np.log(3))
+    assert objective.model(w).forbidden == [(objective.labels.index("A"),) * 2]
+
+
 def test_a_restricted_objective_is_the_whole_one_where_the_other_weights_are_0():
     X, y = chunky(60)
     objective = ChainParts(cut_at(X, y, [11, 30]))
