@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ...errors import OptionError
+from ...errors import DataError, OptionError
 from ...penalty import Penalty, Separable
 from ...problem import PerSample, Problem, missing
 from .solver import SOLVERS, Choosing, default_solver, solver_name
@@ -113,10 +113,18 @@ def _unmet_passes(objective: object, protocols: tuple[type, ...]) -> str:
     if not protocols:
         return ""
     try:
-        passes = cast(PerSample, objective).sample(np.zeros(1, np.int64)).per_sample()
+        passes = _passes(cast(PerSample, objective))
     except OptionError as error:
         return f"cannot be used: {str(error).partition(';')[0]}"  # its remedy may not suit the penalty
     return next((_lacks(objective, protocol) for protocol in protocols if missing(passes, protocol)), "")
+
+
+def _passes(objective: PerSample) -> object:
+    """Return the passes over one sample; over all if the first one alone cannot be trained on: its labels are unknown."""
+    try:
+        return objective.sample(np.zeros(1, np.int64)).per_sample()
+    except DataError:
+        return objective.per_sample()
 
 
 def _union(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
