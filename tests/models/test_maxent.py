@@ -470,15 +470,15 @@ def test_the_development_set_is_scored_on_the_way():
         MaxEnt(multi_class="ovr").fit(X, y, X_dev=X, y_dev=y)
 
 
-PENALTIES = {"l2": {"l1": 0.0, "l2": 1.0}, "l1 and l2": {"l1": 0.3, "l2": 0.5}}
+STRENGTHS = {"l2": {"l1": 0.0, "l2": 1.0}, "l1 and l2": {"l1": 0.3, "l2": 0.5}}
 
 
 def suiting():
     """Each solver with the penalties, numbers of classes and intercepts that it takes, by its needs."""
-    for penalty, n_classes, intercept in itertools.product(PENALTIES, (2, 4), (True, False)):
+    for penalty, n_classes, intercept in itertools.product(STRENGTHS, (2, 4), (True, False)):
         X, y = np.eye(n_classes), np.arange(n_classes)
         objective = ClassifierObjective(X, y, n_classes=n_classes, intercept=intercept)
-        problem = Problem(objective, ElasticNet(**PENALTIES[penalty], unpenalised=objective.n_unpenalised))
+        problem = Problem(objective, ElasticNet(**STRENGTHS[penalty], unpenalised=objective.n_unpenalised))
         yield from ((name, penalty, n_classes, intercept) for name in SOLVERS if suits(SOLVERS[name], problem))
 
 
@@ -492,7 +492,7 @@ def test_most_solvers_are_in_the_matrix():
 @pytest.mark.parametrize(("solver", "penalty", "n_classes", "intercept"), SUITING)
 def test_every_solver_comes_to_the_same_optimum(solver, penalty, n_classes, intercept):
     X, y = samples(n_classes)
-    options = {"fit_intercept": intercept, **PENALTIES[penalty]}
+    options = {"fit_intercept": intercept, **STRENGTHS[penalty]}
     best = MaxEnt(solver="owlqn", **options, **TIGHT).fit(X, y).result_.objective
     found = MaxEnt(solver=solver, max_iterations=3000, **options)
     is_exact = isinstance(make_solver(solver), Tolerant)

@@ -19,7 +19,7 @@ def chain(n_labels, order, seed):
     weights = np.random.default_rng(seed).integers(-1, 2, objective.n_features).astype(float)
     crf = ChainCRF(order=order)
     crf.model_ = objective.model(weights, "{}")
-    crf.classes_, crf.result_ = crf.model_.labels, None
+    crf.classes_ = crf.model_.labels
     number = {label: k for k, label in enumerate(crf.classes_)}
     states = {word: np.zeros(n_labels) for word in WORDS}
     pairs, triples = np.zeros((n_labels,) * 2), np.zeros((n_labels,) * 3)

@@ -8,6 +8,7 @@ import re
 import shlex
 import signal
 from argparse import ArgumentParser
+from dataclasses import dataclass
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -18,7 +19,8 @@ from loglinear import PairwiseMRF, _core
 from loglinear.cli.progress import Progress
 from loglinear.data import table as table_module
 from loglinear.datasets import make_network
-from loglinear.models.training.structure import PATH
+from loglinear.models.training import structure as training_module
+from loglinear.models.training.structure import PathOptions
 
 COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
 PLAIN = "\t".join(COLUMNS) + "\n"
@@ -199,7 +201,12 @@ def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l
 
 def test_a_path_that_ends_too_early_goes_on_by_itself(structure, data, monkeypatch, tmp_path):
     usual = structure(data).rows
-    monkeypatch.setitem(PATH, "ratio", 0.9)
+
+    @dataclass(frozen=True)
+    class Short(PathOptions):
+        ratio: float = 0.9
+
+    monkeypatch.setattr(training_module, "PathOptions", Short)
     done = structure(data, "-m", tmp_path / "m")
     assert "warning" not in done.said
     assert [row[:2] for row in done.rows[:9]] == [row[:2] for row in usual[:9]]

@@ -36,10 +36,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Convert."""
-    from ...data.writing import write_output
-
     format = arguments.to or _EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None:
         message = f"{arguments.output}: its extension names no format of models; give --to, such as --to crf++"
         raise OptionError(message)
-    write_output(arguments.output, opened(arguments.model).convert(format))
+    opened(arguments.model).convert(arguments.output, format)

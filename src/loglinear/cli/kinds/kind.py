@@ -58,8 +58,8 @@ class Kind:
         """Return the report on the data of `arguments`, with the steps of the training and remarks on the figures."""
         self.refuse("report")
 
-    def convert(self, format: str) -> bytes:
-        """Return the model's file in a format: `loglinear`, or another program's."""
+    def convert(self, output: str, format: str) -> None:
+        """Write the model to a file in a format: `loglinear`, or another program's."""
         self.refuse("convert", "other programs have no such models")
 
     def refuse(self, command: str, remedy: str = "") -> NoReturn:

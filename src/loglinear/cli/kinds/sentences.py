@@ -321,14 +321,13 @@ class Sentences(Kind):
         """Return the flags with which `train` makes a model of this kind."""
         return []
 
-    def convert(self, format: str) -> bytes:
-        """Return the model's file in a format."""
-        if format == "loglinear":
-            return self.model.to_bytes()
-        exported = self.model.export(format)
+    def convert(self, output: str, format: str) -> None:
+        """Write the model to a file in a format."""
+        from ...data.writing import write_output
+
+        write_output(output, self.model.to_bytes() if format == "loglinear" else self.model.export(format))
         if format == "crfsuite" and self.model.template is not None:
             say("note: the template is left out; CRFsuite needs data whose attributes are formed by it already")
-        return exported
 
 
 class Samples(Sentences):
