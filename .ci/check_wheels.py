@@ -16,7 +16,7 @@ from pathlib import Path
 MOST_BYTES = 12_000_000
 NEEDED = [
     r"loglinear/py\.typed",
-    r"loglinear/_core\.pyi",
+    r"loglinear/_core/\w+\.pyi",
     r"loglinear/_core[.\w-]*\.(so|pyd)",
     r"loglinear/datasets/ud-english-ewt-train\.txt\.xz",
     r"loglinear-.*\.dist-info/licenses/LICENSE",

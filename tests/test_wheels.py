@@ -14,7 +14,7 @@ NAME = "loglinear-0.1.0-cp310-abi3-manylinux2014_x86_64.whl"
 MODULE = b"\x7fELF, and in its code .debug_info, as in Rust's library; \0.text\0"
 FILES = {
     "loglinear/py.typed": b"",
-    "loglinear/_core.pyi": b"",
+    "loglinear/_core/__init__.pyi": b"",
     "loglinear/_core.abi3.so": MODULE,
     "loglinear/datasets/ud-english-ewt-train.txt.xz": b"",
     "loglinear-0.1.0.dist-info/licenses/LICENSE": b"",

@@ -1,0 +1,5 @@
+"""What happens when memory runs out."""
+
+MEMORY_REMEDY: str
+
+def end_when_exhausted() -> None: ...
