@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # What stands for NAME, FORMAT and KIND in a recipe's paths when they are looked up.
-EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl", "KIND": "graph"}
+EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl", "KIND": "graph", "COMMAND": "tag"}
 
 
 def recipe(title: str) -> str:

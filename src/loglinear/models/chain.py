@@ -1,8 +1,6 @@
 """The linear-chain CRF as a scikit-learn estimator.
 
 A program that loads a model and labels text imports neither NumPy nor what only training needs.
-
-Over 400 lines: three quarters of them are the docstrings of the estimator's methods.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The maximum-entropy classifier as a scikit-learn estimator.
-
-Over 400 lines: a third of them are the docstrings of the estimator's methods.
-"""
+"""The maximum-entropy classifier as a scikit-learn estimator."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _unmet_passes(objective: object, protocols: tuple[type, ...]) -> str:
 
 
 def _passes(objective: PerSample) -> object:
-    """Return the passes over one sample; over all if the first one alone cannot be trained on: its labels are unknown."""
+    """Return the passes over one sample, or over all if the labels of the first one are unknown."""
     try:
         return objective.sample(np.zeros(1, np.int64)).per_sample()
     except DataError:
