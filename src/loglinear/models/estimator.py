@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -30,6 +30,12 @@ __all__ = ["Estimator", "LightEstimator", "check_end", "check_fitted", "refuse_u
 T = TypeVar("T")
 E = TypeVar("E", bound="Estimator")
 L = TypeVar("L", bound="LightEstimator")
+
+
+def _option_classes(kind: type) -> list[type[Any]]:
+    """Return the classes of options among the bases of an estimator, in the order of the bases, RunOptions last."""
+    kinds = [base for base in kind.__mro__ if "__dataclass_fields__" in vars(base)]
+    return sorted(kinds, key=lambda base: base is RunOptions)
 
 
 def _own_parameters(kind: type) -> dict[str, tuple[Any, Any]]:
@@ -59,13 +65,15 @@ class Estimator(RunOptions):
         __eq__, __hash__ = object.__eq__, object.__hash__
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        lines = [base for base in reversed(cls.__mro__) if issubclass(base, Options)]
         has_new = _own_parameters(cls) or any(not issubclass(base, Estimator) for base in cls.__bases__)
         if "__init__" not in vars(cls) and has_new:
-            shared = {each.name: each for line in lines for each in vars(line).get("__dataclass_fields__", {}).values()}
+            shared: dict[str, Field[Any]] = {}
+            for kind in _option_classes(cls):
+                for each in fields(kind):
+                    shared.setdefault(each.name, each)
             parameters = {name: (each.type, each.default) for name, each in shared.items()}
-            for line in lines:
-                parameters |= _own_parameters(line)
+            for base in reversed(cls.__mro__):
+                parameters |= _own_parameters(base) if issubclass(base, Options) else {}
             for name in (each.name for each in fields(RunOptions)):  # last, after what the model depends on
                 parameters[name] = parameters.pop(name)
             cls.__init__ = _constructor(cls.__qualname__, parameters)  # type: ignore[method-assign]
@@ -145,11 +153,7 @@ class Estimator(RunOptions):
     @classmethod
     def _of_settings(cls: type[E], settings: Mapping[str, Any], path: str) -> E:
         """Return an estimator with the parameters that are among the settings in a model's file, each checked."""
-        check_options(
-            settings,
-            path,
-            *(kind for kind in reversed(cls.__mro__) if issubclass(kind, Options) and is_dataclass(kind)),
-        )
+        check_options(settings, path, *_option_classes(cls))
         return cls(**{name: settings[name] for name in cls._get_param_names() if name in settings})
 
     def _options(self, kind: type[T], **changes: Any) -> T:

@@ -148,8 +148,8 @@ class LabelSets:
 
     Departures: labels above 3 ``bound``, in second order 10 ``bound``, keep their links to the labels of neighbouring
     tokens, labels below are taken as independent of these; a separable guard stands for the curvature of what is pruned
-    (``native/src/chain/pruned``), and weakens where F decreases by more than S; the line searches of a round look back
-    at the last steps of the round before.
+    (``native/src/chain/objective/pruned``), and weakens where F decreases by more than S; the line searches of a round
+    look back at the last steps of the round before.
 
     Cost: a round takes an evaluation, the making of S, which is as dear as two of them, and steps of a sixth to a
     quarter of one.
