@@ -13,6 +13,7 @@ import scipy.sparse
 from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
+from ..data.inputs import Matrix
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -86,7 +87,7 @@ class ClassifierObjective:
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         targets: npt.ArrayLike,
         weights: npt.ArrayLike | None = None,
         *,
@@ -334,9 +335,20 @@ class ClassifierObjective:
         """Make a pass of `loglinear.solvers.DualCD` over the samples ``visits``, updating w and alpha."""
         return self.core.dual_pass(w, alpha, squares, visits, l2)
 
-    def newton_step(self, w: Vector, scores: Vector, gradient: Vector, **settings: Any) -> _core.NewtonStep:
+    def newton_step(
+        self,
+        w: Vector,
+        scores: Vector,
+        gradient: Vector,
+        *,
+        l1: float,
+        l2: float,
+        precision: float,
+        sweeps: int,
+        least: int,
+    ) -> _core.NewtonStep:
         """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
-        return self.core.newton_step(w, scores, gradient, **settings)
+        return self.core.newton_step(w, scores, gradient, l1=l1, l2=l2, precision=precision, sweeps=sweeps, least=least)
 
     def one_against_rest(self, target: int) -> ClassifierObjective:
         """Return the objective of two classes, the target as class 1 and all others as 0; the samples are shared."""

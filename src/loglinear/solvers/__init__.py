@@ -164,7 +164,7 @@ def solver_class(name: str) -> type[Any]:
     return SOLVERS[name]
 
 
-def make_solver(name: str, **options: Any) -> Solver[Any]:
+def make_solver(name: str, **options: object) -> Solver[Any]:
     """Return the solver of this name, with the options of its class and of its inner solvers.
 
     Raises:

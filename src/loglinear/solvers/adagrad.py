@@ -7,7 +7,7 @@ have a lazy form of it, which leaves the others alone: `native/src/stochastic/ad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -133,4 +133,4 @@ class AdaGrad(Unmeasured):
             l2=problem.penalty.l2 / n,
         )
         check_finite(state.learning_rate, w, squares)
-        return after_pass(state, n, self.passes, w=w, squares=squares)
+        return after_pass(replace(state, w=w, squares=squares), n, self.passes)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
 from ..options import real_number, whole_number
 from ..penalty import Penalty
 from ..problem import Problem, missing
+from ..result import State
 from ..vectors import Vector
+from .common.inner import StagesOptions
 from .common.needs import Needs, suits
 from .common.pruning import Prunable, Sequences
 from .common.solver import Choice, Measuring, solver_name
@@ -32,8 +35,8 @@ TOLERANCE = 5e-6
 # the more attributes have a part in a step, and in a score, the further does the step go.
 MOST_RATE, RATE_TIMES_ATTRIBUTES = 0.2, 1600.0
 # Of label_sets with an L1 penalty, and of two_stage without one, beside the learning rate and this share of it.
-SPARSE: dict[str, Any] = {"passes": 8}
-SMOOTH: dict[str, Any] = {"passes": 6, "memory": 6, "tolerance": 1e-5}
+SPARSE: StagesOptions = {"passes": 8}
+SMOOTH: StagesOptions = {"passes": 6, "memory": 6, "tolerance": 1e-5}
 SHARE_OF_SMOOTH = 0.6
 
 
@@ -70,28 +73,31 @@ class Auto:
         """Return the solver for a problem, and why."""
         if self._last is None or self._last[0] is not problem:
             kind, options, why = _rule(problem)
-            given: dict[str, Any] = {} if self.tolerance is None else {"tolerance": self.tolerance}
+            given: dict[str, object] = {} if self.tolerance is None else {"tolerance": self.tolerance}
             if kind in (LabelSets, ParameterMixing, TwoStage):
                 given["seed"] = self.seed
-            solver = kind(**options | given)
+            solver = kind(**{**options, **given})
             self._last = problem, Choice(solver, solver_name(solver), why)
         return self._last[1]
 
-    def init(self, problem: Problem, w0: Vector) -> Any:
+    def init(self, problem: Problem, w0: Vector) -> State:
         """Return the starting state of the solver chosen."""
-        return self.choice(problem).solver.init(problem, w0)
+        start: State = self.choice(problem).solver.init(problem, w0)
+        return start
 
-    def step(self, problem: Problem, state: Any) -> Any:
+    def step(self, problem: Problem, state: State) -> State:
         """Make a step of the solver chosen."""
-        return self.choice(problem).solver.step(problem, state)
+        following: State = self.choice(problem).solver.step(problem, state)
+        return following
 
-    def measure(self, problem: Problem, state: Any) -> Any:
+    def measure(self, problem: Problem, state: State) -> State:
         """Return the state as the solver chosen measures it."""
         solver = self.choice(problem).solver
-        return solver.measure(problem, state) if isinstance(solver, Measuring) else state
+        measured: State = solver.measure(problem, state) if isinstance(solver, Measuring) else state
+        return measured
 
 
-def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
+def _rule(problem: Problem) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the class of the solver, its options, and the reason."""
     l1, objective = problem.penalty.l1, problem.objective
     if suits(ProxNewton, problem):
@@ -103,10 +109,7 @@ def _rule(problem: Problem) -> tuple[type[Any], dict[str, Any], str]:
     elif suits(ParameterMixing, problem):
         parts = cast(Mixable, objective)
         if parts.n_cells >= FEW_CELLS and parts.is_binary:
-            options = {
-                "learning_rate": _rate(parts),
-                "tolerance": TOLERANCE if l1 else LBFGS().tolerance,
-            }
+            options = {"learning_rate": _rate(parts), "tolerance": TOLERANCE if l1 else LBFGS().tolerance}
             return ParameterMixing, options, f"data in parts, with {parts.n_cells:,} labels of tokens"
     elif l1 and not missing(objective, Prunable) and suits(GraftingLight, problem):
         return GraftingLight, {}, "an L1 penalty, and labels of sequences that cannot be pruned"
@@ -123,7 +126,7 @@ def _rate(objective: Sequences) -> float:
     return min(MOST_RATE, RATE_TIMES_ATTRIBUTES / max(attributes, 1.0))
 
 
-def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], dict[str, Any], str]:
+def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the rule for sequences with many cells."""
     penalty, size = problem.penalty, f"{objective.n_cells:,} labels of tokens"
     if objective.stays_on_disk:

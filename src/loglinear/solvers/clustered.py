@@ -15,7 +15,7 @@ from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .bfgs import BFGS
-from .common.inner import inner_solver, no_more
+from .common.inner import LBFGSOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.projection import (
     Aggregatable,
@@ -194,16 +194,19 @@ class Clustered:
         aggregate: bool = True,
         seed: int = 0,
         inner: LBFGS | BFGS = INNER,
-        **options: Any,
+        **options: Unpack[LBFGSOptions],
     ) -> None:
         one_of("optimizer", optimizer, OPTIMIZERS)
         one_of("clustering", clustering, CLUSTERINGS)
         truth_value("aggregate", aggregate)
         inner = inner_solver("inner", inner, (LBFGS, BFGS), options)
-        no_more(self, options)
+        no_more(self, options, inner)
         if optimizer == "bfgs" and isinstance(inner, LBFGS):
-            bounds: dict[str, Any] = {"tolerance": inner.tolerance, "gradient_tolerance": inner.gradient_tolerance}
-            inner = BFGS(max_line_search=inner.max_line_search, **bounds)
+            inner = BFGS(
+                tolerance=inner.tolerance,
+                gradient_tolerance=inner.gradient_tolerance,
+                max_line_search=inner.max_line_search,
+            )
         if fine_iterations is None:
             fine_iterations = FINE_BFGS if isinstance(inner, BFGS) else FINE_LBFGS
         self.num_rounds = whole_number("num_rounds", num_rounds, 1, MOST)

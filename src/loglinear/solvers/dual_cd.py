@@ -129,7 +129,7 @@ class DualCD:
         visits = visiting(self.seed, state.iteration, n)
         apart = objective.dual_pass(w, alpha, state.squares, visits, problem.penalty.l2)
         check_finite(1.0, w)
-        following = after_pass(state, n, w=w, alpha=alpha, apart=apart)
+        following = after_pass(replace(state, w=w, alpha=alpha, apart=apart), n)
         return replace(following, status=Status.CONVERGED) if apart <= self.tolerance else following
 
     def measure(self, problem: Problem, state: DualCDState) -> DualCDState:

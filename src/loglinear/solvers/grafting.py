@@ -22,7 +22,7 @@ from ..result import Status
 from ..vectors import Vector, norms
 from .common.conditions import with_l1
 from .common.history import History
-from .common.inner import inner_solver, no_more
+from .common.inner import OWLQNOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
 from .common.working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
@@ -80,7 +80,7 @@ class Grafting:
         max_features: int | None = None,
         candidates: Callable[[int], Any] | None = None,
         inner: OWLQN = INNER,
-        **options: Any,
+        **options: Unpack[OWLQNOptions],
     ) -> None:
         self.select = whole_number("select", select, 1, 2**62)
         self.max_features = None if max_features is None else whole_number("max_features", max_features, 1, 2**62)
@@ -88,7 +88,7 @@ class Grafting:
             fail("candidates", candidates, "is no function of the selection's number")
         self.candidates = candidates
         self.inner = inner_solver("inner", inner, OWLQN, options)
-        no_more(self, options)
+        no_more(self, options, self.inner)
 
     @property
     def tolerance(self) -> float:
@@ -268,6 +268,15 @@ class Grafting:
         return self.inner.start(small, w[features], nll, gradient[features], history)
 
 
+class GraftingOptions(OWLQNOptions, total=False):
+    """Options of ``Grafting``, as options of a solver derived from it."""
+
+    select: int
+    max_features: int | None
+    candidates: Callable[[int], Any] | None
+    inner: OWLQN
+
+
 class GraftingLight(Grafting):
     """Grafting-Light: a step of OWL-QN on the selected features, then select the M that violate optimality most.
 
@@ -295,7 +304,7 @@ class GraftingLight(Grafting):
         2
     """
 
-    def __init__(self, *, steps: int = 10, **options: Any) -> None:
+    def __init__(self, *, steps: int = 10, **options: Unpack[GraftingOptions]) -> None:
         super().__init__(**options)
         self.steps = whole_number("steps", steps, 1, 2**62)
 
@@ -326,7 +335,7 @@ class GaussSeidel(Grafting):
         'CONVERGED'
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[GraftingOptions]) -> None:
         super().__init__(**options)
         if self.max_features is not None:
             message = f"max_features={self.max_features}: gauss_seidel goes through all features; use grafting_light"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..options import real_number, whole_number
 from ..problem import Numbers, Objective, Problem
 from ..result import Status
 from ..vectors import Vector
-from .common.inner import inner_solver, no_more
+from .common.inner import LBFGSOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.per_sample import Unmeasured
 from .common.quasi_newton import QuasiNewtonState
@@ -123,13 +123,13 @@ class Hybrid(Unmeasured):
         first: int = 1,
         seed: int = 0,
         inner: LBFGS = INNER,
-        **options: Any,
+        **options: Unpack[LBFGSOptions],
     ) -> None:
         self.growth = real_number("growth", growth, "a finite number > 1", lambda x: x > 1.0)
         self.first = whole_number("first", first, 1, 2**62)
         self.seed = whole_number("seed", seed, 0, 2**64 - 1)
         self.inner = inner_solver("inner", inner, LBFGS, options)
-        no_more(self, options)
+        no_more(self, options, self.inner)
 
     @property
     def tolerance(self) -> float:

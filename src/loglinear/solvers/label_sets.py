@@ -18,7 +18,7 @@ from ..result import Status
 from ..vectors import Vector
 from .common.conditions import convex
 from .common.history import History
-from .common.inner import inner_solver, no_more
+from .common.inner import StagesOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check, suits
 from .common.per_sample import measured
 from .common.pruning import Likely, Prunable, of_all_features, of_first_order
@@ -192,14 +192,14 @@ class LabelSets:
         select: int = 1000,
         first: SGDL1 | None = FIRST,
         inner: OWLQN = INNER,
-        **options: Any,
+        **options: Unpack[StagesOptions],
     ) -> None:
         self.bound = real_number("bound", bound, "a number above 0 and below 1", lambda x: 0.0 < x < 1.0)
         self.steps = whole_number("steps", steps, 1, 2**31 - 1)
         self.select = whole_number("select", select, 1, 2**62)
         self.first = None if first is None else inner_solver("first", first, SGDL1, options)
         self.inner = inner_solver("inner", inner, OWLQN, options)
-        no_more(self, options)
+        no_more(self, options, *filter(None, (self.first, self.inner)))
         # OWL-QN's own test looks at S, and not at F.
         self._stepper = replace(self.inner, tolerance=0.0)
 
@@ -238,13 +238,13 @@ class LabelSets:
         w = of_all_features(problem, first.w)
         iteration = state.iteration + 1
         if first.status is Status.RUNNING:
-            unknown: dict[str, Any] = dict.fromkeys(("objective", "nll", "violation"), math.nan)
-            return replace(state, first=first, stage=stage, w=w, iteration=iteration, **unknown)
+            state = replace(state, objective=math.nan, nll=math.nan, violation=math.nan)
+            return replace(state, first=first, stage=stage, w=w, iteration=iteration)
         found, evaluations = self._evaluated(problem, w, self.bound), state.evaluations + 1
         if not found.objective < state.before:
             found, evaluations = self._evaluated(problem, np.zeros_like(w), self.bound), evaluations + 1
-        counts: dict[str, Any] = {"evaluations": evaluations, "passes_before": first.passes, "iteration": iteration}
-        return replace(found, **counts, steps=self.steps)
+        found = replace(found, steps=self.steps, iteration=iteration)
+        return replace(found, evaluations=evaluations, passes_before=first.passes)
 
     def measure(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
         """Return the state with objective and violation, which the first stage does not need."""

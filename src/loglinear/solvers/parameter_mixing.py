@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
 from ..options import real_number, whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .common.inner import inner_solver, no_more
+from .common.inner import MixingOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.per_sample import MOST_PASSES, Unmeasured, after_pass, check_finite
 from .common.pruning import Sequences
@@ -96,7 +96,7 @@ class MixedPasses(Unmeasured):
         mixing = Mixing(self.seed, state.iteration, rate, self.decay, penalty.l1 / n, penalty.l2 / n)
         w = cast(Mixable, problem.objective).mixed(state.w, mixing)
         check_finite(state.learning_rate, w)
-        return after_pass(state, n, self.passes, w=w)
+        return after_pass(replace(state, w=w), n, self.passes)
 
 
 FIRST, SECOND = MixedPasses(), OWLQN()
@@ -144,7 +144,7 @@ class ParameterMixing(TwoStage):
 
     needs: ClassVar[Needs] = MixedPasses.needs | OWLQN.needs
 
-    def __init__(self, *, first: MixedPasses = FIRST, second: OWLQN = SECOND, **options: Any) -> None:
+    def __init__(self, *, first: MixedPasses = FIRST, second: OWLQN = SECOND, **options: Unpack[MixingOptions]) -> None:
         self.first = inner_solver("first", first, MixedPasses, options)  # type: ignore[assignment]
         self.second = inner_solver("second", second, OWLQN, options)
-        no_more(self, options)
+        no_more(self, options, self.first, self.second)

@@ -188,7 +188,7 @@ class SAG(Unmeasured):
             l1=penalty.l1 / n,
             l2=penalty.l2 / n,
         )
-        state = after_pass(state, evaluations, w=w)
+        state = after_pass(replace(state, w=w), evaluations)
         limit = self.tolerance * n
         if not state.seen.all() or penalty.violation(state.w, state.d) > limit:
             return state

@@ -7,7 +7,7 @@ which leaves the others alone: `native/src/stochastic/sg.rs`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -135,7 +135,7 @@ class SG(Unmeasured):
         )
         check_finite(state.learning_rate, iterate, sum)
         w = sum / (n * (number + 1)) if self.averages else iterate
-        return after_pass(state, n, self.passes, w=w, iterate=iterate, sum=sum)
+        return after_pass(replace(state, w=w, iterate=iterate, sum=sum), n, self.passes)
 
     def step_sizes(self, learning_rate: float, t: Vector, l2: float) -> Vector:
         """Return alpha_t."""

@@ -171,7 +171,7 @@ class SGDL1(Unmeasured):
             line_search=(TRIALS, RATE_FACTOR) if self.line_search else None,
         )
         check_finite(state.learning_rate, w, q, np.array([u]))
-        return after_pass(state, evaluations, self.passes, w=w, q=q, u=u)
+        return after_pass(replace(state, w=w, q=q, u=u), evaluations, self.passes)
 
     def rates(self, learning_rate: float, passed: Vector) -> Vector:
         """Return the learning rates after ``passed`` = k / N passes (Eq. 5, Eq. 6 and footnote 3)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..result import Status
 from ..vectors import Vector
 from .common.curvature import are_uneven, units
 from .common.history import History
-from .common.inner import inner_solver, no_more
+from .common.inner import StagesOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.quasi_newton import QuasiNewtonState
 from .owlqn import OWLQN
@@ -153,11 +153,11 @@ class TwoStage:
         *,
         first: SGDL1 = FIRST,
         second: OWLQN = SECOND,
-        **options: Any,
+        **options: Unpack[StagesOptions],
     ) -> None:
         self.first = inner_solver("first", first, SGDL1, options)
         self.second = inner_solver("second", second, OWLQN, options)
-        no_more(self, options)
+        no_more(self, options, self.first, self.second)
 
     @property
     def tolerance(self) -> float:

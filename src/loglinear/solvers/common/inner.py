@@ -2,18 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from ...errors import OptionError
 
-__all__ = ["inner_solver", "no_more"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+else:  # Python 3.10 has none, and only type checkers look at it
+    Unpack = dict
+
+__all__ = ["LBFGSOptions", "MixingOptions", "OWLQNOptions", "StagesOptions", "Unpack", "inner_solver", "no_more"]
 
 T = TypeVar("T", bound=Any)
 
 
-def inner_solver(name: str, given: T, kinds: type[Any] | tuple[type[Any], ...], options: dict[str, Any]) -> T:
-    """Return the inner solver with its own among the options, which are taken out of ``options``.
+class LBFGSOptions(TypedDict, total=False):
+    """Options of L-BFGS, as options of the solver around it."""
+
+    memory: int
+    tolerance: float
+    gradient_tolerance: float
+    max_line_search: int
+
+
+class OWLQNOptions(LBFGSOptions, total=False):
+    """Options of OWL-QN, as options of the solver around it."""
+
+    window: int
+
+
+class MixingOptions(OWLQNOptions, total=False):
+    """Options of passes over parts, and of OWL-QN after them."""
+
+    learning_rate: float
+    decay: float
+    passes: int
+    seed: int
+
+
+class StagesOptions(OWLQNOptions, total=False):
+    """Options of SGD-L1, and of OWL-QN after it."""
+
+    penalty: str
+    schedule: str
+    learning_rate: float | None
+    decay: float
+    tail: float
+    passes: int
+    line_search: bool
+    seed: int
+
+
+def inner_solver(name: str, given: T, kinds: type[T] | tuple[type[T], ...], options: Mapping[str, object]) -> T:
+    """Return the inner solver with its own among the options.
 
     Args:
         name: of the outer solver's argument.
@@ -28,12 +71,13 @@ def inner_solver(name: str, given: T, kinds: type[Any] | tuple[type[Any], ...], 
     if not isinstance(given, kinds):
         message = f"{name}={given!r} is not the solver {' or '.join(kind.__name__ for kind in kinds)}"
         raise OptionError(message)
-    own = [field.name for field in fields(given) if field.name in options]
-    return replace(given, **{option: options.pop(option) for option in own}) if own else given
+    own = {field.name: options[field.name] for field in fields(given) if field.name in options}
+    return replace(given, **own) if own else given
 
 
-def no_more(solver: object, options: dict[str, Any]) -> None:
+def no_more(solver: object, options: Mapping[str, object], *inner: T) -> None:
     """Raise TypeError, as Python does, if there are options that neither a solver nor its inner solvers have."""
-    for name in options:
+    known = {field.name for each in inner for field in fields(each)}
+    if name := next((name for name in options if name not in known), None):
         message = f"{type(solver).__name__}.__init__() got an unexpected keyword argument {name!r}"
         raise TypeError(message)

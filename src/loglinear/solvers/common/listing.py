@@ -33,7 +33,7 @@ class SolverOption:
 
     name: str
     type: str
-    default: Any
+    default: object
     meaning: str
     inner: str | None = None
 

@@ -89,14 +89,14 @@ def visiting(seed: int, number: int, n_samples: int, run_ends: Numbers | None = 
     return np.concatenate(list(runs))
 
 
-def check_learning_rate(learning_rate: Any) -> None:
+def check_learning_rate(learning_rate: object) -> None:
     """Raise OptionError if a learning rate is neither a finite number > 0 nor None, which asks for a choice."""
     if learning_rate is not None:
         choice = "a finite number > 0, or None to choose it"
         real_number("learning_rate", learning_rate, choice, lambda x: x > 0.0)
 
 
-def after_pass(state: P, evaluations: int, passes: int | None = None, **changes: Any) -> P:
+def after_pass(state: P, evaluations: int, passes: int | None = None) -> P:
     """Return the state after another pass, unmeasured; PASSES_MADE if that was the last of ``passes``."""
     last = passes is not None and state.iteration + 1 >= passes
     return replace(
@@ -107,7 +107,6 @@ def after_pass(state: P, evaluations: int, passes: int | None = None, **changes:
         objective=math.nan,
         nll=math.nan,
         violation=math.nan,
-        **changes,
     )
 
 

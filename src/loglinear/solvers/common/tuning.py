@@ -83,17 +83,18 @@ def tune_learning_rate(
     return solver
 
 
-def tuned_rate(problem: Problem, solver: Any, **options: Any) -> float:
+def tuned_rate(problem: Problem, solver: T) -> float:
     """Return a learning rate chosen on a sample of the data, for users who set none."""
-    return float(tune_learning_rate(problem, solver, seed=solver.seed, **options).learning_rate)
+    return float(tune_learning_rate(problem, solver, seed=solver.seed).learning_rate)
 
 
-def rate_by_powers_of_ten(problem: Problem, solver: Any) -> float:
+def rate_by_powers_of_ten(problem: Problem, solver: T) -> float:
     """Return the solver's learning rate, or a power of ten chosen on a sample of the data by a few of its passes."""
     if solver.learning_rate is not None:
         return float(solver.learning_rate)
     quick = replace(solver, passes=min(solver.passes, QUICK_PASSES))
-    return tuned_rate(problem, quick, learning_rates=(1.0,), digits=(1.0,))
+    tuned = tune_learning_rate(problem, quick, learning_rates=(1.0,), digits=(1.0,), seed=solver.seed)
+    return float(tuned.learning_rate)
 
 
 def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
@@ -107,7 +108,7 @@ def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
     return Problem(sampled, ElasticNet(l1 * share, l2 * share, unpenalised))
 
 
-def _reached(problem: Problem, solver: Any) -> float:
+def _reached(problem: Problem, solver: T) -> float:
     """Return the objective after the solver's passes; infinite if it diverges."""
     state = solver.init(problem, np.zeros(problem.n_features))
     try:

@@ -81,7 +81,7 @@ def worst(violations: Vector, count: int) -> Features:
     return places[np.argsort(-violations[places], kind="stable")].astype(np.int64)
 
 
-def feature_numbers(numbers: Any, n_features: int, what: str) -> Features:
+def feature_numbers(numbers: npt.ArrayLike, n_features: int, what: str) -> Features:
     """Return feature numbers that a user gave as an array.
 
     Raises:
