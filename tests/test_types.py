@@ -9,14 +9,16 @@ import os
 import re
 import subprocess
 import sys
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 
 import loglinear
 from loglinear.networks.inference import INFERENCES, InferenceName
-from loglinear.solvers import SOLVERS, SolverName
+from loglinear.solvers import SOLVERS, SolverName, grafting, option_names
+from loglinear.solvers.common import inner
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -27,9 +29,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import scipy.sparse
 from typing_extensions import assert_type
 
 from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, grid_edges, minimize
+from loglinear.solvers import LabelSets
 
 X, y = [[["w=the"], ["w=dog"]]], [["DET", "NOUN"]]
 ChainCRF(nonsense=3)  # error
@@ -52,6 +57,13 @@ assert_type(crf.result_.gap, float | None)
 crf.nothing  # error
 crf.result_.nothing  # error
 crf.fit(X, y, weights=[1.0])  # error
+crf.fit([1, 2], y)  # error
+crf.fit(X, [1, 2])  # error
+crf.fit(([{"w": word, "length": len(word)}] for word in ["a", "b"]), [[1], [2]])
+crf.fit([[["a"], {"w": "b"}]], [[None, {"DET", "NOUN"}]], X_dev=[[{"a"}]], y_dev=[np.array(["DET"])])
+ChainCRF(template="pos").fit([["Dogs", "bark"]], [("NOUN", "VERB")]).predict([("Dogs", "bark")])
+crf.predict(3)  # error
+crf.predict_marginals([[1.0, 2.0]])  # error
 for tagging in crf.tag(X):
     assert_type(tagging.spans, list[Span])
     print(tagging.labels, tagging.probability, [span.type for span in tagging.spans])
@@ -65,8 +77,21 @@ model = MaxEnt(class_weight="balanced").fit([["a"], ["b"]], ["x", "y"])
 assert_type(model.result_, Result)
 assert_type(model.results_, list[Result])
 print(model.result_.trace[-1].objective, model.predict_proba([["a"]]).max())
+model.fit([["a"], ["b"]], 3)  # error
+model.fit([object()], ["x"])  # error
+model.score([["a"]], 3)  # error
+model.fit([{"word": "good", "length": 2}, ["word:bad", "short"]], [True, False], [1.0, 2.0]).predict([["short"]])
+model.fit([[0.5, 1.0], [2, 0]], [1, 2]).predict([(1.0, 0.0)]).tolist()
+model.fit(np.eye(2), np.array(["x", "y"]), X_dev=[np.ones(2)], y_dev=["x"])
+model.fit(scipy.sparse.csr_array(np.eye(2)), ["x", "y"]).predict_proba(scipy.sparse.eye(2))
+model.fit(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(["x", "y"])).score(pd.DataFrame({"a": [1.0]}), ["x"])
 network = PairwiseMRF(l1="ebic", inference=None).fit([["a", "b"], ["b", "a"]])
 print(network.result_.status.converged, len(network.edges_))
+PairwiseMRF().fit(3)  # error
+PairwiseMRF().fit(pd.DataFrame({"a": ["x", "y"], "b": [True, False]})).predict_proba(np.array([["x", None]]))
+LabelSets(passes=3, memory=5)
+LabelSets(memory="five")  # error
+LabelSets(nonsense=3)  # error
 graph = GraphCRF(random_state=1).fit([(np.ones((4, 1)), grid_edges(2, 2))], [[0, 1, 1, 0]])
 print(graph.result_.seconds, Tagger(crf).tag(["the", "dog"]))
 Stop(max_iterations="many")  # error
@@ -76,6 +101,20 @@ Stop(max_iterations="many")  # error
 @pytest.mark.parametrize(("names", "registry"), [(SolverName, SOLVERS), (InferenceName, INFERENCES)])
 def test_the_names_that_type_checkers_accept_are_those_of_the_registry(names, registry):
     assert {*get_args(names)} == registry.keys()
+
+
+def test_the_options_of_inner_solvers_that_type_checkers_accept_are_those_of_the_inner_solvers():
+    compared = 0
+    for kind in SOLVERS.values():
+        *named, last = signature(kind).parameters.values()
+        if last.kind is Parameter.VAR_KEYWORD:
+            typed = re.fullmatch(r"Unpack\[(\w+)\]", last.annotation)
+            options = getattr(grafting if typed[1] == "GraftingOptions" else inner, typed[1])
+            assert get_type_hints(options).keys() - {"candidates", "inner"} == {*option_names(kind)} - {
+                parameter.name for parameter in named
+            }, kind
+            compared += 1
+    assert compared > 6
 
 
 def programs() -> dict[str, str]:
@@ -117,11 +156,12 @@ def test_mypy_passes_users_programs_and_finds_their_mistakes(written):
     pytest.importorskip("mypy")
     folder, wrong = written
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--no-incremental", *wrong]
-    # The pages define functions as people do.
+    # The pages define functions as people do, and not everybody has the stubs of pandas and SciPy.
     command += [
         "--allow-untyped-defs",
         "--allow-incomplete-defs",
         "--allow-untyped-calls",
+        "--disable-error-code=import-untyped",
     ]
     installed = Path(loglinear.__file__).parents[1]
     # mypy looks for packages where Python is installed, and not in the folders that PYTHONPATH names.

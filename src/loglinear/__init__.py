@@ -129,7 +129,7 @@ __all__ = [
 class _Package(types.ModuleType):
     """A package in which a function hides the module of the same name: `loglinear.minimize` is the function."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOME and isinstance(value, types.ModuleType)):
             super().__setattr__(name, value)
 

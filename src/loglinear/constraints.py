@@ -35,19 +35,18 @@ _REMEDY = (
 )
 
 
-def check_constraints(name: str, value: Any) -> None:
+def check_constraints(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is no constraints: neither a name nor pairs of labels."""
     if value is None or (isinstance(value, str) and (value.upper() in _SCHEMES or value.lower() in ("auto", "none"))):
         return
-    is_list = isinstance(value, (list, tuple, set, frozenset))
-    if not is_list or not all(map(_is_pair, value)):
+    if not isinstance(value, (list, tuple, set, frozenset)) or not all(map(_is_pair, value)):
         fail(name, value, f"stands for no constraints; {_REMEDY}")
     if any(pair[0] is None and pair[1] is None for pair in value):
         message = f"{name}: the pair (None, None) has no label; {_REMEDY}"
         raise OptionError(message)
 
 
-def _is_pair(pair: Any) -> bool:
+def _is_pair(pair: object) -> bool:
     return isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(label, Hashable) for label in pair)
 
 

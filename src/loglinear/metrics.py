@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import zip_longest
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from loglinear.calibration import calibration, tagging_calibration
 from loglinear.errors import DataError
@@ -23,6 +23,9 @@ from loglinear.schemes import (
     parsed_tag,
     read_chunks,
 )
+
+if TYPE_CHECKING:
+    from loglinear.data.inputs import Labels
 
 __all__ = [
     "Chunk",
@@ -182,8 +185,8 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    gold: Iterable[Sequence[Any]],
-    predicted: Iterable[Sequence[Any]],
+    gold: Labels,
+    predicted: Labels,
     *,
     scheme: str | None = None,
     mode: str = "conlleval",
@@ -267,7 +270,7 @@ def evaluate(
     )
 
 
-def chunk_f1(gold: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) -> float:
+def chunk_f1(gold: Labels, predicted: Labels) -> float:
     """Return the F1 of chunks, as `evaluate` computes it.
 
     Raises:
@@ -285,7 +288,7 @@ def chunk_f1(gold: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) 
     return scores.f1 or 0.0
 
 
-def chunk_f1_scorer(estimator: Any, X: Any, y: Iterable[Sequence[Any]] | None = None) -> float:
+def chunk_f1_scorer(estimator: Any, X: Any, y: Labels | None = None) -> float:
     """Return the F1 of the chunks that an estimator predicts: a scorer for scikit-learn's `scoring`.
 
     Args:
@@ -387,7 +390,7 @@ def _aligned(cells: Sequence[str], *, left: bool = False) -> list[str]:
     return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
 
 
-def _shown(label: Any) -> str:
+def _shown(label: object) -> str:
     return str(label).translate({9: "\\t", 10: "\\n", 13: "\\r"})
 
 
@@ -396,7 +399,7 @@ def _some(labels: Iterable[Any]) -> str:
     return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
-def _pairs(gold: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) -> Iterator[tuple[list[Any], list[Any]]]:
+def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[Any]]]:
     for number, (true, guess) in enumerate(zip_longest(gold, predicted), start=1):
         if true is None or guess is None:
             short, long = ("gold", "predicted") if true is None else ("predicted", "gold")
@@ -409,7 +412,7 @@ def _pairs(gold: Iterable[Sequence[Any]], predicted: Iterable[Sequence[Any]]) ->
         yield pair
 
 
-def _listed(labels: Any, number: int) -> list[Any]:
+def _listed(labels: object, number: int) -> list[Any]:
     """Return the labels of a sentence as a list; raise DataError unless they are a sequence."""
     labels = labels.tolist() if hasattr(labels, "tolist") else labels
     if isinstance(labels, str):

@@ -12,7 +12,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
 
 from .errors import OptionError
 
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Check = Callable[[str, Any], object]
+Check = Callable[[str, object], object]
 """Called with the name and the value of an option; raises OptionError."""
 
 USEFUL = 0.1
@@ -100,7 +100,7 @@ def checks_of(options: Any) -> dict[str, Check]:
     return {name: check for name, check in checks.items() if check is not None}
 
 
-def fail(name: str, value: Any, problem: str) -> NoReturn:
+def fail(name: str, value: object, problem: str) -> NoReturn:
     """Raise OptionError: an option has a value, which may be large, with a problem."""
     text = repr(value)
     message = f"{name}={text if len(text) <= _SHOWN else f'{text[: _SHOWN - 3]}...'} {problem}"
@@ -112,19 +112,19 @@ def optional(check: Check) -> Check:
     return lambda name, value: None if value is None else check(name, value)
 
 
-def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
+def one_of(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise OptionError if the value of an option is none of the choices."""
     if value not in choices:
         fail(name, value, f"is none of {', '.join(choices)}")
 
 
-def text(name: str, value: Any) -> None:
+def text(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is not a str."""
     if not isinstance(value, str):
         fail(name, value, "is not a text")
 
 
-def mapping(name: str, value: Any) -> None:
+def mapping(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is not a mapping."""
     if not isinstance(value, Mapping):
         fail(name, value, "is no mapping of names to values")
@@ -136,13 +136,13 @@ def truth_types() -> tuple[type, ...]:
     return (bool,) if numpy is None else (bool, numpy.bool_)
 
 
-def truth_value(name: str, value: Any) -> None:
+def truth_value(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is not a truth value of Python or NumPy."""
     if not isinstance(value, truth_types()):
         fail(name, value, "is neither True nor False")
 
 
-def whole_number(name: str, value: Any, least: int, most: int, remedy: str = "") -> int:
+def whole_number(name: str, value: object, least: int, most: int, remedy: str = "") -> int:
     """Return the value of an option, an integer of Python or NumPy, as an int.
 
     Args:
@@ -156,7 +156,7 @@ def whole_number(name: str, value: Any, least: int, most: int, remedy: str = "")
         OptionError: the value is no integer, or out of its range.
     """
     try:
-        number = operator.index(value)
+        number = operator.index(value) if isinstance(value, SupportsIndex) else least - 1
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
@@ -165,7 +165,7 @@ def whole_number(name: str, value: Any, least: int, most: int, remedy: str = "")
     return number
 
 
-def real_number(name: str, value: Any, range: str, fits: Callable[[float], bool]) -> float:
+def real_number(name: str, value: object, range: str, fits: Callable[[float], bool]) -> float:
     """Return the value of an option, a number of Python or NumPy, as a float.
 
     Args:
@@ -183,18 +183,18 @@ def real_number(name: str, value: Any, range: str, fits: Callable[[float], bool]
     return float(value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def strength(name: str, value: Any) -> float:
+def strength(name: str, value: object) -> float:
     """Return the strength of a penalty as a float.
 
     Raises:
         OptionError: it is no finite number >= 0.
     """
     try:
-        number = -1.0 if isinstance(value, str) else float(value)
+        number = float(value) if isinstance(value, (SupportsFloat, SupportsIndex)) else -1.0
     except (TypeError, ValueError, OverflowError):
         number = -1.0
     if not 0.0 <= number <= sys.float_info.max:
@@ -202,7 +202,7 @@ def strength(name: str, value: Any) -> float:
     return number
 
 
-def limit(name: str, value: Any, most: float | None = None, *, whole: bool = False) -> None:
+def limit(name: str, value: object, most: float | None = None, *, whole: bool = False) -> None:
     """Raise OptionError if the value of an option is neither None, for no limit, nor a number >= 0.
 
     Args:

@@ -212,7 +212,7 @@ def percentage(part: float, whole: float) -> str:
     return f"{share:.2g} %" if share >= _LEAST else f"less than {_LEAST:g} %"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: float) -> float | None:
     """Return a number as JSON has it; None if it is not finite."""
     if isinstance(value, numbers.Integral):
         return int(value)

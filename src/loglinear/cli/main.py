@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO
 
@@ -112,12 +112,12 @@ def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
     return module, parser
 
 
-def _translated(unknown: list[str], known: dict[str, Any]) -> str:
+def _translated(unknown: list[str], known: Collection[str]) -> str:
     """Return flags of other programs among unknown arguments in the words of the command; empty if there are none."""
     from ..models.translations import hint
     from .options import flag
 
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for at, argument in enumerate(unknown):
         if argument.startswith("--"):
             name, equals, value = argument[2:].partition("=")
@@ -125,7 +125,7 @@ def _translated(unknown: list[str], known: dict[str, Any]) -> str:
                 value = unknown[at + 1]
             given[name.replace("-", "_")] = _number_or_text(value) if value else True
 
-    def spelt(name: str, value: Any) -> str:
+    def spelt(name: str, value: object) -> str:
         if isinstance(value, dict):  # options of the solver
             return " ".join(f"-p {option}={each}" for option, each in value.items())
         return flag(name) if value is True else f"{flag(name)} {value}"
@@ -166,7 +166,7 @@ def _ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP do as Ctrl-C does, unless the process has another use for them (as under nohup)."""
     terminals = [number for number in (1, 2) if os.isatty(number)]
 
-    def hang_up(number: int, frame: Any) -> NoReturn:
+    def hang_up(number: int, frame: object) -> NoReturn:
         # The terminal has gone: what would be said there is dropped, lest it fail before the results are written.
         with open(os.devnull, "wb") as nowhere:
             for terminal in terminals:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from dataclasses import Field
 
     from ..data.formats import Holds
@@ -42,7 +43,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: Any) -> None:
+def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: float) -> None:
     """Add a flag for each field of a dataclass of options, or for the named ones, in this order.
 
     Args:
@@ -58,7 +59,7 @@ def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: Any
         _add_option(parser, known[name], defaults.get(name, known[name].default))
 
 
-def _add_option(parser: ArgumentParser, option: Field[Any], default: Any) -> None:
+def _add_option(parser: ArgumentParser, option: Field[Any], default: object) -> None:
     text = option.metadata["help"].partition(". ")[0].removesuffix(".").replace("``", "`")
     if default != option.default:
         text = text.partition("; by default ")[0]
@@ -79,7 +80,7 @@ def option_flag(name: str) -> str:
     return _FLAGS.get(name, [flag(name)])[0]
 
 
-def chosen(kind: type[T], arguments: Namespace, **changes: Any) -> T:
+def chosen(kind: type[T], arguments: Namespace, **changes: object) -> T:
     """Return a dataclass of options with what the command line gives for its fields.
 
     Raises:
@@ -130,7 +131,7 @@ def add_templates(parser: ArgumentParser) -> None:
     templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
 
 
-def flags_of(kind: type, settings: dict[str, Any]) -> list[str]:
+def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
     """Return the flags of the options in a dataclass that are not at their defaults."""
     import json
     from dataclasses import fields

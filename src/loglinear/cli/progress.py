@@ -15,6 +15,7 @@ from .output import say
 
 if TYPE_CHECKING:
     from ..minimize import Callback
+    from ..solvers.common.working_set import WorkingSetState
 
 __all__ = ["Progress"]
 
@@ -107,7 +108,7 @@ class Progress:
         """
         done = count()
 
-        def observe(record: TraceRecord, state: Any) -> None:
+        def observe(record: TraceRecord, state: object) -> None:
             if record.iteration == 0:
                 at = next(done)
                 self.known = min(at / (number * (folds + 1)), 1.0)
@@ -120,7 +121,7 @@ class Progress:
     def count_features(self, most: int | None) -> Callback:
         """Return a callback that notes how many of at most ``most`` features have entered; it comes before this one."""
 
-        def observe(record: TraceRecord, state: Any) -> None:
+        def observe(record: TraceRecord, state: WorkingSetState) -> None:
             if most is not None:
                 self.known = min(state.selected.size / most, 1.0)
 
@@ -132,7 +133,7 @@ class Progress:
             self._due = not self._quiet and time.monotonic() - self._last >= _PERIOD
         return self._due
 
-    def __call__(self, record: TraceRecord, state: Any) -> None:
+    def __call__(self, record: TraceRecord, state: object) -> None:
         """Show a step."""
         due, self._due = self.shows(record), None
         if self._quiet:

@@ -5,23 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, TypedDict
 
 from dask.bag import Bag
 from distributed import Client
 
+from ..data.corpus import Corpus
+from ..data.inputs import Labels, Sentences
 from ..data.parts import PART_BYTES
 from ..errors import ClusterError
 from ..minimize import Callback
 from ..models import chain as local
 from ..models.estimator import check_fitted
+from ..models.files.tagging import Decode
 from ..models.training.checkpoint import Checkpoint
 from ..objectives.chain import ChainFeatures
 from ..objectives.parts import ChainParts
 from ..options import whole_number
+from ..result import Result
+from ..trace import Trace
 from .cluster import Cluster, client_of
-from .data import sources
+from .data import Sources, sources
 from .spread import SpreadGroup, Tally
 from .tagging import localised, predicted
 
@@ -56,19 +62,19 @@ class ChainCRF(local.ChainCRF):
         [['DET', 'NOUN']]
     """
 
-    client: Any = None
+    client: Client | None = None
     part_bytes: int = PART_BYTES
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: Sources,
+        y: Bag | Labels | None = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: Bag | Iterable[float] | None = None,
         format: str | None = None,
         partial: bool = False,
-        X_dev: Any = None,
-        y_dev: Any = None,
+        X_dev: Corpus | Sentences | None = None,
+        y_dev: Labels | None = None,
         start: local.ChainCRF | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
@@ -122,17 +128,20 @@ class ChainCRF(local.ChainCRF):
             self._fit(data, X_dev, y_dev, start=start, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
-    def predict(self, X: Any, **options: Any) -> Any:
+    def predict(
+        self, X: Bag | Corpus | Sentences, *, decode: Decode = "viterbi", n_best: int | None = None
+    ) -> Bag | list[list[Any]]:
         """The labels of each sentence; of a `dask.bag` of sentences a bag of labels, computed when asked for.
 
         Args:
             X: sentences, or a bag of them.
-            options: decode and n_best, as in `loglinear.ChainCRF.predict`.
+            decode: as in `loglinear.ChainCRF.predict`.
+            n_best: as in `loglinear.ChainCRF.predict`.
         """
         if isinstance(X, Bag):
             check_fitted(self, "model_")
-            return predicted(self.to_local(), X, **options)
-        return super().predict(X, **options)
+            return predicted(partial(self.to_local().predict, decode=decode, n_best=n_best), X)
+        return super().predict(X, decode=decode, n_best=n_best)
 
     def to_local(self) -> local.ChainCRF:
         """Return the estimator without the cluster: it is small, and can be pickled."""
@@ -143,7 +152,15 @@ class ChainCRF(local.ChainCRF):
         return {**vars(self), "client": None}
 
 
-def train(client: Client, data: Any, y: Any = None, **params: Any) -> dict[str, Any]:
+class Training(TypedDict):
+    """What `train` returns."""
+
+    model: local.ChainCRF
+    result: Result
+    trace: Trace
+
+
+def train(client: Client, data: Sources, y: Bag | Labels | None = None, **params: Any) -> Training:
     """Train a linear-chain CRF on a cluster.
 
     Args:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from itertools import accumulate, pairwise, starmap
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import Client, Future, KilledWorker, LocalCluster, get_client
 from distributed.comm import CommClosedError
@@ -27,6 +27,7 @@ from .watch import STALL, Stalled, TaskStates, Watch
 
 __all__ = ["Cluster", "client_of", "connected", "local_client", "runs"]
 
+T = TypeVar("T")
 # What Dask raises when the scheduler does not answer.
 _GONE = (CancelledError, asyncio.CancelledError, CommClosedError, TimeoutError, asyncio.TimeoutError, OSError)
 # Seconds in which a scheduler or a worker answers unless it is stopped. A worker that imports SciPy on a busy machine
@@ -36,7 +37,7 @@ ANSWER = 20.0
 LOOK = 5.0
 
 
-def client_of(client: Any) -> Client:
+def client_of(client: object) -> Client:
     """Return the client given, or the current one.
 
     Raises:
@@ -151,27 +152,28 @@ class Cluster:
                 message = f"worker {address} has loglinear {answer}, this process {__version__}; they have to agree"
                 raise ClusterError(message)
 
-    def _answers(self, question: Callable[..., Any], *given: Any) -> dict[str, Any]:
+    def _answers(self, question: Callable[..., T], *given: object) -> dict[str, T | Exception]:
         """Have a function called on each worker; return its results by address, or exceptions.
 
         Workers that do not answer within `ANSWER` seconds get no further tasks, until they answer to another question.
         """
 
-        async def answer(address: str) -> Any:
+        async def answer(address: str) -> T | Exception:
             asked = self.client.run(question, *given, workers=[address], on_error="return")
             try:
-                return (await asyncio.wait_for(asked, ANSWER))[address]
+                found: T | Exception = (await asyncio.wait_for(asked, ANSWER))[address]
             except asyncio.TimeoutError as error:
                 self._silent.add(address)
-                return error
+                found = error
+            return found
 
-        async def answers() -> dict[str, Any]:
+        async def answers() -> dict[str, T | Exception]:
             addresses = list(await self.client.nthreads())
             return dict(zip(addresses, await asyncio.gather(*map(answer, addresses)), strict=True))
 
         self._silent.clear()
         with self.watched("look at the workers"):
-            found: dict[str, Any] = self.client.sync(answers, callback_timeout=3 * ANSWER)
+            found: dict[str, T | Exception] = self.client.sync(answers, callback_timeout=3 * ANSWER)
             return found
 
     def workers(self) -> dict[str, int]:
@@ -190,7 +192,7 @@ class Cluster:
         place = "" if part is None else f"part-{part:04d}-"
         return f"{name}-{place}{serial:06d}-{self._run}"
 
-    def submit(self, graph: dict[str, Any], keys: Sequence[str], worker: str | None = None) -> list[Future]:
+    def submit(self, graph: Mapping[str, object], keys: Sequence[str], worker: str | None = None) -> list[Future]:
         """Send tasks to the scheduler; return a future for each of the keys.
 
         The other tasks of the graph are forgotten as soon as the tasks that need them are done.
@@ -201,7 +203,7 @@ class Cluster:
             worker: where the work is done best; another worker may do it.
         """
         settings = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
-        where: dict[str, Any] = {}
+        where: dict[str, object] = {}
         if self._silent:
             where = {"workers": list(self.workers()) or None}
         elif worker is not None:
@@ -210,7 +212,7 @@ class Cluster:
             futures: list[Future] = self.client.get(graph, list(keys), sync=False, **where)
             return futures
 
-    def begun(self, name: str, tasks: Sequence[tuple[Any, ...]]) -> list[Future]:
+    def begun(self, name: str, tasks: Sequence[tuple[object, ...]]) -> list[Future]:
         """Send tasks, one for each part, under new names; return their futures.
 
         Args:

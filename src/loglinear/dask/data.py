@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dask.bag import Bag
 from dask.delayed import Delayed
 from distributed import Future
 
 from ..data.corpus import checked_weights
+from ..data.inputs import Labels, Sentences
 from ..data.parts import PART_BYTES, ListedPart, cut
 from ..data.templates import template_text
 from ..errors import DataError, OptionError
 from .cluster import Cluster
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+
 __all__ = ["are_paths", "begun", "sources"]
+
+T = TypeVar("T")
+Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+Sources: TypeAlias = "Paths | Bag | Sequence[Future | Delayed] | Sentences"
+"""Sentences of a training: files, or data that a cluster or this process holds; see `sources`."""
 
 # Sentences of a part, of those that are given as Python objects.
 SENTENCES = 2000
@@ -24,9 +34,9 @@ SENTENCES = 2000
 
 def sources(
     cluster: Cluster,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
+    X: Sources,
+    y: Bag | Labels | None = None,
+    sample_weight: Bag | Iterable[float] | None = None,
     *,
     template: str | None = None,
     format: str | None = None,
@@ -52,8 +62,7 @@ def sources(
         OptionError: y or sample_weight stands beside data that hold labels and weights.
     """
     text = template_text(template)
-    is_listed = isinstance(X, Sequence) and bool(X) and all(isinstance(each, (Future, Delayed)) for each in X)
-    if are_paths(X) or is_listed or (isinstance(X, Bag) and y is None):
+    if are_paths(X) or _are_held(X) or (isinstance(X, Bag) and y is None):
         names = ("y", "sample_weight")
         if beside := [name for name, value in zip(names, (y, sample_weight), strict=True) if value is not None]:
             message = f"such data hold their labels and weights; leave out {' and '.join(beside)}"
@@ -62,12 +71,12 @@ def sources(
         return _some(cut(X, format=format, template=template, partial=partial, part_bytes=part_bytes))
     if isinstance(X, Bag):
         return _some(_of_bags(cluster, X, y, sample_weight, text))
-    if is_listed:
+    if _are_held(X):
         return cluster.begun("list", [(_of_tuple, number, text, each) for number, each in enumerate(begun(cluster, X))])
     return _some(_of_sentences(X, y, sample_weight, text))
 
 
-def are_paths(X: Any) -> bool:
+def are_paths(X: object) -> TypeIs[Paths]:
     """Whether X is a path, or a list of paths."""
     kinds = (str, os.PathLike)
     return isinstance(X, kinds) or (
@@ -75,13 +84,18 @@ def are_paths(X: Any) -> bool:
     )
 
 
-def begun(cluster: Cluster, X: Sequence[Any]) -> list[Any]:
+def _are_held(X: object) -> TypeIs[Sequence[Future | Delayed]]:
+    """Whether X is a list of futures and delayed objects."""
+    return isinstance(X, Sequence) and bool(X) and all(isinstance(each, (Future, Delayed)) for each in X)
+
+
+def begun(cluster: Cluster, X: Sequence[T]) -> list[T]:
     """Return the objects with a future in place of each delayed one, whose computation begins."""
     futures = iter(cluster.client.compute([each for each in X if isinstance(each, Delayed)]))
     return [next(futures) if isinstance(each, Delayed) else each for each in X]
 
 
-def _some(parts: Iterable[Any]) -> list[Any]:
+def _some(parts: Iterable[T]) -> list[T]:
     found = list(parts)
     if not found:
         message = "no data to train on: there is no part"
@@ -89,7 +103,9 @@ def _some(parts: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _of_sentences(X: Any, y: Any, weights: Any, template: str | None) -> list[ListedPart]:
+def _of_sentences(
+    X: Sentences, y: Labels | None, weights: Iterable[float] | None, template: str | None
+) -> list[ListedPart]:
     """Return parts of sentences that this process holds."""
     if y is None:
         message = "sentences need labels: give y, or paths of files, or a bag of pairs"
@@ -107,7 +123,7 @@ def _of_sentences(X: Any, y: Any, weights: Any, template: str | None) -> list[Li
     ]
 
 
-def _of_bags(cluster: Cluster, X: Bag, y: Any, weights: Any, template: str | None) -> list[Any]:
+def _of_bags(cluster: Cluster, X: Bag, y: Bag | None, weights: Bag | None, template: str | None) -> list[Future]:
     """Return a future of a part for each partition of a bag."""
     if y is None:
         items = enumerate(cluster.client.compute(X.to_delayed()))

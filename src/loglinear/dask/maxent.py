@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dask.array import Array as DaskArray
 from dask.bag import Bag
-from distributed import Future
+from distributed import Client, Future
 
+from ..data.corpus import Corpus
+from ..data.inputs import Array, Classes, Matrix, Samples
 from ..data.parts import PART_BYTES
 from ..errors import DataError, OptionError
 from ..minimize import Callback
@@ -22,11 +24,20 @@ from ..objectives.part import Counts, EncodedPart, FeatureTable
 from ..options import whole_number
 from .chain import resumable
 from .cluster import Cluster, client_of
-from .data import are_paths, begun, sources
+from .data import Paths, are_paths, begun, sources
 from .spread import Opaque, SpreadGroup, Tally
 from .tagging import localised, predicted
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from dask.delayed import Delayed
+
+
 __all__ = ["MaxEnt"]
+
+Chunk: TypeAlias = "tuple[Matrix, Classes] | tuple[Matrix, Classes, npt.ArrayLike]"
+Chunks: TypeAlias = "Paths | DaskArray | Sequence[Chunk | Future | Delayed]"
+"""Samples of a training: files, or matrices that a cluster or this process holds, with their classes and weights."""
 
 
 class MaxEnt(local.MaxEnt):
@@ -50,17 +61,17 @@ class MaxEnt(local.MaxEnt):
         ['a']
     """
 
-    client: Any = None
+    client: Client | None = None
     part_bytes: int = PART_BYTES
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: Chunks,
+        y: DaskArray | None = None,
+        sample_weight: DaskArray | None = None,
         *,
-        X_dev: Any = None,
-        y_dev: Any = None,
+        X_dev: Corpus | Samples | None = None,
+        y_dev: Classes | None = None,
         format: str | None = None,
         template: str | None = None,
         callbacks: Iterable[Callback] = (),
@@ -95,8 +106,10 @@ class MaxEnt(local.MaxEnt):
         self._template, self._format, self.attributes_ = None, "python", None
         with resumable(checkpoint):
             if are_paths(X):
-                given: dict[str, Any] = {"template": template, "format": format, "part_bytes": self.part_bytes}
-                chunks = self._of_files(SpreadGroup(cluster, sources(cluster, X, y, sample_weight, **given), tally))
+                parts = sources(
+                    cluster, X, y, sample_weight, template=template, format=format, part_bytes=self.part_bytes
+                )
+                chunks = self._of_files(SpreadGroup(cluster, parts, tally))
             else:
                 chunks = _of_chunks(cluster, X, y, sample_weight, tally)
             data = ClassifierParts(chunks, intercept=bool(self.fit_intercept), class_weights=self._class_weights)
@@ -116,11 +129,11 @@ class MaxEnt(local.MaxEnt):
             raise DataError(message)
         return encoded.mapped("list", chunk_of_part, encoded.shared("names", self.attributes_))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Bag | DaskArray | Corpus | Samples) -> Bag | DaskArray | Array:
         """The most probable class of each sample; of a `dask.bag` a bag, of a `dask.array` an array of Dask."""
         if isinstance(X, Bag):
             check_fitted(self, "coef_")
-            return predicted(self.to_local(), X)
+            return predicted(self.to_local().predict, X)
         if isinstance(X, DaskArray):
             check_fitted(self, "coef_")
             return X.map_blocks(_classes_of, self.to_local(), drop_axis=1, dtype=self.classes_.dtype)
@@ -135,7 +148,9 @@ class MaxEnt(local.MaxEnt):
         return {**vars(self), "client": None}
 
 
-def _of_chunks(cluster: Cluster, X: Any, y: Any, sample_weight: Any, tally: Tally | None) -> Group:
+def _of_chunks(
+    cluster: Cluster, X: Chunks, y: DaskArray | None, sample_weight: DaskArray | None, tally: Tally | None
+) -> Group:
     """Return the group of the chunks of a matrix."""
     if isinstance(X, DaskArray):
         arrays = [X, y] if sample_weight is None else [X, y, sample_weight]
@@ -159,15 +174,16 @@ def _of_chunks(cluster: Cluster, X: Any, y: Any, sample_weight: Any, tally: Tall
 
 def _chunk(name: str, *members: Any) -> ChunkOfSamples:
     """Return a chunk of its members, or of the only object, which holds them."""
+    content: Iterable[Any] = members
     if len(members) == 1:
-        members = members[0].value if isinstance(members[0], Opaque) else members[0]
+        content = members[0].value if isinstance(members[0], Opaque) else members[0]
     try:
-        X, y, weights = (*members, None)[:3]
+        X, y, weights = (*content, None)[:3]
     except (TypeError, ValueError) as error:
         message = f"{name} is no pair of a matrix and its classes, nor a triple of these and weights"
         raise DataError(message) from error
     return ChunkOfSamples.of(name, X, y, weights)
 
 
-def _classes_of(block: Any, model: local.MaxEnt) -> Any:
+def _classes_of(block: Matrix, model: local.MaxEnt) -> Array:
     return model.predict(block)

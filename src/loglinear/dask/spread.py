@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from dask.sizeof import sizeof
 from dask.utils import format_bytes
 from distributed import Future, get_worker
 
 from ..errors import ClusterError
-from ..objectives.groups import Work, added, in_tree, total_of
+from ..objectives.groups import T, Work, added, in_tree, total_of
+from ..vectors import Vector
 from ..version import __version__
 from .cluster import Cluster, runs
 
@@ -69,7 +71,7 @@ class Tally:
 class _Sum(NamedTuple):
     """A sum over some parts, with their number and an account of the time."""
 
-    numbers: Any
+    numbers: tuple[float | Vector, ...]
     n_parts: int
     slowest: Slowest
 
@@ -78,8 +80,8 @@ class _Sparse(NamedTuple):
     """An array of which few entries are not 0."""
 
     size: int
-    places: Any
-    values: Any
+    places: npt.NDArray[np.uint32]
+    values: Vector
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class SpreadGroup:
         tally: what is counted on the way.
     """
 
-    def __init__(self, cluster: Cluster, objects: Sequence[Any], tally: Tally | None = None) -> None:
+    def __init__(self, cluster: Cluster, objects: Sequence[object], tally: Tally | None = None) -> None:
         self.cluster, self.size = cluster, len(objects)
         self.tally = Tally() if tally is None else tally
         workers = cluster.workers()
@@ -120,9 +122,9 @@ class SpreadGroup:
         self._first: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
         self._bundles = self._first
         # Rounds that have made the bundles of the first ones.
-        self._rounds: tuple[tuple[str, Work, tuple[Any, ...]], ...] = ()
+        self._rounds: tuple[tuple[str, Work, tuple[object, ...]], ...] = ()
 
-    def mapped(self, name: str, work: Work, *given: Any) -> SpreadGroup:
+    def mapped(self, name: str, work: Work, *given: object) -> SpreadGroup:
         """Return the group of what the work makes of each object, which stays on the worker."""
         group = copy(self)
         again = tuple(replace(thing, future=None) if isinstance(thing, HeldFuture) else thing for thing in given)
@@ -130,7 +132,7 @@ class SpreadGroup:
         group._make(name, work, given)
         return group
 
-    def _make(self, name: str, work: Work, given: tuple[Any, ...]) -> None:
+    def _make(self, name: str, work: Work, given: tuple[object, ...]) -> None:
         """Have the workers make of each object what the work makes of it."""
         workers = self.cluster.workers()
         self._n_workers = len(workers)
@@ -152,7 +154,7 @@ class SpreadGroup:
         for round in self._rounds:
             self._make(*round)
 
-    def each(self, name: str, work: Work, *given: Any) -> list[Any]:
+    def each(self, name: str, work: Callable[..., T], *given: object) -> list[T]:
         """Return what the work returns for each object, in the order of the parts."""
         bundles = self._results(name, _done, work, given)
         results = [result for bundle in bundles for result in bundle.things]
@@ -160,25 +162,27 @@ class SpreadGroup:
         self.tally.received += sum(getattr(result, "nbytes", 0) for result in results)
         return results
 
-    def total(self, name: str, work: Work, *given: Any) -> Any:
+    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *given: object) -> tuple[Any, ...]:
         """Return the sum of what the work returns, added up on the workers in a tree by the number of the part."""
         (total,) = self._results(name, _summed, work, given, join=("add-up", _joined_sums))
         self._check_complete(name, total.n_parts)
         self.tally.slowest = total.slowest
         self.tally.received += sum(getattr(number, "nbytes", 8) for number in total.numbers)
-        return total.numbers
+        numbers: tuple[Any, ...] = total.numbers
+        return numbers
 
-    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+    def joined(self, name: str, work: Callable[..., T], *given: object, join: Callable[[T, T], T]) -> T:
         """Return what ``join`` makes, on the workers, of what the work returns."""
-        return self._results(name, _joined, work, given, Opaque(join), join=("join", join))[0]
+        joined: T = self._results(name, _joined, work, given, Opaque(join), join=("join", join))[0]
+        return joined
 
     def _results(
         self,
         name: str,
-        run: Callable[..., Any],
+        run: Work,
         work: Work,
-        given: tuple[Any, ...],
-        *how: Any,
+        given: tuple[object, ...],
+        *how: object,
         join: tuple[str, Work] | None = None,
     ) -> list[Any]:
         """Return the results of a round: of the task of each bundle, or of the tree that joins them."""
@@ -197,7 +201,7 @@ class SpreadGroup:
             message = f"{name}: the cluster has worked on {n_parts} parts out of {self.size}"
             raise ClusterError(message)
 
-    def shared(self, name: str, thing: Any) -> HeldFuture:
+    def shared(self, name: str, thing: object) -> HeldFuture:
         """Return a large thing that work is given, and that travels to each worker once.
 
         It is in the recipe of a task: should the workers that have it be lost, the scheduler sends it again.
@@ -205,11 +209,11 @@ class SpreadGroup:
         return HeldFuture(send := partial(_held, self.cluster, f"send-{name}", thing), send())
 
     def _tasks(
-        self, name: str, run: Callable[..., Any], work: Work, given: tuple[Any, ...], *how: Any
-    ) -> tuple[dict[str, Any], list[str], int]:
+        self, name: str, run: Work, work: Work, given: tuple[object, ...], *how: object
+    ) -> tuple[dict[str, object], list[str], int]:
         """Return the graph of a task for each bundle, the tasks' keys, and the number of the round."""
         serial = self.cluster.next_serial()
-        graph: dict[str, Any] = {}
+        graph: dict[str, object] = {}
         arguments = [self._argument(graph, each, f"{name}-{place}", serial) for place, each in enumerate(given)]
         keys = []
         for at, bundle in enumerate(self._bundles):
@@ -219,7 +223,7 @@ class SpreadGroup:
         self.tally.rounds += 1
         return graph, keys, serial
 
-    def _argument(self, graph: dict[str, Any], given: Any, name: str, serial: int) -> Any:
+    def _argument(self, graph: dict[str, object], given: object, name: str, serial: int) -> object:
         """Return what stands for an argument in the tasks: arrays are sent once to each worker that needs them."""
         if isinstance(given, HeldFuture):
             return given.send() if given.future is None else given.future
@@ -231,9 +235,7 @@ class SpreadGroup:
         graph[key] = (_sent, Opaque(packed))
         return key
 
-    def _tree(
-        self, graph: dict[str, Any], keys: Sequence[str], name: str, join: Callable[..., Any], serial: int
-    ) -> str:
+    def _tree(self, graph: dict[str, object], keys: Sequence[str], name: str, join: Work, serial: int) -> str:
         """Add the tasks that join what the tasks with these keys give; return the key of the last."""
         count = 0
 
@@ -248,22 +250,22 @@ class SpreadGroup:
 
 
 @dataclass(frozen=True)
-class Opaque:
+class Opaque(Generic[T]):
     """A value in a graph that Dask must not look into."""
 
-    value: Any
+    value: T
 
 
-def _held(cluster: Cluster, name: str, thing: Any) -> Future:
+def _held(cluster: Cluster, name: str, thing: object) -> Future:
     """Send a thing to a worker."""
     return cluster.begun(name, [(_sent, Opaque(thing))])[0]
 
 
-def _sent(literal: Opaque) -> Any:
+def _sent(literal: Opaque[T]) -> T:
     return literal.value
 
 
-def _packed(array: Any) -> tuple[Any, int]:
+def _packed(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any] | _Sparse, int]:
     """Return an array as it travels, and its bytes: weights of which most are 0 travel as the others."""
     if array.dtype == np.float64 and array.ndim == 1:
         places = np.flatnonzero(array)
@@ -274,7 +276,7 @@ def _packed(array: Any) -> tuple[Any, int]:
     return array.copy(), array.nbytes
 
 
-def _unpacked(given: Any) -> Any:
+def _unpacked(given: object) -> object:
     if isinstance(given, Opaque):
         return given.value
     if isinstance(given, _Sparse):
@@ -309,7 +311,7 @@ def bundle_size(n_parts: int, n_threads: int) -> int:
     return size
 
 
-def _things(version: str, bundle: Any) -> list[Any]:
+def _things(version: str, bundle: _Bundle | Sequence[object]) -> list[Any]:
     """Return the things of a bundle.
 
     Raises:
@@ -321,18 +323,20 @@ def _things(version: str, bundle: Any) -> list[Any]:
     return bundle.things if isinstance(bundle, _Bundle) else list(bundle)
 
 
-def _done(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Bundle:
+def _done(work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], *given: object) -> _Bundle:
     """Do a piece of work for each thing of a bundle, on a worker."""
     things = [_unpacked(each) for each in given]
     return _Bundle([work(each, *things) for each in _things(version, bundle)])
 
 
-def _joined(work: Work, part: int, version: str, bundle: Any, join: Opaque, *given: Any) -> Any:
+def _joined(
+    work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], join: Opaque[Work], *given: object
+) -> object:
     """Do a piece of work for each thing of a bundle, and join what it gives."""
     return in_tree(_done(work, part, version, bundle, *given).things, join.value)
 
 
-def _summed(work: Work, part: int, version: str, bundle: Any, *given: Any) -> _Sum:
+def _summed(work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], *given: object) -> _Sum:
     """Do a piece of work for each thing of a bundle and add up; say how long it took."""
     began = time.perf_counter()
     objects = _things(version, bundle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from dask.bag import Bag
@@ -21,18 +21,16 @@ def localised(estimator: object, kind: type[T]) -> T:
     return found
 
 
-def predicted(estimator: Any, bag: Bag, **options: Any) -> Bag:
+def predicted(predict: Callable[[list[Any]], Iterable[T]], bag: Bag) -> Bag:
     """Return a bag of what an estimator predicts for the samples of each partition; it is computed when asked for.
 
     Args:
-        estimator: of this process, fitted; small enough to travel.
+        predict: method of a fitted estimator of this process, which is small enough to travel.
         bag: of samples.
-        options: of the estimator's `predict`.
     """
-    model = delayed(estimator, name=f"model-{uuid.uuid4().hex}", traverse=False)
-    return bag.map_partitions(_predicted, model, options)
+    return bag.map_partitions(_predicted, delayed(predict, name=f"model-{uuid.uuid4().hex}", traverse=False))
 
 
-def _predicted(samples: Iterable[Any], estimator: Any, options: dict[str, Any]) -> list[Any]:
+def _predicted(samples: Iterable[Any], predict: Callable[[list[Any]], Iterable[T]]) -> list[T]:
     found = list(samples)
-    return list(estimator.predict(found, **options)) if found else []
+    return list(predict(found)) if found else []

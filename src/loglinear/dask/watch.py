@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from distributed import Future
+from distributed import Future, Worker
 
 __all__ = ["Stalled", "TaskStates", "Watch"]
 
@@ -37,7 +37,7 @@ class TaskStates(NamedTuple):
     n_threads: int
 
     @classmethod
-    def of(cls, run: str, dask_worker: Any) -> TaskStates:
+    def of(cls, run: str, dask_worker: Worker) -> TaskStates:
         """Return the tasks whose keys contain ``run``; Dask passes the worker."""
         state = dask_worker.state
         unfinished = {

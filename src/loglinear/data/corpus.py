@@ -21,6 +21,8 @@ from .templates import template_text
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from .inputs import Classes, Labels, Matrix, Sentences
+
 __all__ = ["Corpus", "checked_weights", "is_corpus"]
 
 
@@ -180,8 +182,8 @@ class Corpus:
     @classmethod
     def encode(
         cls,
-        X: Iterable[Any],
-        y: Iterable[Sequence[Any]] | None = None,
+        X: Sentences,
+        y: Labels | None = None,
         *,
         template: str | None = None,
         sample_weight: Iterable[float] | None = None,
@@ -212,9 +214,9 @@ class Corpus:
     @classmethod
     def from_matrix(
         cls,
-        X: Any,
+        X: Matrix,
         lengths: npt.ArrayLike,
-        y: Sequence[Any] | None = None,
+        y: Classes | None = None,
         *,
         names: Sequence[str] | None = None,
     ) -> Corpus:

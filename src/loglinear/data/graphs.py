@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +11,10 @@ import scipy.sparse
 
 from ..errors import DataError
 from ..vectors import Vector
+from .inputs import Array, Graph
 
 __all__ = ["Graphs", "grid_edges"]
 
-Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
 
@@ -44,13 +43,13 @@ class Graphs:
         sizes: number of nodes of each graph, shape (n_graphs,).
     """
 
-    nodes: Any
+    nodes: Vector | scipy.sparse.csr_array
     edges: Numbers
     ties: Vector
     sizes: Numbers
 
     @classmethod
-    def of(cls, X: Iterable[Any]) -> Graphs:
+    def of(cls, X: Iterable[Graph]) -> Graphs:
         """Check graphs, each a tuple (node features, edges[, edge features]), and join them.
 
         Raises:
@@ -68,7 +67,7 @@ class Graphs:
         sizes = np.array([part[0].shape[0] for part in parts], dtype=np.int64)
         starts = np.cumsum(sizes) - sizes
         sparse = any(scipy.sparse.issparse(part[0]) for part in parts)
-        nodes: Any = scipy.sparse.vstack([scipy.sparse.csr_array(part[0]) for part in parts], format="csr")
+        nodes = scipy.sparse.vstack([scipy.sparse.csr_array(part[0]) for part in parts], format="csr")
         return cls(
             nodes if sparse else np.concatenate([part[0] for part in parts]),
             np.concatenate([part[1] + start for part, start in zip(parts, starts, strict=True)]),
@@ -93,7 +92,7 @@ class Graphs:
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
 
-def _checked(graph: Any, number: int) -> tuple[Any, Numbers, Vector]:
+def _checked(graph: object, number: int) -> tuple[Vector | scipy.sparse.csr_array, Numbers, Vector]:
     """Return node features, edges and edge features of a graph; edges without features have a 1."""
     where = f"graph {number} of X"
     if not isinstance(graph, (tuple, list)) or len(graph) not in (2, 3):
@@ -101,7 +100,7 @@ def _checked(graph: Any, number: int) -> tuple[Any, Numbers, Vector]:
         raise DataError(message)
     try:
         if scipy.sparse.issparse(graph[0]):
-            nodes: Any = scipy.sparse.csr_array(graph[0], dtype=np.float64)
+            nodes: Vector | scipy.sparse.csr_array = scipy.sparse.csr_array(graph[0], dtype=np.float64)
         else:
             nodes = np.asarray(graph[0], dtype=np.float64)
         edges = np.asarray(graph[1])

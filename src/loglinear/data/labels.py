@@ -72,13 +72,13 @@ class LabelNames:
             else:
                 yield [self._name(label, token, where) for token, label in enumerate(listed)]
 
-    def _name(self, label: Any, token: int, where: str) -> str | tuple[str, ...] | None:
+    def _name(self, label: object, token: int, where: str) -> str | tuple[str, ...] | None:
         """Return the name of a label, the names of a set of labels, or None."""
         if label is None:
             return None
         if not isinstance(label, Set):
             self._learn(label, where)
-            return label if self.type == "str" else str(label)
+            return label if isinstance(label, str) else str(label)
         where += f", token {token}"
         if not label:
             message = f"{where}: an empty set; give the labels that are possible, or None if any is"
@@ -87,7 +87,7 @@ class LabelNames:
             self._learn(each, f"{where}, in a set")
         return tuple(label if self.type == "str" else map(str, label))
 
-    def _learn(self, label: Any, where: str) -> None:
+    def _learn(self, label: object, where: str) -> None:
         name = _type_name(type(label))
         if name is None:
             message = f"{where}: {label!r} is of type {type(label).__name__}; labels are str, int or bool"
@@ -100,7 +100,7 @@ class LabelNames:
         self._known[type(label)], self.type = name, name
 
 
-def check_ordered(items: Any, what: str) -> None:
+def check_ordered(items: object, what: str) -> None:
     """Raise DataError if the items that are to stand in a row are a string or have no order.
 
     Args:

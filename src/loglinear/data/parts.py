@@ -9,13 +9,16 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import _core
 from ..errors import DataError
 from .corpus import Corpus, is_corpus
 from .formats import format_of
 from .templates import template_text
+
+if TYPE_CHECKING:
+    from .inputs import Sentence
 
 __all__ = ["PART_BYTES", "CorpusPart", "JoinedPart", "ListedPart", "ParquetPart", "Part", "TextPart", "cut", "expanded"]
 
@@ -130,8 +133,8 @@ class ListedPart:
     """
 
     name: str
-    X: Sequence[Any]
-    y: Sequence[Sequence[Any]]
+    X: Sequence[Sentence]
+    y: Sequence[Iterable[Any]]
     template: str | None = None
     weights: Sequence[float] | None = None
 

@@ -10,12 +10,14 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ..errors import DataError
+from ..vectors import Vector
 from .corpus import Corpus
+from .inputs import Array, Samples
 
 __all__ = ["attribute_corpus", "check_no_bigrams", "labels_and_weights", "matrix_of", "samples_with"]
 
 
-def attribute_corpus(X: Any) -> Corpus | None:
+def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
     """Return X if it is a corpus, or a corpus of its samples with a token each; None if samples are not named.
 
     A sample with named attributes is a dict, as `Corpus.encode` takes it, or a sequence of names.
@@ -27,12 +29,13 @@ def attribute_corpus(X: Any) -> Corpus | None:
         return X
     if not isinstance(X, Sequence) or isinstance(X, (str, bytes)):
         return None
-    first: Any = next((sample for sample in X if not (hasattr(sample, "__len__") and len(sample) == 0)), None)
+    samples: Sequence[Any] = X
+    first = next((sample for sample in samples if not (hasattr(sample, "__len__") and len(sample) == 0)), None)
     if isinstance(first, str):
         message = "samples are strings; give their attributes, or turn texts into numbers with a vectorizer first"
         raise DataError(message)
     names = isinstance(first, (Sequence, Set)) and isinstance(next(iter(first)), str)
-    return Corpus.encode([[sample] for sample in X]) if names or isinstance(first, Mapping) else None
+    return Corpus.encode([[sample] for sample in samples]) if names or isinstance(first, Mapping) else None
 
 
 def check_no_bigrams(corpus: Corpus) -> None:
@@ -56,7 +59,7 @@ def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
     return matrix
 
 
-def labels_and_weights(corpus: Corpus, y: Any, sample_weight: Any) -> tuple[npt.NDArray[Any], Any]:
+def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tuple[Array, Vector | None]:
     """Return the label of each token, and the weight of each, None if all are 1.
 
     Raises:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .corpus import Corpus, is_corpus
 from .formats import named, word
 from .lines import token_lines
+
+if TYPE_CHECKING:
+    from .inputs import Sentences
 
 __all__ = ["corpus_words", "file_words", "sample_texts", "shown_words"]
 
@@ -25,9 +28,9 @@ def corpus_words(corpus: Corpus) -> list[list[str]]:
     return [[next(first) for _ in range(length)] for length in corpus.core.lengths()]
 
 
-def shown_words(X: Any, corpus: Corpus) -> list[list[str]]:
+def shown_words(X: Corpus | Sentences, corpus: Corpus) -> list[list[str]]:
     """Return the words of sentences that were encoded into a corpus; X may be the corpus itself."""
-    return corpus_words(corpus) if X is corpus else [[word(token) for token in sentence] for sentence in X]
+    return corpus_words(corpus) if isinstance(X, Corpus) else [[word(token) for token in sentence] for sentence in X]
 
 
 def file_words(path: str, format: str, corpus: Corpus) -> list[list[str]]:

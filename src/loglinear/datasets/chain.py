@@ -43,7 +43,7 @@ class ChainSample:
     def __len__(self) -> int:
         return len(self.y)
 
-    def corpus(self, sequences: Any = slice(None)) -> Corpus:
+    def corpus(self, sequences: slice | npt.NDArray[Any] = slice(None)) -> Corpus:
         """Return the sequences that an index of NumPy selects; attributes are x0, x1, ..., labels "0", "1", ..."""
         X, y = self.X[sequences], self.y[sequences]
         rows = X.reshape(-1, X.shape[-1])

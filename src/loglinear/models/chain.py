@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from ..data.inputs import Labels, Sentence, Sentences
     from ..minimize import Callback
     from ..report.page import Report
     from .explain.explanation import Explanation
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
 
 __all__ = ["ChainCRF"]
-
-Labels = Sequence[Sequence[Any]]
 
 
 class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters, ChainFeatures, DevParameters):
@@ -85,11 +84,11 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     def fit(
         self,
-        X: Any,
+        X: Corpus | Sentences,
         y: Labels | None = None,
         *,
         sample_weight: Iterable[float] | None = None,
-        X_dev: Any = None,
+        X_dev: Corpus | Sentences | None = None,
         y_dev: Labels | None = None,
         start: ChainCRF | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
@@ -139,7 +138,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     def _fit(
         self,
         data_by: Callable[[str | None], ChainData],
-        X_dev: Any,
+        X_dev: Corpus | Sentences | None,
         y_dev: Labels | None,
         *,
         start: ChainCRF | str | os.PathLike[str] | None,
@@ -167,12 +166,16 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         check_end(result)
 
     @overload
-    def predict(self, X: Any, *, decode: Decode = "viterbi", n_best: None = None) -> list[list[Any]]: ...
+    def predict(self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: None = None) -> list[list[Any]]: ...
 
     @overload
-    def predict(self, X: Any, *, decode: Decode = "viterbi", n_best: int) -> list[list[tuple[list[Any], float]]]: ...
+    def predict(
+        self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: int
+    ) -> list[list[tuple[list[Any], float]]]: ...
 
-    def predict(self, X: Any, *, decode: Decode = "viterbi", n_best: int | None = None) -> list[list[Any]]:
+    def predict(
+        self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: int | None = None
+    ) -> list[list[Any]]:
         """The labels of each sentence, or its most probable labellings.
 
         The search for n labellings is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs
@@ -222,7 +225,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         kind = self._label_type
         return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in labellings_of]
 
-    def tag(self, X: Any, *, decode: Decode = "viterbi") -> list[Tagging]:
+    def tag(self, X: Corpus | Sentences, *, decode: Decode = "viterbi") -> list[Tagging]:
         """The labels of each sentence, and the probabilities of single labels, of spans and of the whole labelling.
 
         A span is a chunk in the labels, where the labels of the model follow a tagging scheme (see
@@ -257,13 +260,13 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         model, corpus = self._inputs(X)
         return tag_corpus(model, corpus, decode=decode, label_type=self._label_type, threads=self._threads)
 
-    def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
+    def predict_marginals(self, X: Corpus | Sentences) -> list[list[dict[Any, float]]]:
         """For each token of each sentence p(label | sentence) by label."""
         return [
             [dict(zip(self.classes_, row, strict=True)) for row in sentence.tolist()] for sentence in self.marginals(X)
         ]
 
-    def marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
+    def marginals(self, X: Corpus | Sentences) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(label | sentence), shape (tokens, labels), labels as in `classes_`."""
         import numpy as np
 
@@ -271,7 +274,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         rows = model.marginals(corpus.core, threads=self._threads)
         return [np.array(row).reshape(-1, len(self.classes_)) for row in rows]
 
-    def transition_marginals(self, X: Any) -> list[npt.NDArray[np.float64]]:
+    def transition_marginals(self, X: Corpus | Sentences) -> list[npt.NDArray[np.float64]]:
         """For each sentence p(y[t], y[t+1] | sentence), shape (tokens - 1, labels, labels)."""
         import numpy as np
 
@@ -280,7 +283,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         pairs = model.transition_marginals(corpus.core, threads=self._threads)
         return [np.array(row).reshape(-1, size, size) for row in pairs]
 
-    def explain(self, tokens: Any) -> Explanation:
+    def explain(self, tokens: Sentence) -> Explanation:
         """Explain the labels of a sentence: for each token why it has its label and not another one.
 
         Args:
@@ -304,14 +307,14 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         model, corpus = self._inputs([tokens])
         return Explainer(model).explain(corpus, shown_words([tokens], corpus), self._threads)[0]
 
-    def log_partition(self, X: Any) -> npt.NDArray[np.float64]:
+    def log_partition(self, X: Corpus | Sentences) -> npt.NDArray[np.float64]:
         """Log Z(x) of each sentence, in nats, shape (sentences,)."""
         import numpy as np
 
         model, corpus = self._inputs(X)
         return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads)])
 
-    def log_probability(self, X: Any, y: Labels | None = None) -> npt.NDArray[np.float64]:
+    def log_probability(self, X: Corpus | Sentences, y: Labels | None = None) -> npt.NDArray[np.float64]:
         """Log p(y | x) of each sentence, in nats, shape (sentences,); -inf where a label is unknown."""
         import numpy as np
 
@@ -322,7 +325,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     def score(
         self,
-        X: Any,
+        X: Corpus | Sentences,
         y: Labels | None = None,
         sample_weight: Iterable[float] | None = None,
         *,
@@ -365,7 +368,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     def report(
         self,
-        X: Any,
+        X: Corpus | Sentences,
         y: Labels | None = None,
         *,
         words: Sequence[Sequence[str]] | None = None,
@@ -478,7 +481,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     def _label_type(self) -> str:
         return type(self.classes_[0]).__name__
 
-    def _inputs(self, X: Any, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
+    def _inputs(self, X: Corpus | Sentences, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
         model = self._constrained_model
         template = model.template
         corpus = self._corpus(X, y, None if template is None else TemplateText(template))
@@ -495,7 +498,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         return self.model_.constrained(as_json(resolved(self.constraints, self.classes_)))
 
     @staticmethod
-    def _corpus(X: Any, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None) -> Corpus:
+    def _corpus(
+        X: Corpus | Sentences, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None
+    ) -> Corpus:
         if not isinstance(X, Corpus):
             return Corpus.encode(X, y, template=template, sample_weight=sample_weight)
         if y is not None or sample_weight is not None:

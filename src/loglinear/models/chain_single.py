@@ -10,6 +10,7 @@ from .files.chain import tag_lists
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..data.inputs import Sentence
     from .files.chain import ChainModel
 
 __all__ = ["SingleSentences"]
@@ -34,7 +35,7 @@ class SingleSentences:
         @property
         def _constrained_model(self) -> ChainModel: ...
 
-    def predict_single(self, x: Any) -> list[Any]:
+    def predict_single(self, x: Sentence) -> list[Any]:
         """The labels of one sentence, as `predict` gives them, at once: no corpus is made, no thread woken.
 
         For a server, or a loop over sentences that come one by one. Threads may call it at the same time; a long
@@ -62,14 +63,14 @@ class SingleSentences:
         kind = self._label_type
         return names if kind == "str" else typed([names], kind)[0]
 
-    def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
+    def predict_marginals_single(self, x: Sentence) -> list[dict[Any, float]]:
         """For each token of one sentence p(label | sentence) by label; see `predict_single`."""
         model = self._constrained_model
         if type(x) is not list:
             check_ordered(x, "the sentence")
         return [dict(zip(self.classes_, row, strict=True)) for row in model.marginals_single(x)]
 
-    def _predicted_at_once(self, sentences: Any, threads: int) -> list[list[str]] | None:
+    def _predicted_at_once(self, sentences: object, threads: int) -> list[list[str]] | None:
         """The labels of a list of lists or tuples of tokens; None of anything else. A few short ones wake no thread."""
         if type(sentences) is not list or not all(isinstance(sentence, (list, tuple)) for sentence in sentences):
             return None

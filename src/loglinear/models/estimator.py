@@ -64,7 +64,7 @@ class Estimator(RunOptions):
         __setattr__, __delattr__ = object.__setattr__, object.__delattr__
         __eq__, __hash__ = object.__eq__, object.__hash__
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls) -> None:
         has_new = _own_parameters(cls) or any(not issubclass(base, Estimator) for base in cls.__bases__)
         if "__init__" not in vars(cls) and has_new:
             shared: dict[str, Field[Any]] = {}
@@ -78,7 +78,7 @@ class Estimator(RunOptions):
                 parameters[name] = parameters.pop(name)
             cls.__init__ = _constructor(cls.__qualname__, parameters)  # type: ignore[method-assign]
             cls.__doc__ = _documented(cls.__doc__, {name: each.metadata["help"] for name, each in shared.items()})
-        super().__init_subclass__(**keywords)
+        super().__init_subclass__()
 
     @property
     def result_(self) -> Result:
@@ -135,7 +135,7 @@ class Estimator(RunOptions):
         """Return the parameters by name, and if ``deep`` the parameters of those that are estimators."""
         return dict(_base_estimator().get_params(self, deep=deep))
 
-    def set_params(self: E, **params: Any) -> E:
+    def set_params(self: E, **params: object) -> E:
         """Set parameters by name, as scikit-learn's searches do; return self.
 
         Raises:
@@ -156,10 +156,10 @@ class Estimator(RunOptions):
         check_options(settings, path, *_option_classes(cls))
         return cls(**{name: settings[name] for name in cls._get_param_names() if name in settings})
 
-    def _options(self, kind: type[T], **changes: Any) -> T:
+    def _options(self, kind: type[T]) -> T:
         """Return a dataclass of options made of the parameters of the same names."""
         given = {each.name: getattr(self, each.name) for each in fields(kind) if each.name in vars(self)}  # type: ignore[arg-type]
-        return kind(**given | changes)
+        return kind(**given)
 
     @property
     def _threads(self) -> int:
@@ -264,7 +264,7 @@ def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[
     """
     defaults = {parameter: default for parameter, (_, default) in parameters.items()}
 
-    def __init__(self: Any, **values: Any) -> None:
+    def __init__(self: object, **values: object) -> None:
         unknown = {parameter: value for parameter, value in values.items() if parameter not in defaults}
         if unknown:
             named = "an unexpected keyword argument " if len(unknown) == 1 else "unexpected keyword arguments "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.graphs import Graphs
+from ..data.inputs import Array, Classes, Graph
 from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..networks.graph import Inference
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from ..report.page import Report
 
 __all__ = ["GraphCRF"]
-
-Array = npt.NDArray[Any]
 
 
 class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
@@ -75,8 +74,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
 
     def fit(
         self,
-        X: Sequence[Any],
-        y: Sequence[Any],
+        X: Sequence[Graph],
+        y: Sequence[Classes],
         *,
         node_weight: Sequence[npt.ArrayLike] | None = None,
         callbacks: Iterable[Callback] = (),
@@ -183,7 +182,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             costs[known] *= by_class[labels[known]]
         return costs
 
-    def _field(self, X: Iterable[Any]) -> GraphField:
+    def _field(self, X: Iterable[Graph]) -> GraphField:
         check_is_fitted(self, "node_weights_")
         graphs = Graphs.of(X)
         widths = graphs.nodes.shape[1], graphs.ties.shape[1]
@@ -200,17 +199,17 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             threads=self._threads,
         )
 
-    def predict(self, X: Iterable[Any]) -> list[Array]:
+    def predict(self, X: Iterable[Graph]) -> list[Array]:
         """Labels of each graph's nodes: the most probable together if inference is exact, else node by node."""
         field = self._field(X)
         return field.graphs.split(self.classes_[field.best(self._w)])
 
-    def predict_proba(self, X: Iterable[Any]) -> list[Array]:
+    def predict_proba(self, X: Iterable[Graph]) -> list[Array]:
         """Probability of each label of each graph's nodes, shape (n_nodes, L) each."""
         field = self._field(X)
         return field.graphs.split(field.marginals(self._w)[1])
 
-    def predict_graphs(self, X: Iterable[Any]) -> list[networkx.Graph]:
+    def predict_graphs(self, X: Iterable[Graph]) -> list[networkx.Graph]:
         """Each graph as a networkx.Graph: ``label`` and ``probability`` of its nodes, ``probability`` of its edges.
 
         The probability of a node is that of its label, the one of an edge that of both labels together. An edge keeps
@@ -241,12 +240,12 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             found.append(graph)
         return found
 
-    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+    def score(self, X: Sequence[Graph], y: Sequence[Classes]) -> float:
         """Share of nodes with the right label, of those whose label is known."""
         known, given = _known(y, Graphs.of(X))
         return float(np.mean(np.concatenate(self.predict(X))[known] == given))
 
-    def report(self, X: Sequence[Any], y: Sequence[Any], *, title: str = "Report of a field on graphs") -> Report:
+    def report(self, X: Sequence[Graph], y: Sequence[Classes], *, title: str = "Report of a field on graphs") -> Report:
         """Return a report on labelled graphs, which a notebook shows and `save` writes as one HTML file.
 
         Args:
@@ -357,7 +356,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         return crf
 
 
-def _joined(values: Sequence[Any], graphs: Graphs, called: str = "labels") -> Array:
+def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:
     """Return the labels, or weights, of all nodes."""
     parts = [np.asarray(each) for each in values]
     if len(parts) != len(graphs.sizes):
@@ -370,7 +369,7 @@ def _joined(values: Sequence[Any], graphs: Graphs, called: str = "labels") -> Ar
     return np.concatenate(parts)
 
 
-def _known(y: Sequence[Any], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
+def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return for all nodes whether they have a label, and the labels of those that have, of a type of their own."""
     labels = _joined(y, graphs)
     known = np.array([label is not None for label in labels.tolist()], dtype=bool)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fi
 
 from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
+from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with
 from ..errors import DataError, OptionError
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from .explain.explanation import Explanation
 
 __all__ = ["MaxEnt"]
-
-Array = npt.NDArray[Any]
 
 
 class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
@@ -84,12 +83,12 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: Corpus | Samples,
+        y: Classes | None = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
-        X_dev: Any = None,
-        y_dev: Any = None,
+        X_dev: Corpus | Samples | None = None,
+        y_dev: Classes | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> MaxEnt:
@@ -117,22 +116,30 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         corpus = attribute_corpus(X)
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         if corpus is None:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+            matrix, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
         else:
             if corpus is X:
                 y, sample_weight = labels_and_weights(corpus, y, sample_weight)
-            y = self._checked_classes(y, corpus)
-        check_classification_targets(y)
-        classes, targets = np.unique(y, return_inverse=True)
+            labels = self._checked_classes(y, corpus)
+        check_classification_targets(labels)
+        classes, targets = np.unique(labels, return_inverse=True)
         check_several(classes)
-        weights = self._weights(y, classes, targets, sample_weight)
-        given: dict[str, Any] = {"n_classes": classes.size, "intercept": "scaled" if self.fit_intercept else False}
+        weights = self._weights(labels, classes, targets, sample_weight)
+        intercept = "scaled" if self.fit_intercept else False
         self.attributes_: list[str] | None = None
         if corpus is None:
-            objective = ClassifierObjective(X, targets, weights, **given, threads=self._threads)
+            objective = ClassifierObjective(
+                matrix, targets, weights, n_classes=classes.size, intercept=intercept, threads=self._threads
+            )
         else:
             objective, self.attributes_ = ClassifierObjective.of_corpus(
-                corpus, targets, weights, **given, min_count=self.min_count, threads=self._threads
+                corpus,
+                targets,
+                weights,
+                n_classes=classes.size,
+                intercept=intercept,
+                min_count=self.min_count,
+                threads=self._threads,
             )
             self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
@@ -148,8 +155,8 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
     def _fit(
         self,
         data: ClassifierData,
-        X_dev: Any,
-        y_dev: Any,
+        X_dev: Corpus | Samples | None,
+        y_dev: Classes | None,
         *,
         callbacks: Iterable[Callback],
         checkpoint: Checkpoint | None,
@@ -173,7 +180,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             message = f"{reason}, and multi_class='ovr' trains one model for each class; use softmax"
             raise OptionError(message)
 
-    def _dev_data(self, data: ClassifierData, X: Any, y: Any) -> DevData:
+    def _dev_data(self, data: ClassifierData, X: Corpus | Samples, y: Classes | None) -> DevData:
         """Return the scores of weights on development data."""
         self._check_one_model("development data score one model")
         if isinstance(X, Corpus):
@@ -192,7 +199,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
         return DevData(score, "accuracy", fingerprint, self._options(DevOptions))
 
-    def _checked_classes(self, y: Any, corpus: Corpus) -> Array:
+    def _checked_classes(self, y: Classes | None, corpus: Corpus) -> Array:
         """Return the classes of samples with attributes, shape (n_samples,)."""
         if y is None:
             message = f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -239,7 +246,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
         parts = [each.coefficients(result.w) for each, result in zip(objectives, results, strict=True)]
-        self.coef_: Any = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
+        self.coef_: Vector | scipy.sparse.csr_array = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
         self.intercept_ = np.concatenate([intercept for _, intercept in parts])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
         self._set_results(*results)
@@ -256,18 +263,18 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         check_is_fitted(self, "_results")
         return [*self._results]
 
-    def decision_function(self, X: Any) -> Vector:
+    def decision_function(self, X: Corpus | Samples) -> Vector:
         """Scores x . w: with two classes the second one's, shape (n_samples,); else shape (n_samples, n_classes)."""
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
-    def _scores(self, X: Any) -> Vector:
+    def _scores(self, X: Corpus | Samples) -> Vector:
         check_is_fitted(self)
         product = self._matrix(X) @ self.coef_.T
-        scores: Vector = np.asarray(product.toarray() if scipy.sparse.issparse(product) else product) + self.intercept_
+        scores: Vector = np.asarray(product if isinstance(product, np.ndarray) else product.toarray()) + self.intercept_
         return scores
 
-    def _matrix(self, X: Any) -> Any:
+    def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
         """Return X as a matrix over the columns of the training data."""
         corpus = attribute_corpus(X)
         if corpus is not None:
@@ -280,16 +287,16 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             raise DataError(message)
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Corpus | Samples) -> Array:
         """The most probable class of each sample, shape (n_samples,)."""
         scores = self._scores(X)
         return np.asarray(self.classes_[_best(scores)])
 
-    def predict_proba(self, X: Any) -> Vector:
+    def predict_proba(self, X: Corpus | Samples) -> Vector:
         """p(y | x), shape (n_samples, n_classes); with "ovr" the classes' own probabilities, made to add up to 1."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X: Any) -> Vector:
+    def predict_log_proba(self, X: Corpus | Samples) -> Vector:
         """Log p(y | x), in nats, shape (n_samples, n_classes)."""
         scores = self._scores(X)
         if scores.shape[1] == 1:
@@ -299,7 +306,12 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return np.asarray(scipy.special.log_softmax(scores, axis=1))
 
     def report(
-        self, X: Any, y: Any = None, *, words: Sequence[str] | None = None, title: str = "Report of a classifier"
+        self,
+        X: Corpus | Samples,
+        y: Classes | None = None,
+        *,
+        words: Sequence[str] | None = None,
+        title: str = "Report of a classifier",
     ) -> Report:
         """Return a report of the model on labelled data, which a notebook shows and `save` writes as one HTML file.
 
@@ -361,7 +373,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         }
         return {"classes": labels_text(self.classes_, 20), **settings_rows(rows)}
 
-    def explain(self, X: Any, *, words: Sequence[str] | None = None) -> Explanation:
+    def explain(self, X: Corpus | Samples, *, words: Sequence[str] | None = None) -> Explanation:
         """Say why each sample has its class and not the second best one: what each feature adds to the difference.
 
         With "ovr" the scores are those of two models, each of its class against the rest.
@@ -408,11 +420,11 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
     def densify(self) -> MaxEnt:
         """Turn ``coef_`` into an array again; return self."""
         check_is_fitted(self)
-        if scipy.sparse.issparse(self.coef_):
+        if not isinstance(self.coef_, np.ndarray):
             self.coef_ = self.coef_.toarray()
         return self
 
-    def save(self, path: str | os.PathLike[str], **notes: Any) -> None:
+    def save(self, path: str | os.PathLike[str], **notes: object) -> None:
         """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out.
 
         Args:
@@ -426,9 +438,9 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         check_is_fitted(self)
         maxent_file.model_of(self._contents(self.attributes_, **notes)).save(os.fspath(path))
 
-    def _contents(self, attributes: list[str] | None, **notes: Any) -> maxent_file.Contents:
+    def _contents(self, attributes: list[str] | None, **notes: object) -> maxent_file.Contents:
         """Return the content of the model's file, with the names of the columns, and with notes among its settings."""
-        coef = self.coef_.toarray() if scipy.sparse.issparse(self.coef_) else self.coef_
+        coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
         settings = self._settings() | notes
         return maxent_file.Contents(settings, self._template, self.classes_, attributes, coef, self.intercept_)
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..data.inputs import Array, Observations
 from ..data.table import Table
 from ..errors import DataError, OptionError
 from ..minimize import Callback
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from .explain.explanation import Explanation
 
 __all__ = ["LogLikelihood", "PairwiseMRF"]
-
-Array = npt.NDArray[Any]
 # What to do where belief propagation's estimate of the likelihood ends a training.
 REMEDY = (
     ": belief propagation has several solutions near these weights, and its estimate of the likelihood jumps from one "
@@ -118,8 +117,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: Table | Observations,
+        y: object = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
         callbacks: Iterable[Callback] = (),
@@ -165,7 +164,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
     def edge_confidence(
         self,
-        X: Any,
+        X: Table | Observations,
         n: int = 100,
         sample_weight: npt.ArrayLike | None = None,
         *,
@@ -297,7 +296,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """Whether questions are answered exactly."""
         return is_narrow(self._graph.network, ANSWER)
 
-    def _codes(self, X: Any) -> Codes:
+    def _codes(self, X: Table | Observations) -> Codes:
         check_is_fitted(self, "edges_")
         names = getattr(self, "feature_names_in_", None)
         found = column_names(X)
@@ -334,7 +333,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         check_is_fitted(self, "edges_")
         return log_partition(self._graph, self._scores, limit=ANSWER)
 
-    def log_likelihood(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> LogLikelihood:
+    def log_likelihood(self, X: Table | Observations, sample_weight: npt.ArrayLike | None = None) -> LogLikelihood:
         """Log p of samples; where values are missing, log p of the observed values.
 
         It is exact where the tree-width allows; else an estimate with bounds. The bounds are bounds of log Z: belief
@@ -355,7 +354,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             scores - z.value,
         )
 
-    def score(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> float:
+    def score(self, X: Table | Observations, y: object = None, sample_weight: npt.ArrayLike | None = None) -> float:
         """Mean log p of samples, in nats; an estimate where the tree-width is large."""
         found = self.log_likelihood(X, sample_weight)
         total = len(found.samples) if sample_weight is None else float(np.sum(sample_weight))
@@ -384,13 +383,13 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             message = f"belief propagation did not settle in {unconverged} runs: the probabilities are rough"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    def _beliefs(self, X: Any) -> tuple[Codes, Vector]:
+    def _beliefs(self, X: Table | Observations) -> tuple[Codes, Vector]:
         codes = self._codes(X)
         found = self._method().completed(self._graph, self._scores, codes)
         self._warn_of(found.unconverged)
         return codes, found.beliefs
 
-    def predict_proba(self, X: Any) -> list[Vector]:
+    def predict_proba(self, X: Table | Observations) -> list[Vector]:
         """Probability of each state of each variable given the values that are not missing.
 
         Returns:
@@ -399,7 +398,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         _, beliefs = self._beliefs(X)
         return self._by_variable(beliefs, 1.0)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table | Observations) -> Array:
         """The samples with the most probable state in place of each missing value, shape (n_samples, n_variables).
 
         Numbers of a variable that has bins are replaced by their bins.
@@ -412,7 +411,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         likely = [part.argmax(axis=1) for part in np.split(beliefs, self._graph.node_at[1:-1], axis=1)]
         return np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32)
 
-    def report(self, X: Any, *, title: str = "Report of a network") -> page.Report:
+    def report(self, X: Table | Observations, *, title: str = "Report of a network") -> page.Report:
         """Return a report of the network on samples, which a notebook shows and `save` writes as one HTML file.
 
         It says how well each value is told from the others of its sample, how probable the samples are, and which
@@ -438,7 +437,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
         return network_rows(self) if "edges_" in vars(self) else {}
 
-    def explain(self, X: Any) -> Iterator[Explanation]:
+    def explain(self, X: Table | Observations) -> Iterator[Explanation]:
         """Say for each sample why each variable's most probable state, given all others, is that and not the second.
 
         A contribution is what the variable's own weight, or a neighbour's state, adds to the difference of the two

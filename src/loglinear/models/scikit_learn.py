@@ -9,6 +9,9 @@ __all__ = ["BaseEstimator", "ClassifierMixin"]
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..data.corpus import Corpus
+    from ..data.inputs import Classes, Samples
+
     B = TypeVar("B", bound="BaseEstimator")
 
     class BaseEstimator:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     class ClassifierMixin:
         """What a classifier inherits."""
 
-        def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        def score(self, X: Corpus | Samples, y: Classes, sample_weight: npt.ArrayLike | None = None) -> float:
             """Return the accuracy."""
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -13,6 +13,7 @@ from .files.tagging import Tagging
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ..data.inputs import Sentence
     from .chain import ChainCRF
 
 __all__ = ["Tagger"]
@@ -74,7 +75,7 @@ class Tagger:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._of, (self._model, self._label_type)
 
-    def tag(self, tokens: Sequence[Any]) -> list[Any]:
+    def tag(self, tokens: Sentence) -> list[Any]:
         """The most probable labels of a sentence, found on the calling thread.
 
         Args:

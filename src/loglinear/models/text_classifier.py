@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..data.inputs import Matrix
 from ..data.texts import remade, settings_of
 from ..errors import OptionError
 from ..minimize import Callback
@@ -56,7 +57,7 @@ class TextClassifier:
 
     def fit(
         self,
-        X: Any,
+        X: Matrix,
         labels: Sequence[str] | None,
         *,
         dev: tuple[Sequence[str], Sequence[str] | None] | None = None,

@@ -20,8 +20,8 @@ class _Translation(NamedTuple):
         remark: what else there is to know, after a comma; may be empty.
     """
 
-    given: dict[str, Any]
-    here: dict[str, Any]
+    given: dict[str, object]
+    here: dict[str, object]
     remark: str = ""
 
 
@@ -56,7 +56,7 @@ def _of_crfsuite(given: Mapping[str, Any]) -> list[_Translation]:
     """Translate parameters of CRFsuite, python-crfsuite, sklearn-crfsuite: they minimise nll + c1 |w|_1 + c2 |w|^2."""
     found = []
     for name, value in given.items():
-        here: dict[str, Any] = {}
+        here: dict[str, object] = {}
         remark = _LEFT_OUT.get(name, "")
         if name == "c2":
             here = {"l2": _rounded(2 * value) if _is_number(value) else "2 * c2"}
@@ -86,7 +86,7 @@ def _of_scikit_learn(given: Mapping[str, Any]) -> list[_Translation]:
     if of_penalty:
         C, penalty, ratio = given.get("C", 1.0), given.get("penalty", "l2"), given.get("l1_ratio")
         share = 1.0 if penalty == "l1" else 0.0 if ratio is None else ratio
-        here: dict[str, Any] = {"l2": 0.0}
+        here: dict[str, object] = {"l2": 0.0}
         if penalty is not None:
             numbers = _is_number(C) and C > 0 and _is_number(share)
             values = {"l1": share / C, "l2": (1 - share) / C} if numbers else {"l2": "1 / C"}
@@ -103,11 +103,11 @@ def _of_scikit_learn(given: Mapping[str, Any]) -> list[_Translation]:
     return found
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: object) -> object:
     """Return a number without the last digits, where rounding shows; other values as they are."""
     return float(f"{value:.12g}") if _is_number(value) else value
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..data.inputs import Array, Observations
 from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
@@ -17,19 +18,18 @@ from .numbering import Codes, Numbers
 
 __all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded", "without_values"]
 
-Array = npt.NDArray[Any]
 # Columns that a message names.
 _SHOWN = 3
 
 
-def column_names(X: Any) -> list[str] | None:
+def column_names(X: object) -> list[str] | None:
     """Names of the columns of a table; None if it has no names, or if a name is not a string."""
     names = X.names if isinstance(X, Table) else getattr(X, "columns", None)
     found = None if names is None else list(names)
     return found if found and all(isinstance(name, str) for name in found) else None
 
 
-def columns_of(X: Any) -> list[Array]:
+def columns_of(X: Table | Observations) -> list[Array]:
     """Columns of a table or an array, shape (n_samples, n_variables).
 
     Raises:
@@ -37,7 +37,7 @@ def columns_of(X: Any) -> list[Array]:
     """
     if isinstance(X, Table):
         columns = X.columns
-    elif hasattr(X, "iloc"):
+    elif hasattr(X, "iloc") and hasattr(X, "shape"):
         columns = [X.iloc[:, i].to_numpy() for i in range(X.shape[1])]
     else:
         array = X if isinstance(X, np.ndarray) else np.array(_rows(X), dtype=object)
@@ -77,7 +77,7 @@ def _missing(column: Array) -> npt.NDArray[np.bool_]:
     return _looked_up(column.tolist(), _is_absent, np.bool_)
 
 
-def _is_absent(value: Any) -> bool:
+def _is_absent(value: object) -> bool:
     kind = type(value).__name__
     return (
         value is None or kind in ("NAType", "NaTType") or (isinstance(value, (float, np.floating)) and value != value)
@@ -257,7 +257,7 @@ def _places_of_numbers(values: Array, edges: Vector) -> dict[Any, int]:
     return dict(zip(distinct, bins_of(_floats(np.array(distinct, dtype=object)), edges).tolist(), strict=True))
 
 
-def _hashable(value: Any) -> bool:
+def _hashable(value: object) -> bool:
     return getattr(value, "__hash__", None) is not None
 
 

@@ -33,7 +33,7 @@ class Group(Protocol):
     def size(self) -> int:
         """Number of parts, at least 1."""
 
-    def mapped(self, name: str, work: Work, *given: Any) -> Group:
+    def mapped(self, name: str, work: Work, *given: object) -> Group:
         """Return the group of what the work makes of each object, which stays where it was made.
 
         Args:
@@ -42,16 +42,16 @@ class Group(Protocol):
             given: to the work besides.
         """
 
-    def each(self, name: str, work: Work, *given: Any) -> list[Any]:
+    def each(self, name: str, work: Callable[..., T], *given: object) -> list[T]:
         """Return what the work returns for each object, in the order of the parts."""
 
-    def total(self, name: str, work: Work, *given: Any) -> Any:
+    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *given: object) -> tuple[Any, ...]:
         """Return the sum, by `added`, of what the work returns, added up as `in_tree` does."""
 
-    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+    def joined(self, name: str, work: Callable[..., T], *given: object, join: Callable[[T, T], T]) -> T:
         """Return what ``join`` makes, as `in_tree` does, of what the work returns."""
 
-    def shared(self, name: str, thing: Any) -> Held:
+    def shared(self, name: str, thing: object) -> Held:
         """Return a large thing that work is given, and that travels to each machine once."""
 
 
@@ -82,7 +82,9 @@ def added(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
-def total_of(objects: Iterable[Any], work: Work, given: Iterable[Any]) -> Any:
+def total_of(
+    objects: Iterable[object], work: Callable[..., tuple[Any, ...]], given: Iterable[object]
+) -> tuple[Any, ...]:
     """Return the sum, as `in_tree` makes it, of what the work returns for objects in this process."""
     things = list(given)
     return in_tree((work(each, *things) for each in objects), _added_here)
@@ -101,7 +103,7 @@ class LocalGroup:
         objects: one for each part, at least one.
     """
 
-    def __init__(self, objects: Sequence[Any]) -> None:
+    def __init__(self, objects: Sequence[object]) -> None:
         self.objects = list(objects)
 
     @property
@@ -109,23 +111,23 @@ class LocalGroup:
         """Number of parts."""
         return len(self.objects)
 
-    def mapped(self, name: str, work: Work, *given: Any) -> LocalGroup:
+    def mapped(self, name: str, work: Work, *given: object) -> LocalGroup:
         """Return the group of what the work makes of each object."""
         return LocalGroup(self.each(name, work, *given))
 
-    def each(self, name: str, work: Work, *given: Any) -> list[Any]:
+    def each(self, name: str, work: Callable[..., T], *given: object) -> list[T]:
         """Return what the work returns for each object."""
         return [work(each, *_things(given)) for each in self.objects]
 
-    def total(self, name: str, work: Work, *given: Any) -> Any:
+    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *given: object) -> tuple[Any, ...]:
         """Return the sum of what the work returns."""
         return total_of(self.objects, work, _things(given))
 
-    def joined(self, name: str, work: Work, *given: Any, join: Work) -> Any:
+    def joined(self, name: str, work: Callable[..., T], *given: object, join: Callable[[T, T], T]) -> T:
         """Return what ``join`` makes of what the work returns."""
         return in_tree((work(each, *_things(given)) for each in self.objects), join)
 
-    def shared(self, name: str, thing: Any) -> Here:
+    def shared(self, name: str, thing: object) -> Here:
         """Return the thing."""
         return Here(thing)
 
@@ -133,13 +135,13 @@ class LocalGroup:
 class Here:
     """A thing in this process."""
 
-    def __init__(self, thing: Any) -> None:
+    def __init__(self, thing: object) -> None:
         self._thing = thing
 
-    def get(self) -> Any:
+    def get(self) -> object:
         """Return the thing."""
         return self._thing
 
 
-def _things(given: tuple[Any, ...]) -> list[Any]:
+def _things(given: tuple[object, ...]) -> list[object]:
     return [each.get() if isinstance(each, Here) else each for each in given]

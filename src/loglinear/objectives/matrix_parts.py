@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ..data.corpus import Corpus
+from ..data.inputs import Array, Classes, Matrix
 from ..data.labels import check_several
 from ..data.samples import labels_and_weights, samples_with
 from ..errors import DataError
@@ -22,7 +23,6 @@ from .parts import PartsObjective
 
 __all__ = ["ChunkOfSamples", "ClassifierParts", "MatrixPart", "chunk_of_part"]
 
-Array = npt.NDArray[Any]
 Recipe = tuple[Callable[..., "MatrixPart"], tuple[Any, ...]]
 
 
@@ -41,7 +41,7 @@ class ChunkOfSamples:
     weights: Vector
 
     @classmethod
-    def of(cls, name: str, X: Any, y: Any, weights: Any = None) -> ChunkOfSamples:
+    def of(cls, name: str, X: Matrix, y: Classes, weights: npt.ArrayLike | None = None) -> ChunkOfSamples:
         """Return a chunk of a matrix, sparse or dense, its classes, and the weights of its samples, by default 1.
 
         Raises:
@@ -95,9 +95,9 @@ class MatrixPart:
             chunk.X, targets, weights, n_classes=len(classes), intercept=intercept or False, threads=1
         )
 
-    def _derived(self, core: ClassifierObjective, *recipe: Any) -> MatrixPart:
+    def _derived(self, core: ClassifierObjective, method: Callable[..., MatrixPart], *arguments: object) -> MatrixPart:
         part = object.__new__(MatrixPart)
-        part._recipe, part._n_bytes, part.core = (recipe[0], recipe[1:]), self._n_bytes, core
+        part._recipe, part._n_bytes, part.core = (method, arguments), self._n_bytes, core
         return part
 
     def __reduce__(self) -> Recipe:
@@ -127,8 +127,7 @@ class MatrixPart:
 
     def restrict(self, features: npt.NDArray[np.int64]) -> MatrixPart:
         """Return the chunk over some of the features, the intercept's among them; the weights of all others are 0."""
-        core: Any = self.core.restrict(features)
-        return self._derived(core, MatrixPart.restrict, self, features)
+        return self._derived(self.core.restrict(features), MatrixPart.restrict, self, features)
 
     def one_against_rest(self, target: int) -> MatrixPart:
         """Return the chunk with two classes, the target as class 1 and all others as 0."""

@@ -18,6 +18,8 @@ from ..constraints import Constraints, resolved
 from ..data.fingerprint import checksum
 from ..data.parts import Part
 from ..errors import DataError
+from ..gap import SampleLikelihoods
+from ..problem import Objective, Restrictable
 from ..schemes import detect_scheme
 from ..solvers.parameter_mixing import Mixing
 from ..vectors import Vector
@@ -192,19 +194,19 @@ def _scheme(part: EncodedPart, labels: list[Any]) -> Constraints:
     return resolved("auto", labels, part.corpus.gold)
 
 
-def _evaluated(part: Any, w: Vector) -> tuple[float, Vector, int]:
+def _evaluated(part: Objective, w: Vector) -> tuple[float, Vector, int]:
     return *part.value_and_gradient(w), part.n_samples
 
 
-def _restricted(part: Any, features: Numbers) -> Any:
+def _restricted(part: Restrictable, features: Numbers) -> Objective | None:
     return part.restrict(features)
 
 
-def _weights(part: Any) -> Vector:
+def _weights(part: SampleLikelihoods) -> Vector:
     return np.asarray(part.weights)
 
 
-def _sample_nlls(part: Any, w: Vector) -> Vector:
+def _sample_nlls(part: SampleLikelihoods, w: Vector) -> Vector:
     return np.asarray(part.sample_nlls(w))
 
 
@@ -212,9 +214,9 @@ def _n_unknown(part: ChainPart) -> int:
     return part.own.n_unknown
 
 
-def _share(part: Any) -> tuple[Vector]:
+def _share(part: ChainPart) -> tuple[Vector]:
     return (part.share(),)
 
 
-def _mixed(part: Any, w: Vector, mixing: Mixing) -> tuple[Vector]:
+def _mixed(part: ChainPart, w: Vector, mixing: Mixing) -> tuple[Vector]:
     return (part.mixed(w, mixing),)

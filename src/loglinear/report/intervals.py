@@ -127,7 +127,7 @@ class _Sums:
         self._table, self._column = table, column
         self._nothing = np.zeros(len(table))
 
-    def of(self, kind: str, name: Any, what: str) -> Table:
+    def of(self, kind: str, name: object, what: str) -> Table:
         at = self._column.get((kind, name, what))
         return self._nothing if at is None else self._table[:, at]
 

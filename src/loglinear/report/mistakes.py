@@ -65,8 +65,8 @@ class Mistake(NamedTuple):
         examples: at most 3 of them: the ones of which the model is most certain, else the first ones.
     """
 
-    gold: Any
-    predicted: Any
+    gold: object
+    predicted: object
     n: int
     examples: list[Example]
 

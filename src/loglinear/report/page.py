@@ -163,7 +163,7 @@ def _percent(share: float) -> str:
     return f"{100.0 * share:.2f}"
 
 
-def _count(number: Any) -> str:
+def _count(number: object) -> str:
     return f"{number:,}" if isinstance(number, int) else str(number)
 
 

@@ -144,5 +144,5 @@ def _options(options: list[SolverOption]) -> str:
     return "\n".join(lines)
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

@@ -93,7 +93,7 @@ class Messages:
         self.line("Writing feature references for attributes")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return a value as CRFsuite prints it."""
     return f"{value:.6f}" if isinstance(value, float) else str(int(value) if isinstance(value, bool) else value)
 

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from ...errors import ObjectiveError
 from ...options import Options, option, option_class, real_number, whole_number
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["AROW", "LEARNERS", "AveragedPerceptron", "Epoch", "OnlineLearner", "PassiveAggressive", "train_online"]
 
 
-def _positive(name: str, value: Any) -> None:
+def _positive(name: str, value: object) -> None:
     real_number(name, value, "a finite number > 0", lambda x: x > 0.0)
 
 
-def _switch(name: str, value: Any) -> None:
+def _switch(name: str, value: object) -> None:
     whole_number(name, int(value) if isinstance(value, bool) else value, 0, 1)
 
 

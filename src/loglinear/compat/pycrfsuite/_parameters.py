@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 __all__ = ["ALGORITHMS", "ALIASES", "Parameter"]
 
@@ -20,7 +20,7 @@ class Parameter(NamedTuple):
     default: bool | int | float | str
     help: str
 
-    def read(self, value: Any) -> bool | int | float | str:
+    def read(self, value: float | str) -> bool | int | float | str:
         """Return a value, which may be a text, as the parameter's type.
 
         Raises:

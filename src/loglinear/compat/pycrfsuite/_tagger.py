@@ -41,7 +41,7 @@ class Tagger(SequenceTagger):
     def __init__(self) -> None:
         """A tagger without a model: `open` one."""
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         # `tag` goes through a subclass's own `set`, as the peer's does; reading within `tag` is faster.
         super().__init_subclass__(**keywords)
         if cls.set is not SequenceTagger.set and cls.tag is SequenceTagger.tag:

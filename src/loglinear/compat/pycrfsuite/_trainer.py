@@ -30,13 +30,13 @@ class BaseTrainer:
         (0.1, 1.0)
     """
 
-    verbose: Any = None
+    verbose: object = None
     _instances: Instances
     _known: dict[str, Parameter]
-    _values: dict[str, Any]
+    _values: dict[str, float | str]
     _algorithm: str
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> BaseTrainer:
+    def __new__(cls, *args: object, **kwargs: object) -> BaseTrainer:
         """Make a trainer that works before `__init__`, which subclasses in the wild do not always call."""
         trainer = super().__new__(cls)
         trainer._instances = Instances()
@@ -113,7 +113,7 @@ class BaseTrainer:
             raise ValueError(message)
         return self._known[name]
 
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: float | str) -> None:
         """Set a parameter.
 
         Args:

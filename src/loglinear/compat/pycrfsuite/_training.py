@@ -18,9 +18,11 @@ from ...objectives.chain import ChainFeatures, ChainObjective
 from ...options import option_class
 from ...penalty import ElasticNet
 from ...problem import Problem
-from ...result import Status
+from ...result import Result, State, Status
 from ...solvers import LBFGS, OWLQN
+from ...solvers.common.quasi_newton import QuasiNewtonState
 from ...solvers.sag import SAG
+from ...trace import TraceRecord
 from ...vectors import Vector, count_nonzero, norms
 from ._messages import Messages
 from ._online import LEARNERS, Epoch, train_online
@@ -142,7 +144,7 @@ class _Stopping:
         self._evaluations = 0
         self.reason: str | None = None
 
-    def __call__(self, record: Any, state: Any) -> bool:
+    def __call__(self, record: TraceRecord, state: QuasiNewtonState) -> bool:
         """Send the messages of an iteration; return whether to stop."""
         if record.iteration and state.status is not Status.RUNNING and record.violation > 0.0:
             return True  # a line search found nothing: there was no iteration
@@ -164,7 +166,7 @@ class _Stopping:
         self.reason = self._verdict(record, state.norm, w_norm)
         return self.reason is not None
 
-    def _verdict(self, record: Any, gradient_norm: float, w_norm: float) -> str | None:
+    def _verdict(self, record: TraceRecord, gradient_norm: float, w_norm: float) -> str | None:
         k, options = record.iteration, self._options
         if gradient_norm <= options["epsilon"] * max(1.0, w_norm):
             return "resulted in convergence" if k else "terminated with error code (2)"
@@ -220,7 +222,7 @@ def _l2sgd(
     w, loss, n_epochs = np.zeros(objective.n_features), math.inf, max(options["max_iterations"], 0)
     losses: list[float] = []
 
-    def watch(record: Any, state: Any) -> bool:
+    def watch(record: TraceRecord, state: State) -> bool:
         nonlocal w, loss
         if record.iteration == 0:
             return not n_epochs
@@ -250,7 +252,7 @@ def _l2sgd(
     return w
 
 
-def _uninterrupted(result: Any) -> Any:
+def _uninterrupted(result: Result) -> Result:
     """Return a result; raise KeyboardInterrupt if the minimisation was interrupted."""
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,8 @@ OWN = "(its own weight)"
 
 
 def explain_samples(
-    matrix: Any,
-    coef: Any,
+    matrix: Vector | scipy.sparse.csr_array,
+    coef: Vector | scipy.sparse.csr_array,
     intercept: Vector,
     probabilities: Vector,
     *,
@@ -45,7 +44,7 @@ def explain_samples(
         name: what a column is called.
     """
     rows = scipy.sparse.csr_array(matrix)
-    weights = coef.toarray() if scipy.sparse.issparse(coef) else np.asarray(coef)
+    weights = coef if isinstance(coef, np.ndarray) else coef.toarray()
     if len(weights) == 1:  # The first of two classes has score 0.
         weights = np.vstack([np.zeros_like(weights), weights])
         intercept = np.append(0.0, intercept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...calibration import Calibration
@@ -93,10 +93,12 @@ def make_report(
     )
 
 
-def _data(answers: Answers, model: ChainModel, features: Sequence[tuple[Feature, float]], items: str) -> dict[str, Any]:
+def _data(
+    answers: Answers, model: ChainModel, features: Sequence[tuple[Feature, float]], items: str
+) -> dict[str, object]:
     n_tokens, n_sentences = sum(map(len, answers.gold)), len(answers.gold)
     labels = sorted({str(label) for each in answers.gold for label in each})
-    rows: dict[str, Any] = {items: n_tokens}
+    rows: dict[str, object] = {items: n_tokens}
     if n_sentences != n_tokens:
         rows = {"sentences": n_sentences, **rows, "tokens a sentence": f"{n_tokens / n_sentences:.1f} on average"}
     rows["labels"] = labels_text(labels, _NAMED)
@@ -107,13 +109,13 @@ def _data(answers: Answers, model: ChainModel, features: Sequence[tuple[Feature,
     return rows
 
 
-def _attributes(corpus: Corpus, known: set[str | None]) -> dict[str, Any]:
+def _attributes(corpus: Corpus, known: set[str | None]) -> dict[str, object]:
     """Return how many of the attributes of the data have a weight."""
     import numpy as np
 
     has_weight = np.array([name in known for name in corpus.core.names()], dtype=bool)
     _, ids, _ = corpus.core.rows()
-    rows: dict[str, Any] = {"attributes": has_weight.size}
+    rows: dict[str, object] = {"attributes": has_weight.size}
     if has_weight.size and ids.size:
         rows["attributes without a weight"] = f"{np.sum(~has_weight):,} ({100.0 * np.mean(~has_weight):.1f} %)"
         share = 100.0 * np.mean(~has_weight[ids])
@@ -147,13 +149,13 @@ def model_rows(model: ChainModel) -> dict[str, str]:
     return settings_rows(found)
 
 
-def settings_rows(found: dict[str, Any]) -> dict[str, str]:
+def settings_rows(found: Mapping[str, object]) -> dict[str, str]:
     """Return what is known of a model as the texts of a table."""
     known = {name: each for name, each in found.items() if each is not None}
     return {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in known.items()}
 
 
-def training_rows(training: dict[str, Any]) -> dict[str, Any]:
+def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
     """Return how a training ended, and what it cost."""
     if "status" not in training:
         return {}
@@ -171,7 +173,7 @@ def training_rows(training: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _size(training: dict[str, Any]) -> str | None:
+def _size(training: Mapping[str, Any]) -> str | None:
     names = ("sentences", "tokens", "samples")
     return ", ".join(f"{training[f'n_{name}']:,} {name}" for name in names if f"n_{name}" in training) or None
 

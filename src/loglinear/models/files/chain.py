@@ -61,7 +61,7 @@ def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[s
         refuse(f"{path}: setting constraints", constraints, "constraints of the model's labels")
 
 
-def checked_n_best(name: str, value: Any) -> int:
+def checked_n_best(name: str, value: object) -> int:
     """Return the number of labellings to find of each sentence.
 
     Args:

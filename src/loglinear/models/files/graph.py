@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ...data.inputs import Array
 from ...vectors import Vector
-from .network import Array, check_order, checked_weights, listed
+from .network import check_order, checked_weights, listed
 from .schema import checked_settings, refuse, typed_array
 from .settings import open_as, settings_text
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ... import _core
 from ...errors import DataError, OptionError
@@ -17,9 +16,10 @@ from ...networks.numbering import Numbers
 from .schema import checked_settings, refuse, typed_array
 from .settings import open_as, settings_text
 
-__all__ = ["Contents", "check_order", "check_setting", "checked_weights", "listed", "read", "write"]
+if TYPE_CHECKING:
+    from ...data.inputs import Array
 
-Array = npt.NDArray[Any]
+__all__ = ["Contents", "check_order", "check_setting", "checked_weights", "listed", "read", "write"]
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ _ARRAY_TYPE = r"[<>=|]?(?:U\d*|[iu][1248]|f[248]|b1)"
 _NO_FORMATS = ("python", "corpus")
 
 
-def refuse(name: str, value: Any, wanted: str) -> NoReturn:
+def refuse(name: str, value: object, wanted: str) -> NoReturn:
     """Raise ModelFileError: a part of a file is not what is wanted.
 
     Args:
@@ -210,7 +210,7 @@ def typed_array(name: str, values: list[Any], kind: str) -> npt.NDArray[Any]:
 def _is(wanted: str, fits: Callable[[Any], object]) -> Check:
     """Return the check whether a value fits, described in words."""
 
-    def check(name: str, value: Any) -> None:
+    def check(name: str, value: object) -> None:
         if not fits(value):
             fail(name, value, f"is not {wanted}")
 
@@ -224,27 +224,30 @@ def _list_of(*kinds: type) -> Callable[[Any], bool]:
 
 def _object(checks: dict[str, Check], needed: Sequence[str] = ()) -> Check:
     """Return the check of a JSON object by those of its fields, of which some are needed."""
-
-    def check(name: str, value: Any) -> None:
-        _is("a JSON object", lambda value: type(value) is dict)(name, value)
-        _check_fields(f"{name}.", value, checks, needed)
-
-    return check
+    return lambda name, value: _fields(name, value, checks, needed)
 
 
-def _is_finite(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+def _fields(name: str, value: object, checks: Mapping[str, Check], needed: Sequence[str] = ()) -> Mapping[str, Any]:
+    """Return a JSON object, whose fields are checked."""
+    if not isinstance(value, dict):
+        fail(name, value, "is not a JSON object")
+    _check_fields(f"{name}.", value, checks, needed)
+    return value
 
 
-def _is_number(value: Any) -> bool:
+def _is_finite(value: object) -> bool:
+    return (type(value) is int or type(value) is float) and abs(value) <= sys.float_info.max
+
+
+def _is_number(value: object) -> bool:
     """Whether a value is a number that can be printed as one; NaN and infinity can."""
     return type(value) is float or _is_finite(value)
 
 
-def _text_settings(name: str, value: Any) -> None:
+def _text_settings(name: str, value: object) -> None:
     """Check how texts were turned into numbers: see `loglinear.data.texts.settings_of`."""
-    _object({}, ("ngrams", "words", "idf"))(name, value)
-    ngrams, words, idf = value["ngrams"], value["words"], value["idf"]
+    settings = _fields(name, value, {}, ("ngrams", "words", "idf"))
+    ngrams, words, idf = settings["ngrams"], settings["words"], settings["idf"]
     if not (_list_of(int)(ngrams) and len(ngrams) == 2 and 1 <= ngrams[0] <= ngrams[1] <= 100):
         fail(f"{name}.ngrams", ngrams, "is not the least and the greatest length of word sequences, from 1 to 100")
     if not (_list_of(str)(words) and words and len(set(words)) == len(words)):
@@ -253,12 +256,11 @@ def _text_settings(name: str, value: Any) -> None:
         fail(f"{name}.idf", idf, f"is not a list of {len(words)} numbers, one for each word")
 
 
-def _training(name: str, value: Any) -> None:
+def _training(name: str, value: object) -> None:
     """Check the summary of a training, which is empty for a model that was loaded and saved again."""
-    _object(_TRAINING)(name, value)
-    if value:
-        size = ("n_samples",) if "n_samples" in value else ("n_sentences", "n_tokens")
-        _check_fields(f"{name}.", value, {}, (*_NEEDED, *size))
+    if training := _fields(name, value, _TRAINING):
+        size = ("n_samples",) if "n_samples" in training else ("n_sentences", "n_tokens")
+        _check_fields(f"{name}.", training, {}, (*_NEEDED, *size))
 
 
 _count = partial(whole_number, least=0, most=2**63 - 1)

@@ -58,7 +58,7 @@ def open_as(reader: Callable[[str], T], path: str, *kinds: str) -> T:
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:
     """Return the part of the settings that tells of a training, of one problem or of several, one after the other."""
     last = worst(results)
-    chosen: dict[str, Any] = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
+    chosen: dict[str, object] = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
     if last.start is not None:
         chosen["start"] = vars(last.start)
     return {

@@ -14,7 +14,7 @@ from ...errors import DataError, OptionError
 from ...minimize import Callback, minimize
 from ...options import fail, real_number, truth_value
 from ...problem import Problem
-from ...result import Result, Status
+from ...result import Result, State, Status
 from ...solvers import SOLVERS, Solver, solver_name
 from ...stopping import Stop
 from ...trace import Trace, TraceRecord
@@ -230,7 +230,7 @@ class Saving:
             result = replace(
                 result, trace=Trace([*self._earlier, *result.trace]), seconds=self._before + result.seconds
             )
-            if result.status is not Status.INTERRUPTED:
+            if result.status is not Status.INTERRUPTED and result.state is not None:
                 self._write(result.state)
         try:
             self._interrupts.answer()
@@ -263,20 +263,20 @@ class Saving:
             if isinstance(each, Resumes):
                 each.resume(records)
 
-    def _continue(self, record: TraceRecord, state: Any) -> None:
+    def _continue(self, record: TraceRecord, state: State) -> None:
         """Count the seconds of the runs before; the first of the callbacks."""
         record.seconds += self._before
         if not self._records:
             record.dev = self._dev
         self._records.append(record)
 
-    def _save(self, record: TraceRecord, state: Any) -> None:
+    def _save(self, record: TraceRecord, state: State) -> None:
         """Write a checkpoint if it is time, or if Ctrl-C waits for one; the last of the callbacks."""
         if self._interrupts.asked or time.monotonic() - self._written >= 60.0 * self._checkpoint.minutes:
             self._write(state)
         self._interrupts.answer()
 
-    def _write(self, state: Any) -> None:
+    def _write(self, state: State) -> None:
         content = {
             "terms": self._terms,
             "trace": [record.to_json() for record in (*self._earlier, *self._records)],

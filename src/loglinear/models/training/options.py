@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-def check_solver(name: str, value: Any) -> None:
+def check_solver(name: str, value: object) -> None:
     """Raise OptionError if a value is neither a name nor a solver; names are looked up when the solver is made."""
     if value is None or isinstance(value, str):
         return
@@ -59,19 +59,19 @@ def check_solver(name: str, value: Any) -> None:
         fail(name, value, "is neither the name of a solver nor an object with init and step")
 
 
-def check_verbose(name: str, value: Any) -> None:
+def check_verbose(name: str, value: object) -> None:
     """Raise OptionError if a value is neither a truth value nor a number, which scikit-learn uses for more output."""
     if not isinstance(value, truth_types()):
         whole_number(name, value, 0, 2**31 - 1)
 
 
-def check_class_weight(name: str, value: Any) -> None:
+def check_class_weight(name: str, value: object) -> None:
     """Raise OptionError if a value is neither None, weights by class nor a name, which scikit-learn looks up."""
     if value is not None and not isinstance(value, Mapping):
         text(name, value)
 
 
-def thread_count(n_jobs: int | None, name: str = "n_jobs") -> int:
+def thread_count(n_jobs: object, name: str = "n_jobs") -> int:
     """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
 
     Raises:
@@ -188,7 +188,7 @@ class SolverOptions(SolverParameters):
 
         if self.solver is None or isinstance(self.solver, str):
             name = self.solver or default
-            given: dict[str, Any] = {}
+            given: dict[str, object] = {}
             known = option_names(SOLVERS[name]) if name in SOLVERS else []
             if self.tolerance is not None:
                 given["tolerance"] = self.tolerance

@@ -74,7 +74,7 @@ def in_parallel(
     """
     ended = threading.Event()
 
-    def stopped(_record: Any, _state: Any) -> bool:
+    def stopped(_record: object, _state: object) -> bool:
         return ended.is_set()
 
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:

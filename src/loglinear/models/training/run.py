@@ -15,7 +15,7 @@ from ...errors import warn
 from ...minimize import Callback, minimize
 from ...path import largest_l1
 from ...problem import Objective, Problem
-from ...result import Result, Status
+from ...result import Result, State, Status
 from ...stopping import Stop
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
@@ -147,7 +147,7 @@ class DevScores:
         self._w: Vector | None = None
         self._has_stopped = False
 
-    def __call__(self, record: TraceRecord, state: Any) -> bool:
+    def __call__(self, record: TraceRecord, state: State) -> bool:
         """Fill in `record.dev`; return whether the patience is at its end."""
         # Every watcher is asked: it may count the records.
         shown = [watcher.shows(record) for watcher in self._watchers]
@@ -201,6 +201,6 @@ class Printer:
         """Whether the record will be shown: each is."""
         return True
 
-    def __call__(self, record: TraceRecord, state: Any) -> None:
+    def __call__(self, record: TraceRecord, state: object) -> None:
         """Print the line."""
         print(f"{record.seconds:7.1f} s  {record.line}", file=sys.stderr, flush=True)

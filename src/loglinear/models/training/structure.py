@@ -152,7 +152,7 @@ class NetworkOptions(NetworkParameters):
         return SolverOptions(**shared | {"l1": l1})
 
 
-def check_strength(name: str, value: Any) -> None:
+def check_strength(name: str, value: object) -> None:
     """Raise OptionError unless the value is the strength of a penalty or a criterion that chooses it."""
     if not isinstance(value, str):
         strength(name, value)
@@ -160,7 +160,7 @@ def check_strength(name: str, value: Any) -> None:
         fail(name, value, f"is neither a number >= 0 nor one of {', '.join(CRITERIA)}")
 
 
-def check_cuts(name: str, value: Any) -> None:
+def check_cuts(name: str, value: object) -> None:
     """Raise OptionError unless the value is a mapping to ascending finite numbers."""
     wanted = "a mapping of columns to numbers that ascend, such as {'age': [18, 30, 65]}"
     if not isinstance(value, Mapping):
@@ -262,7 +262,7 @@ class Training:
             raise OptionError(message)
         self.path_options = PathOptions(**options.path_options or {})
 
-    def objective(self, rows: Any = slice(None)) -> Objectives:
+    def objective(self, rows: slice | Numbers = slice(None)) -> Objectives:
         """Return the objective on some of the samples."""
         codes, weights = self._samples(rows)
         if self.options.objective != "likelihood":
@@ -272,7 +272,7 @@ class Training:
             codes, self.numbering, weights, inference=inference, centred=True, threads=self.threads
         )
 
-    def _samples(self, rows: Any) -> tuple[Codes, Vector | None]:
+    def _samples(self, rows: slice | Numbers) -> tuple[Codes, Vector | None]:
         """Return some of the samples and their weights, samples that repeat others merged."""
         return merged(self.codes[rows], None if self.weights is None else self.weights[rows])
 
@@ -352,7 +352,7 @@ class Training:
             raise OptionError(message)
         return falling(largest, int(wanted), self.path_options.ratio)
 
-    def _path(self, rows: Any, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
+    def _path(self, rows: slice | Numbers, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
         criterion = (lambda w: self._ebic(objective, w)) if score else None
         if self.options.objective == "nodewise":

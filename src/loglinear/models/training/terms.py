@@ -39,7 +39,7 @@ class Terms:
         return json.loads(json.dumps([options, self.solver, self.solver_options, self.data], default=plain))
 
 
-def of_solver(solver: Any) -> dict[str, Any]:
+def of_solver(solver: object) -> dict[str, object]:
     """Return the options of a solver by name; an option of an inner solver has the names of both, with a dot between.
 
     Example:
@@ -48,7 +48,7 @@ def of_solver(solver: Any) -> dict[str, Any]:
         >>> of_solver(OWLQN(memory=5))["memory"], of_solver(TwoStage(memory=7))["second.memory"]
         (5, 7)
     """
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, value in vars(solver).items():
         inner = of_solver(value) if is_dataclass(value) else None
         found |= {name: value} if inner is None else {f"{name}.{each}": option for each, option in inner.items()}
@@ -93,7 +93,7 @@ def _changed_options(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [f"{name} was {_shown(old.get(name))} and is {_shown(new.get(name))} now" for name in names]
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = str(value).removesuffix(".0")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

@@ -1,0 +1,66 @@
+"""What users may pass as data: types of signatures, which only type checkers and editors load."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, SupportsFloat, TypeAlias
+
+import numpy.typing as npt
+
+__all__ = [
+    "Array",
+    "Classes",
+    "Graph",
+    "Label",
+    "Labels",
+    "Matrix",
+    "Observations",
+    "Row",
+    "Sample",
+    "Samples",
+    "Sentence",
+    "Sentences",
+    "SparseMatrix",
+    "SupportsArray",
+    "Token",
+]
+
+Array: TypeAlias = "npt.NDArray[Any]"
+"""An array of classes or categories, whose type is that of the user's data."""
+
+Token: TypeAlias = "str | Iterable[str] | Mapping[str, object]"
+"""A token of a sentence: its columns, where there is a template; else names of attributes, or attributes by name."""
+Sentence: TypeAlias = "Iterable[Token]"
+Sentences: TypeAlias = "Iterable[Sentence]"
+
+Label: TypeAlias = object
+"""A str, an int or a bool; None for an unknown label, a set for one of several."""
+Labels: TypeAlias = Iterable[Iterable[Label]]
+
+
+class SupportsArray(Protocol):
+    """An array of NumPy, a frame or a series of pandas, or what else NumPy turns into an array."""
+
+    def __array__(self) -> Array: ...
+
+
+class SparseMatrix(Protocol):
+    """A sparse matrix or a sparse array of SciPy."""
+
+    def tocsr(self) -> Any:
+        """Return the matrix with its rows one after the other."""
+
+
+Row: TypeAlias = "SupportsArray | Sequence[SupportsFloat]"
+Matrix: TypeAlias = "SupportsArray | SparseMatrix | Sequence[Row]"
+"""Numbers, shape (n_samples, n_columns)."""
+Sample: TypeAlias = "Iterable[str] | Mapping[str, object]"
+"""A sample of a classifier: names of attributes, or attributes by name."""
+Samples: TypeAlias = "SupportsArray | SparseMatrix | Sequence[Row | Sample]"
+"""A matrix, or samples with attributes."""
+Classes: TypeAlias = "SupportsArray | Sequence[Hashable]"
+"""A class for each sample."""
+Graph: TypeAlias = "tuple[Matrix, npt.ArrayLike] | tuple[Matrix, npt.ArrayLike, npt.ArrayLike]"
+"""Node features; pairs of nodes, the edges; edge features."""
+Observations: TypeAlias = "SupportsArray | Iterable[Iterable[object]]"
+"""Categories, shape (n_samples, n_variables)."""
