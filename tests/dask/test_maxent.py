@@ -119,12 +119,16 @@ def test_files_of_samples_are_those_of_one_process(client, tmp_path):
     ]
     for number in range(3):
         (tmp_path / f"{number}.svm").write_text("\n".join(lines[number * 30 : number * 30 + 30]) + "\n")
+    lines[60:60] = lines[90:90] = ["# no sample"] * 200
     (tmp_path / "all.svmlight").write_text("\n".join(lines) + "\n")
     there = MaxEnt(l2=0.5, client=client, part_bytes=500, tolerance=1e-12).fit(tmp_path / "*.svm")
     corpus = loglinear.Corpus.read(tmp_path / "all.svmlight")
     here = loglinear.MaxEnt(l2=0.5, tolerance=1e-12).fit(corpus)
-    assert there.attributes_ == here.attributes_
-    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-3)
+    commented = MaxEnt(l2=0.5, client=client, part_bytes=500, tolerance=1e-12).fit(tmp_path / "all.svmlight")
+    for model in (there, commented):
+        assert model.attributes_ == here.attributes_
+        assert model.classes_.tolist() == here.classes_.tolist()
+        np.testing.assert_allclose(model.coef_, here.coef_, atol=1e-3)
     there.save(tmp_path / "model")
     again = loglinear.MaxEnt.load(tmp_path / "model")
     assert again.predict(corpus).tolist() == here.predict(corpus).tolist()
@@ -142,6 +146,14 @@ def test_weights_of_sentences_in_files_are_those_of_their_tokens(client, tmp_pat
     here = loglinear.MaxEnt(tolerance=1e-12).fit(loglinear.Corpus.concat(map(loglinear.Corpus.read, paths)))
     there = MaxEnt(client=client, tolerance=1e-12, part_bytes=paths[0].stat().st_size).fit(paths)
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-5)
+
+
+def test_a_chunk_without_samples_changes_neither_weights_nor_the_type_of_the_classes(client):
+    X, y = samples(classes=(1, 2, 3))
+    expected = MaxEnt(client=client).fit(chunks(X, y))
+    model = MaxEnt(client=client).fit([(X[:0], []), *chunks(X, y), (X[:0], [])])
+    assert model.classes_.dtype == expected.classes_.dtype == np.array([1]).dtype
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
 
 
 def test_a_checkpoint_resumes(client, tmp_path):

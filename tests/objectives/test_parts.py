@@ -28,6 +28,7 @@ from loglinear import (
     Stop,
     minimize,
 )
+from loglinear.data.formats import FORMATS, named
 from loglinear.data.parts import CorpusPart, JoinedPart, ListedPart, cut
 from loglinear.errors import DataError, OptionError
 from loglinear.models.training.chain import train_chain
@@ -317,6 +318,44 @@ def test_mistakes_in_a_part_name_file_and_line(tmp_path):
     parts = cut(tmp_path / "data.txt", template="U:%x[0,0]\nB\n", part_bytes=100)
     with pytest.raises(DataError, match=r"data\.txt, line 301"):
         ChainParts(parts)
+
+
+UNUSED = "\t_" * 6
+# A line that is no part of a sentence, and the lines of a sentence.
+LINES = {
+    "columns": (" \t\n", lambda X, y: "".join(f"{word} {label}\n" for word, label in zip(X, y, strict=True)) + "\n"),
+    "conllu": (
+        "# nothing\n\n",
+        lambda X, y: "".join(f"{i}\t{X[i]}\t_\t{y[i]}{UNUSED}\n" for i in range(len(X))) + "\n",
+    ),
+    "crfsuite": ("\n", lambda X, y: "".join(f"{label}\t{word}\n" for word, label in zip(X, y, strict=True)) + "\n"),
+    "jsonl": ("\n", lambda X, y: json.dumps({"tokens": [[word] for word in X], "labels": y}) + "\n"),
+    "svmlight": ("# nothing\n", lambda X, y: f"{y[0]} {X[0]}:1\n"),
+}
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])
+def test_parts_may_hold_no_sentences_and_files_may_not(format, tmp_path):
+    nothing, lines = LINES[format]
+    rng = np.random.default_rng(3)
+    given = [(rng.integers(1, 6, size=3).astype(str).tolist(), rng.choice(["A", "B"], 3).tolist()) for _ in range(30)]
+    halves = ["".join(lines(X, y) for X, y in half) for half in (given[:15], given[15:])]
+    path = tmp_path / "data"
+    path.write_text(halves[0].join([300 * nothing] * 2) + halves[1] + 300 * nothing)
+    template = "U:%x[0,0]\n" if named(format).template == "needed" else None
+    parts = cut(path, format=format, template=template, part_bytes=120)
+    sizes = [len(part.read()) for part in parts]
+    assert sizes[0] == sizes[-1] == 0
+    assert 0 in sizes[sizes.index(max(sizes)) : -1]
+    whole = ChainObjective(Corpus.read(path, format=format, template=template))
+    objective = ChainParts(parts)
+    assert sum(sizes) == objective.n_samples == whole.n_samples == 30
+    weights = [minimize(Problem(each, ElasticNet(l2=1.0)), LBFGS()).w for each in (objective, whole)]
+    one, other = (by_name(each, w) for each, w in zip((objective, whole), weights, strict=True))
+    assert one == pytest.approx(other, rel=1e-6, abs=1e-8)
+    path.write_text(900 * nothing)
+    with pytest.raises(DataError, match="data: no sentences"):
+        ChainParts(cut(path, format=format, template=template, part_bytes=120))
 
 
 def test_the_tree_depends_on_the_number_of_items_alone():

@@ -12,10 +12,17 @@ use std::ops::Range;
 /// Bytes of text in memory at a time.
 const WINDOW: usize = 16 << 20;
 
-/// Encodes a text. Ids depend on the text alone, not on the number of threads.
+/// Encodes a text. Ids depend on the text alone, not on the number of threads. Errors: as `for_each_piece`.
 pub fn encode(source: Source, reading: Reading<'_>, interrupt: &Interrupt) -> Result<Corpus> {
+    let name = source.name.clone();
+    let corpus = encode_part(source, reading, interrupt)?;
+    some_sentences(&name, corpus.n_sentences()).map(|()| corpus)
+}
+
+/// Encodes a part of a text, as `encode`, but the part may hold only comments and blank lines.
+pub fn encode_part(source: Source, reading: Reading<'_>, interrupt: &Interrupt) -> Result<Corpus> {
     let mut assembly = Assembly::default();
-    for_each_piece(source, reading, interrupt, |piece| assembly.push(piece))?;
+    push_pieces(source, reading, interrupt, |piece| assembly.push(piece))?;
     let mut corpus = assembly.finish();
     [corpus.transitions, corpus.triples, corpus.labelled] = reading.flags();
     Ok(corpus)
@@ -26,10 +33,29 @@ pub fn encode(source: Source, reading: Reading<'_>, interrupt: &Interrupt) -> Re
 /// Errors: bad content, by file and line; no sentences; and whatever `push` returns.
 pub fn for_each_piece(
     source: Source,
+    reading: Reading<'_>,
+    interrupt: &Interrupt,
+    push: impl FnMut(Builder) -> Result<()>,
+) -> Result<()> {
+    let name = source.name.clone();
+    some_sentences(&name, push_pieces(source, reading, interrupt, push)?)
+}
+
+/// Fails if a whole text has no sentences.
+fn some_sentences(name: &str, n_sentences: usize) -> Result<()> {
+    if n_sentences == 0 {
+        return Err(Error::Data(format!("{name}: no sentences; the file is empty or holds only blank lines")));
+    }
+    Ok(())
+}
+
+/// As `for_each_piece`, for any part of a text; returns the number of sentences.
+fn push_pieces(
+    source: Source,
     mut reading: Reading<'_>,
     interrupt: &Interrupt,
     mut push: impl FnMut(Builder) -> Result<()>,
-) -> Result<()> {
+) -> Result<usize> {
     let format = reading.format;
     let ends = |line: &[u8]| format.ends(line);
     let mut windows = Windows::new(source, WINDOW, &ends);
@@ -49,11 +75,7 @@ pub fn for_each_piece(
             push(piece)?;
         }
     }
-    if n_sentences == 0 {
-        let name = &windows.source.name;
-        return Err(Error::Data(format!("{name}: no sentences; the file is empty or holds only blank lines")));
-    }
-    Ok(())
+    Ok(n_sentences)
 }
 
 /// Calls `work` with each piece of about `size` bytes of a text, in parallel; returns the pieces with the answers, first piece first.

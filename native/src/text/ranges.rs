@@ -2,7 +2,7 @@
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
-use crate::text::encode::encode;
+use crate::text::encode::{encode_part, for_each_piece};
 use crate::text::format::{Format, Reading};
 use crate::text::input::{Source, is_compressed, open_file, trim_newline, without_mark};
 use crate::threads::Interrupt;
@@ -44,7 +44,8 @@ pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u6
     Ok(Some(ranges))
 }
 
-/// Encodes a range of a file, whose lines have to look like the first line of the file. Errors name the line of the file.
+/// Encodes a range of a file, whose lines have to look like the first line of the file. A range may hold only comments and blank lines;
+/// a file that holds nothing else is refused at its first range. Errors name the line of the file.
 pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, interrupt: &Interrupt) -> Result<Corpus> {
     let mut file = open_file(path)?;
     let failed = |source| Error::io(path, source);
@@ -55,11 +56,6 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
     if text.len() as u64 != range.end - range.start {
         return Err(Error::Data(format!("{name}: the file has become shorter since its parts were told")));
     }
-    if range.start > 0 && text.iter().all(u8::is_ascii_whitespace) {
-        let mut corpus = Corpus::assemble(Vec::new())?;
-        [corpus.transitions, corpus.triples, corpus.labelled] = reading.flags();
-        return Ok(corpus);
-    }
     let (mut head, mut line) = (BufReader::new(open_file(path)?), Vec::new());
     while range.start > 0 && !reading.begin(&name, without_mark(&line))? {
         line.clear();
@@ -67,12 +63,16 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
             break;
         }
     }
-    match encode(Source::of_bytes(&name, text.clone())?, reading, interrupt) {
+    match encode_part(Source::of_bytes(&name, text.clone())?, reading, interrupt) {
         // The lines before the range are counted where a message has to name one.
         Err(Error::Data(_)) if range.start > 0 => {
             let mut source = Source::of_bytes(&name, text)?;
             source.lines_before = lines_before(path, range.start)?;
-            encode(source, reading, interrupt)
+            encode_part(source, reading, interrupt)
+        }
+        Ok(corpus) if range.start == 0 && corpus.n_sentences() == 0 => {
+            for_each_piece(Source::open(path)?, reading, interrupt, |_| Ok(()))?;
+            Ok(corpus)
         }
         encoded => encoded,
     }

@@ -74,7 +74,9 @@ class ChunkOfSamples:
 def chunk_of_part(part: EncodedPart, names: list[str]) -> ChunkOfSamples:
     """Return the tokens of a part as samples over the columns of these names."""
     corpus: Corpus = part.corpus
-    return ChunkOfSamples.of(part.source.name, samples_with(names, corpus), *labels_and_weights(corpus, None, None))
+    # Comments and blank lines alone have no labels.
+    y, weights = labels_and_weights(corpus, None, None) if corpus.n_tokens else ((), None)
+    return ChunkOfSamples.of(part.source.name, samples_with(names, corpus), y, weights)
 
 
 class MatrixPart:
@@ -85,19 +87,25 @@ class MatrixPart:
         classes: all classes, sorted.
         intercept: value of the intercept's column; 0 for none.
         class_weights: weight of each class; None for 1.
+
+    Attributes:
+        n_samples: number of samples of the chunk.
     """
 
     def __init__(self, chunk: ChunkOfSamples, classes: Array, intercept: float, class_weights: Vector | None) -> None:
         self._recipe: Recipe = MatrixPart, (chunk, classes, intercept, class_weights)
-        self._n_bytes = chunk.__sizeof__()
-        targets, weights = chunk.weighed(classes, class_weights)
+        self._n_bytes, self.n_samples = chunk.__sizeof__(), chunk.X.shape[0]
+        X, (targets, weights) = chunk.X, chunk.weighed(classes, class_weights)
+        if not self.n_samples:  # an objective needs a sample: this one has no weight
+            X, targets, weights = scipy.sparse.csr_array((1, X.shape[1])), np.zeros(1, np.intp), np.zeros(1)
         self.core: ClassifierObjective = ClassifierObjective(
-            chunk.X, targets, weights, n_classes=len(classes), intercept=intercept or False, threads=1
+            X, targets, weights, n_classes=len(classes), intercept=intercept or False, threads=1
         )
 
     def _derived(self, core: ClassifierObjective, method: Callable[..., MatrixPart], *arguments: object) -> MatrixPart:
         part = object.__new__(MatrixPart)
-        part._recipe, part._n_bytes, part.core = (method, arguments), self._n_bytes, core
+        part._recipe, part.core = (method, arguments), core
+        part._n_bytes, part.n_samples = self._n_bytes, self.n_samples
         return part
 
     def __reduce__(self) -> Recipe:
@@ -107,14 +115,9 @@ class MatrixPart:
         return 3 * self._n_bytes  # the chunk, and the copies that the objective makes
 
     @property
-    def n_samples(self) -> int:
-        """Number of samples of the chunk."""
-        return int(self.core.n_samples)
-
-    @property
     def weights(self) -> Vector:
         """Weights of the samples, shape (n_samples,)."""
-        return np.asarray(self.core.weights)
+        return np.asarray(self.core.weights)[: self.n_samples]
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the chunk's NLL at w, nats, and its gradient, shape (n_features,)."""
@@ -123,7 +126,7 @@ class MatrixPart:
 
     def sample_nlls(self, w: Vector) -> Vector:
         """Return -log p(y | x; w) of each sample, shape (n_samples,)."""
-        return np.asarray(self.core.sample_nlls(w))
+        return np.asarray(self.core.sample_nlls(w))[: self.n_samples]
 
     def restrict(self, features: npt.NDArray[np.int64]) -> MatrixPart:
         """Return the chunk over some of the features, the intercept's among them; the weights of all others are 0."""
@@ -224,9 +227,11 @@ def _joined(left: _Seen, right: _Seen) -> _Seen:
     if left.n_columns != right.n_columns:
         message = f"some chunks of X have {left.n_columns} columns, others {right.n_columns}"
         raise DataError(message)
-    classes = np.union1d(left.classes, right.classes)
+    # A chunk without samples says nothing of the type of the classes.
+    chunks = [seen for seen in (left, right) if seen.n_samples] or [left]
+    classes = np.unique(np.concatenate([seen.classes for seen in chunks]))
     totals = np.zeros(classes.size)
-    for seen in (left, right):
+    for seen in chunks:
         totals[np.searchsorted(classes, seen.classes)] += seen.totals
     return _Seen(classes, totals, left.n_columns, left.n_samples + right.n_samples)
 
