@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, ChainFeatures, Corpus
+from loglinear import ChainCRF, ChainFeatures, Corpus, MaxEnt
 from loglinear.data.parts import cut
 from loglinear.models.training.chain import DevSet, train_chain
 from loglinear.models.training.options import DevOptions, SolverOptions
@@ -59,6 +59,23 @@ def test_a_folder_of_files_one_command_a_model(folder, tmp_path):
     weights = [sorted(each.state_features()) for each in (found, expected)]
     assert weights[0] == weights[1]
     assert np.isfinite([weight for *_, weight in weights[0]]).all()
+
+
+@pytest.mark.parametrize("options", [["--keep", "best"], ["--multi-class", "ovr", "--min-count", "3"]], ids=" ".join)
+def test_workers_train_a_classifier_as_one_process_does(folder, tmp_path, options):
+    flags = ["--model-type", "maxent", "--solver", "lbfgs", "--l2", 0.5, "--tolerance", 1e-9, "--max-iterations", 7]
+    flags += [*options, "--dev", folder / "part-00.jsonl"] if "--keep" in options else options
+    (tmp_path / "all.jsonl").write_text("".join(path.read_text() for path in sorted(folder.iterdir())))
+    for data, *more in ([folder, "--workers", 2, "--part-mb", 0.004], [tmp_path / "all.jsonl"]):
+        done = ended(data, *flags, *more, "--model", tmp_path / str(len(more)))
+        assert done.returncode == 0, done.stderr
+        assert ("2 workers; dashboard" in done.stderr) == bool(more)
+        assert "Traceback" not in done.stderr
+    there, here = (MaxEnt.load(tmp_path / name) for name in ("4", "0"))
+    assert sorted(there.attributes_) == sorted(here.attributes_)
+    assert there.classes_.tolist() == here.classes_.tolist()
+    order = [there.attributes_.index(name) for name in here.attributes_]
+    np.testing.assert_allclose(there.coef_[:, order], here.coef_, rtol=1e-5, atol=1e-7)
 
 
 def spans(n, seed, *, scheme):
@@ -159,7 +176,9 @@ def test_a_mistake_in_a_file_is_named_and_no_file_is_left(folder, tmp_path):
         (["."], "give --workers N"),
         (["a.jsonl", "--workers", "2", "--cluster", "tcp://here:1"], "give one of them"),
         (["a.jsonl", "--workers", "0"], "workers=0 is not a whole number"),
-        (["a.jsonl", "--workers", "2", "--model-type", "maxent"], "train chains"),
+        (["a", "--workers", "2", "--model-type", "maxent", "--format", "text"], "do not read --format text"),
+        (["a.jsonl", "--workers", "2", "--model-type", "maxent", "--partial"], "needs the label of every sample"),
+        (["a.jsonl", "--workers", "2", "--model-type", "maxent", "--order", "2"], "--order"),
     ],
 )
 def test_misuse_is_a_clear_error(arguments, message, tmp_path):

@@ -10,26 +10,30 @@ from typing import TYPE_CHECKING
 
 from ..data.corpus import is_corpus
 from ..errors import OptionError
-from .output import counted
+from .output import counted, keeping_reached
 from .reading import Reading, sizes_of_sentences
 
 if TYPE_CHECKING:
+    from ..dask.cluster import Cluster
+    from ..dask.spread import Tally
+    from ..data.corpus import Corpus
     from ..minimize import Callback
+    from ..models.maxent import MaxEnt
     from ..models.training.checkpoint import Checkpoint
     from ..objectives.chain import ChainFeatures
     from ..objectives.parts import ChainParts
     from ..trace import TraceRecord
     from .progress import Progress
 
-__all__ = ["add_cluster", "one_file", "spread"]
+__all__ = ["add_cluster", "fit_on_cluster", "one_file", "spread"]
 
 
 def add_cluster(parser: ArgumentParser) -> None:
     """Add --workers, --cluster and --part-mb."""
     add = parser.add_argument
     needs = "needs loglinear[distributed]"
-    add("--workers", type=int, metavar="N", help=f"train a chain with N worker processes on this machine; {needs}")
-    address = "train a chain on the Dask cluster whose scheduler is there, such as tcp://host:8786"
+    add("--workers", type=int, metavar="N", help=f"train with N worker processes on this machine; {needs}")
+    address = "train on the Dask cluster whose scheduler is there, such as tcp://host:8786"
     add("--cluster", metavar="ADDRESS", help=f"{address}; {needs}")
     size = "with --workers or --cluster: megabytes of a file that are one part of the work (16)"
     add("--part-mb", type=float, default=16.0, metavar="X", help=size)
@@ -71,33 +75,86 @@ def spread(
         DataError: bad data; names file and line.
         ClusterError: the cluster is gone or of no use; names the checkpoint to go on from.
     """
-    try:
-        from ..dask.chain import resumable
-        from ..dask.cluster import Cluster, connected, local_client
+    with _cluster(arguments, progress, checkpoint) as (cluster, tally, account):
         from ..dask.data import sources
-        from ..dask.spread import SpreadGroup, Tally
-    except ImportError as error:
-        raise OptionError(str(error)) from error
-    from ..objectives.parts import ChainParts
+        from ..dask.spread import SpreadGroup
+        from ..objectives.parts import ChainParts
 
-    part_bytes = max(int(arguments.part_mb * 2**20), 1)
-    begun = connected(arguments.cluster) if arguments.workers is None else local_client(arguments.workers)
-    with begun as client, resumable(checkpoint):
-        cluster, tally = Cluster(client), Tally()
         parts = sources(
             cluster,
             arguments.train,
             template=reading.template,
             format=reading.format,
             partial=reading.partial,
-            part_bytes=part_bytes,
+            part_bytes=_part_bytes(arguments),
         )
-        workers = counted(len(cluster.workers()), "worker")
-        progress.note(f"{counted(len(parts), 'part')} for {workers}; dashboard: {client.dashboard_link or 'none'}")
+        progress.note(f"{counted(len(parts), 'part')} for {_workers(cluster)}")
         data = ChainParts(SpreadGroup(cluster, parts, tally), features)
         progress.note(sizes_of_sentences(" ".join(arguments.train), data.n_samples, data))
+        yield data, account
+
+
+def fit_on_cluster(
+    classifier: MaxEnt,
+    arguments: Namespace,
+    reading: Reading,
+    *,
+    X_dev: Corpus | None,
+    callbacks: list[Callback],
+    progress: Progress,
+    checkpoint: Checkpoint | None,
+) -> MaxEnt:
+    """Start or find a cluster and train a classifier with these options on files of samples; return it.
+
+    Raises:
+        OptionError: Dask is not installed.
+        DataError: bad data; names file and line.
+        ClusterError: the cluster is gone or of no use; names the checkpoint to go on from.
+    """
+    with _cluster(arguments, progress, checkpoint) as (cluster, tally, account):
+        from ..dask import MaxEnt as SpreadMaxEnt
+
+        progress.note(_workers(cluster))
+        options = classifier.get_params()
+        spread_classifier = SpreadMaxEnt(**options, client=cluster.client, part_bytes=_part_bytes(arguments))
+        with keeping_reached(spread_classifier):
+            spread_classifier.fit(
+                arguments.train,
+                format=reading.format,
+                template=reading.template,
+                X_dev=X_dev,
+                callbacks=[account, *callbacks],
+                checkpoint=checkpoint,
+                tally=tally,
+            )
+        return spread_classifier.to_local()
+
+
+@contextmanager
+def _cluster(
+    arguments: Namespace, progress: Progress, checkpoint: Checkpoint | None
+) -> Iterator[tuple[Cluster, Tally, Callback]]:
+    """Start or find a cluster; yield it, the costs of the training, and a callback that shows them."""
+    try:
+        from ..dask.chain import resumable
+        from ..dask.cluster import Cluster, connected, local_client
+        from ..dask.spread import Tally
+    except ImportError as error:
+        raise OptionError(str(error)) from error
+    begun = connected(arguments.cluster) if arguments.workers is None else local_client(arguments.workers)
+    with begun as client, resumable(checkpoint):
+        tally = Tally()
 
         def account(record: TraceRecord, state: object) -> None:
             progress.label = tally.line()
 
-        yield data, account
+        yield Cluster(client), tally, account
+
+
+def _part_bytes(arguments: Namespace) -> int:
+    return max(int(arguments.part_mb * 2**20), 1)
+
+
+def _workers(cluster: Cluster) -> str:
+    """Return the number of workers and the address of the dashboard."""
+    return f"{counted(len(cluster.workers()), 'worker')}; dashboard: {cluster.client.dashboard_link or 'none'}"

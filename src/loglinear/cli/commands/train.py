@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import DataError, OptionError
-from ..distributed import add_cluster, one_file, spread
+from ..distributed import add_cluster, fit_on_cluster, one_file, spread
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
 from ..output import Interrupted, counted, keeping_reached, say, scores_text, sizes
 
@@ -91,9 +91,6 @@ def run(arguments: Namespace) -> None:
     use = chosen(DevOptions, arguments)
     options.check()
     use.check(given=arguments.dev is not None)
-    if arguments.model_type != "chain" and not alone:
-        message = "--workers and --cluster train chains; leave out --model-type, or train the classifier in one process"
-        raise OptionError(message)
     if arguments.report is not None:
         _check_report(arguments, alone=alone)
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
@@ -102,6 +99,10 @@ def run(arguments: Namespace) -> None:
             "texts, svmlight files, --ngrams, --tfidf and --multi-class are for classifiers; add --model-type maxent"
         )
         raise OptionError(message)
+    if holds == "texts" and not alone:
+        message = "--workers and --cluster do not read --format text, whose words are counted in one process; leave "
+        message += "out --workers, or turn the texts into an svmlight file"
+        raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
         files = [arguments.train] if alone else arguments.train
@@ -109,7 +110,7 @@ def run(arguments: Namespace) -> None:
         if arguments.model_type == "chain":
             results = [_train_chain(asked, alone=alone)]
         else:
-            results = _train_classifier(asked, of_texts=holds == "texts")
+            results = _train_classifier(asked, alone=alone, of_texts=holds == "texts")
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
         for line in _account(results):
@@ -268,7 +269,7 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
     return result
 
 
-def _train_classifier(asked: _Training, *, of_texts: bool) -> list[Result]:
+def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[Result]:
     """Train a classifier and write the model; return a result for each model that it is made of."""
     # Chains are trained without scikit-learn, which takes longer to import than all the rest.
     import warnings
@@ -296,7 +297,10 @@ def _train_classifier(asked: _Training, *, of_texts: bool) -> list[Result]:
     with warnings.catch_warnings():
         # The status says so already.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        (_fit_texts if of_texts else _fit_samples)(classifier, asked)
+        if of_texts:
+            _fit_texts(classifier, asked)
+        else:
+            classifier = _fit_samples(classifier, asked, alone=alone)
     return classifier.results_
 
 
@@ -331,27 +335,40 @@ def _fit_texts(classifier: MaxEnt, asked: _Training) -> None:
     texts.save(arguments.model)
 
 
-def _fit_samples(classifier: MaxEnt, asked: _Training) -> None:
-    """Train a classifier on samples with attributes and write the model."""
+def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt:
+    """Train a classifier on samples with attributes, write the model and return it."""
     from ...data.formats import format_of
     from ..reading import Reading
 
-    arguments, (path,) = asked.arguments, asked.files
+    arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
     if arguments.tfidf or arguments.ngrams != "1":
         message = f"--ngrams and --tfidf are for --format text, not for {format}"
         raise OptionError(message)
     reading = Reading.of(arguments, path)
-    if reading.template is None and format == "columns":
+    if alone and reading.template is None and format == "columns":
         message = (
             "columns need a template or a preset (see `loglinear presets`); texts, a label, a TAB and a text a line, "
             "need --format text"
         )
         raise OptionError(message)
-    X = reading.corpus(path)
-    numbers = {"sample": X.n_tokens, "attribute": X.n_attributes, "label": len(X.labels)}
-    asked.progress.note(sizes(path, numbers))
+    X = reading.corpus(path) if alone else None
     X_dev = None if arguments.dev is None else reading.corpus(arguments.dev, format)
-    with keeping_reached(classifier):
-        classifier.fit(X, X_dev=X_dev, callbacks=asked.callbacks(), checkpoint=asked.checkpoint)
+    callbacks, checkpoint = asked.callbacks(), asked.checkpoint
+    if X is None:
+        classifier = fit_on_cluster(
+            classifier,
+            arguments,
+            reading,
+            X_dev=X_dev,
+            callbacks=callbacks,
+            progress=asked.progress,
+            checkpoint=checkpoint,
+        )
+    else:
+        numbers = {"sample": X.n_tokens, "attribute": X.n_attributes, "label": len(X.labels)}
+        asked.progress.note(sizes(path, numbers))
+        with keeping_reached(classifier):
+            classifier.fit(X, X_dev=X_dev, callbacks=callbacks, checkpoint=checkpoint)
     classifier.save(arguments.model)
+    return classifier
