@@ -13,6 +13,7 @@ from loglinear import ChainCRF
 from loglinear.constraints import as_json, check_constraints, resolved
 from loglinear.errors import OptionError
 from loglinear.metrics import chunks
+from loglinear.schemes import are_bio
 from oracles.allowed import forbidden_pairs
 
 LABELS = {
@@ -86,7 +87,7 @@ def test_pairs_name_labels_and_the_edges_of_sentences():
     ],
 )
 def test_auto_finds_the_scheme(labels, sequences, expected):
-    given = None if sequences is None else lambda: sequences
+    given = None if sequences is None else lambda: are_bio(sequences)
     assert resolved("auto", labels, given) == resolved("AUTO", labels, given) == expected
 
 

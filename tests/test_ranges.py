@@ -13,10 +13,10 @@ import pytest
 import loglinear
 from loglinear import ChainFeatures, ElasticNet, OptionError, PairwiseMRF
 from loglinear.compat.pycrfsuite._online import AROW, AveragedPerceptron, PassiveAggressive
+from loglinear.models.graph import GraphParameters
 from loglinear.models.training.options import (
     ClassifierParameters,
     DevOptions,
-    GraphParameters,
     RunOptions,
     SolverOptions,
     thread_count,

@@ -7,12 +7,12 @@ turns resolved names into the numbers of labels, once for each objective and mod
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from .errors import OptionError
 from .options import fail
-from .schemes import detect_scheme, is_tag, parsed_tag
+from .schemes import detect_scheme, parsed_tag
 
 __all__ = ["Constraints", "as_json", "check_constraints", "resolved"]
 
@@ -50,20 +50,17 @@ def _is_pair(pair: object) -> bool:
     return isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(label, Hashable) for label in pair)
 
 
-def resolved(
-    value: Constraints, labels: Sequence[Any], sequences: Callable[[], Iterable[Sequence[Any]]] | None = None
-) -> Constraints:
+def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bool] | None = None) -> Constraints:
     """Return constraints as a scheme's name other than "auto", as a list of pairs, or as None for no constraints.
 
     "auto" is the scheme that the labels follow, and no constraints if they follow none. IOB1 and IOB2 (BIO) have the
-    same labels: they are IOB1 if a chunk of the sequences begins with I behind O or another type, or without sequences
-    if a type has a label I and no label B.
+    same labels: they are IOB1 if the data are no BIO, or without data if a type has a label I and no label B.
 
     Args:
         value: constraints as they were given.
         labels: the labels.
-        sequences: called where the scheme depends on it, returns the labels of sentences; labels that are not known, or
-            known in part, are passed over.
+        are_bio: called where the scheme depends on it, says whether the sequences of labels are BIO, as
+            `loglinear.schemes.are_bio`.
     """
     if not isinstance(value, str):
         # Lists, as JSON has them.
@@ -75,23 +72,12 @@ def resolved(
     scheme = detect_scheme(labels)
     if scheme != "IOB":
         return scheme
-    if sequences is None:
+    if are_bio is None:
         begun, inside = ({type_ for role, type_ in map(parsed_tag, labels) if role == each} for each in "BI")
         return "BIO" if inside <= begun else "IOB1"
-    return "BIO" if all(map(_follows_bio, sequences())) else "IOB1"
+    return "BIO" if are_bio() else "IOB1"
 
 
 def as_json(constraints: Constraints) -> str:
     """Return resolved constraints as the native half takes them."""
     return json.dumps(constraints, default=str)  # labels of NumPy's types by their names
-
-
-def _follows_bio(sequence: Sequence[Any]) -> bool:
-    """Whether I stands behind B or I of its type alone, or behind a label that is not known."""
-    before: tuple[str, str] | None = ("O", "")
-    for label in sequence:
-        tag = parsed_tag(label) if is_tag(label) else None
-        if tag and before and tag[0] == "I" and not (before[0] in "BI" and before[1] == tag[1]):
-            return False
-        before = tag
-    return True

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from ..constraints import check_constraints
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
 from ..errors import DataError, OptionError
@@ -20,13 +22,14 @@ from ..minimize import Callback
 from ..networks.graph import Inference
 from ..networks.inference import make_inference
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
+from ..options import Options, mapping, one_of, option, option_class, optional, truth_value
 from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import graph as graph_file
 from .files.network import check_setting
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator
-from .training.options import GraphParameters, SolverOptions, SolverParameters
+from .training.options import SolverOptions, SolverParameters, check_class_weight
 from .training.run import train
 
 if TYPE_CHECKING:
@@ -34,7 +37,45 @@ if TYPE_CHECKING:
 
     from ..report.page import Report
 
-__all__ = ["GraphCRF"]
+__all__ = ["GraphCRF", "GraphParameters"]
+
+GraphInference = Literal["auto", "exact", "loopy_bp", "trw"]
+
+
+@option_class
+class GraphParameters(Options):
+    """What a field on graphs is."""
+
+    inference: GraphInference = option(
+        default="auto",
+        help='"exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly '
+        "wider, loopy_bp elsewhere",
+        check=partial(one_of, choices=get_args(GraphInference)),
+    )
+    inference_options: Mapping[str, Any] | None = option(
+        default=None,
+        help='options of an inference given by name, such as {"damping": 0.5}; see `loglinear.networks`',
+        check=optional(mapping),
+    )
+    symmetric: bool = option(
+        default=False,
+        help="whether both orders of a pair of labels have the same weight, for edges without direction",
+        check=truth_value,
+    )
+    constraints: Sequence[tuple[Any, Any]] | None = option(
+        default=None,
+        help='pairs of labels that no edge may have, the label of its first node first, as ``[("b", "a")]``; of '
+        "symmetric weights in either order",
+        check=check_constraints,
+    )
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
+        default=None,
+        help='what a wrong label of a node costs in training, nats, by the right label, or "balanced": '
+        "n_nodes / (n_labels * count of the label). None for the plain likelihood. With costs the objective is the "
+        "softmax-margin (Gimpel & Smith 2010), which asks for a score that is higher by the cost, and so looks more "
+        "closely at rare labels.",
+        check=check_class_weight,
+    )
 
 
 class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):

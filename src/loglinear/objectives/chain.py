@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..data.labels import typed
 from ..options import Options, option, option_class, truth_value, whole_number
+from ..schemes import are_bio
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,6 +77,10 @@ class ChainFeatures(Options):
         check=check_constraints,
     )
 
+    def settled(self, labels: list[Any], are_bio: Callable[[], bool]) -> ChainFeatures:
+        """Return the features under the constraints that "auto" finds; see `loglinear.constraints.resolved`."""
+        return replace(self, constraints=resolved(self.constraints, labels, are_bio))
+
 
 class FeatureCounts(NamedTuple):
     """How many features of each kind a chain has, in the order of the weights."""
@@ -133,6 +138,20 @@ class ChainData(ABC):
     @abstractmethod
     def n_unknown(self) -> int:
         """Number of sentences of whose labels nothing is known; they contribute nothing."""
+
+    def shortfalls(self) -> list[str]:
+        """Return messages about data and options that teach a chain less than was meant."""
+        requested, counts, messages = self.requested, self.feature_counts, []
+        if self.n_unknown:
+            messages.append(
+                f"{self.n_unknown} of {self.n_samples} sentences have no known label; they contribute nothing"
+            )
+        if str(requested.constraints).lower() == "auto" and self.features.constraints is None:
+            messages.append("constraints='auto': the labels follow no tagging scheme, so that there are no constraints")
+        if requested.min_count > 1 and self.n_attributes and not counts.states + counts.bigrams:
+            least = requested.min_count
+            messages.append(f"no attribute is left: none is on {least} tokens or more; lower min_count (--min-count)")
+        return messages
 
     @property
     def labels(self) -> list[Any]:
@@ -238,10 +257,10 @@ class ChainObjective(ChainData):
     core: _core.ChainObjective
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
-        constraints = resolved(features.constraints, corpus.labels, corpus.gold)
-        self.core = _core.ChainObjective(corpus.core, features, constraints=as_json(constraints), threads=threads)
+        found = features.settled(corpus.labels, lambda: are_bio(corpus.gold()))
+        self.core = _core.ChainObjective(corpus.core, features, constraints=as_json(found.constraints), threads=threads)
         self.corpus, self.requested = corpus, features
-        self.features = replace(features, constraints=constraints, order=self.core.order)
+        self.features = replace(found, order=self.core.order)
         self.label_names, self.label_type = corpus.core.labels, corpus.label_type
         self.format, self.template = corpus.format, corpus.template
         self.n_features, self.n_samples = self.core.n_features, self.core.n_samples

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .. import _core
-from ..constraints import Constraints, as_json
+from ..constraints import as_json
 from ..data.parts import Part
 from ..errors import DataError
 from ..solvers.common.per_sample import visiting
@@ -117,7 +117,7 @@ class ChainPart:
     Args:
         part: its sentences.
         table: the features.
-        constraints: which labellings are allowed, resolved.
+        features: which features the whole has; its constraints are resolved.
 
     Raises:
         DataError: the constraints forbid a sentence's labels; names the part.
@@ -127,13 +127,13 @@ class ChainPart:
         own: the native objective over the features that the part can meet.
     """
 
-    def __init__(self, part: EncodedPart, table: FeatureTable, constraints: Constraints = None) -> None:
+    def __init__(self, part: EncodedPart, table: FeatureTable, features: ChainFeatures) -> None:
         try:
-            core = _core.ChainPart(part.corpus.core, table.core, constraints=as_json(constraints))
+            core = _core.ChainPart(part.corpus.core, table.core, constraints=as_json(features.constraints))
         except DataError as error:
             message = f"{part.source.name}: {error}"
             raise DataError(message) from error
-        self._set(core, (_made, (part.source, table, constraints)))
+        self._set(core, (_made, (part.source, table, features)))
 
     def _set(self, core: _core.ChainPart, recipe: tuple[Callable[..., ChainPart], tuple[Any, ...]]) -> None:
         self.core, self._recipe = core, recipe
@@ -215,8 +215,8 @@ class ChainPart:
         return self._passes
 
 
-def _made(source: Part, table: FeatureTable, constraints: Constraints) -> ChainPart:
-    return ChainPart(EncodedPart(source), table, constraints)
+def _made(source: Part, table: FeatureTable, features: ChainFeatures) -> ChainPart:
+    return ChainPart(EncodedPart(source), table, features)
 
 
 def _restricted(part: ChainPart, features: Numbers) -> ChainPart:

@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..constraints import Constraints, resolved
 from ..data.fingerprint import checksum
 from ..data.parts import Part
 from ..errors import DataError
 from ..gap import SampleLikelihoods
 from ..problem import Objective, Restrictable
-from ..schemes import detect_scheme
+from ..schemes import are_bio
 from ..solvers.parameter_mixing import Mixing
 from ..vectors import Vector
 from .chain import ChainData, ChainFeatures
@@ -113,8 +112,8 @@ class ChainParts(PartsObjective, ChainData):
         features: which features there are.
 
     Raises:
-        DataError: a part cannot be read, there are too many labels or features, or the constraints forbid a sentence's
-            labels; names the part.
+        DataError: a part cannot be read, there are too many labels or features, or a sentence's labels are not allowed;
+            names the part.
 
     Attributes:
         table: the features by name.
@@ -142,11 +141,10 @@ class ChainParts(PartsObjective, ChainData):
         self.label_type, self.format, self.template = counts.kinds
         n_samples, self.n_tokens, self.n_entries = core.sizes
         self.n_attributes = counts.core.n_attributes
-        constraints = _constraints(encoded, features.constraints, self.labels)
-        self.requested = features
-        self.features = replace(features, constraints=constraints, order=core.order)
+        found = features.settled(self.labels, lambda: all(encoded.each("look", _are_bio)))
+        self.requested, self.features = features, replace(found, order=core.order)
         table = encoded.shared("table", self.table)
-        parts = encoded.mapped("lay-out", ChainPart, table, constraints)
+        parts = encoded.mapped("lay-out", ChainPart, table, self.features)
         self._shares: Vector | None = None
         super().__init__(parts, core.n_features, n_samples, is_convex=not core.is_partial)
 
@@ -183,15 +181,8 @@ class ChainParts(PartsObjective, ChainData):
         return np.asarray(w + change / np.maximum(self._shares, 1.0))
 
 
-def _constraints(encoded: Group, asked: Constraints, labels: list[Any]) -> Constraints:
-    """Return the constraints as they come out; ``auto`` looks at all parts where the labels alone do not tell."""
-    if str(asked).lower() != "auto" or detect_scheme(labels) != "IOB":
-        return resolved(asked, labels)
-    return "IOB1" if "IOB1" in encoded.each("look", _scheme, labels) else "BIO"
-
-
-def _scheme(part: EncodedPart, labels: list[Any]) -> Constraints:
-    return resolved("auto", labels, part.corpus.gold)
+def _are_bio(part: EncodedPart) -> bool:
+    return are_bio(part.corpus.gold())
 
 
 def _evaluated(part: Objective, w: Vector) -> tuple[float, Vector, int]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind"]
 
+# Arguments of `tag` that every kind of model has.
+_EVERY = ("model", "file", "output", "marginals", "threads")
+
 
 class Kind:
     """A model on the command line. Subclasses override the questions that they answer; the others are refused.
@@ -74,6 +77,10 @@ class Kind:
         if name is not None:
             message = f"{self.path} is {self.called}; leave out {option_flag(name)}"
             raise OptionError(message)
+
+    def take_only(self, options: Mapping[str, object], *names: str) -> None:
+        """Raise OptionError if an option was given that is neither one of these nor one of every kind of model."""
+        self.leave_out(options, *(name for name in options if name not in (*_EVERY, *names)))
 
     def title(self, data: str) -> str:
         """Return the title of the report on a file."""

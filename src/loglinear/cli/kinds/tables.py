@@ -81,9 +81,7 @@ class Tables(Kind):
         With --marginals, a column p(NAME) follows for each variable that had missing values: the probability of the
         state that was filled in, and nothing where the value was there.
         """
-        self.leave_out(
-            vars(arguments), "format", "n_best", "probabilities", "layout", "detail", "stream", "constraints"
-        )
+        self.take_only(vars(arguments))
         table, samples = self.read(arguments.file)
         columns, sure = list(table.columns), {}
         with naming(arguments.file):

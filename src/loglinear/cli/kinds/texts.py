@@ -55,7 +55,7 @@ class Texts(Samples):
         from ...data.writing import write_output
 
         self.format(arguments.file, arguments.format)
-        self.leave_out(vars(arguments), "n_best", "probabilities", "layout", "detail", "constraints")
+        self.take_only(vars(arguments), "format", "stream")
         if arguments.marginals:
             self.need_joint("--marginals")
         streams = answered_one_by_one(arguments)

@@ -64,7 +64,8 @@ def train_chain(
         ('CONVERGED', ['NOUN', 'DET'])
     """
     options.check()
-    _warn_of_little(data)
+    for message in data.shortfalls():
+        warn(message)
     w0, account = (None, None) if start is None else start.weights(data)
     saving = None
     if checkpoint is not None:
@@ -72,17 +73,6 @@ def train_chain(
     scores = None if dev is None else dev.of(data)
     result = replace(train(data, options, callbacks=callbacks, dev=scores, w0=w0, saving=saving), start=account)
     return chain_model(data, options, result, DevOptions() if dev is None else dev.options), result
-
-
-def _warn_of_little(data: ChainData) -> None:
-    """Warn of data and options that teach a chain less than was meant."""
-    requested, counts = data.requested, data.feature_counts
-    if data.n_unknown:
-        warn(f"{data.n_unknown} of {data.n_samples} sentences have no known label; they contribute nothing")
-    if str(requested.constraints).lower() == "auto" and data.features.constraints is None:
-        warn("constraints='auto': the labels follow no tagging scheme, so that there are no constraints")
-    if requested.min_count > 1 and data.n_attributes and not counts.states + counts.bigrams:
-        warn(f"no attribute is left: none is on {requested.min_count} tokens or more; lower min_count (--min-count)")
 
 
 def chain_model(data: ChainData, options: SolverOptions, result: Result, use: DevOptions = DevOptions()) -> ChainModel:

@@ -5,11 +5,10 @@ Solvers are imported when they are made, so that a program that only labels text
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
-from ...constraints import check_constraints
 from ...errors import OptionError
 from ...options import (
     USEFUL,
@@ -39,11 +38,11 @@ __all__ = [
     "ClassifierParameters",
     "DevOptions",
     "DevParameters",
-    "GraphParameters",
     "Minimisation",
     "RunOptions",
     "SolverOptions",
     "SolverParameters",
+    "check_class_weight",
     "check_solver",
     "thread_count",
 ]
@@ -80,7 +79,6 @@ def thread_count(n_jobs: object, name: str = "n_jobs") -> int:
     return 0 if n_jobs is None or n_jobs == -1 else whole_number(name, n_jobs, 1, 2**16)
 
 
-GraphInference = Literal["auto", "exact", "loopy_bp", "trw"]
 SEED = optional(partial(whole_number, least=0, most=2**64 - 1))
 
 
@@ -269,40 +267,4 @@ class ClassifierParameters(Options):
         default=1,
         help="attributes in fewer samples are left out, >= 1; of columns without names none is",
         check=partial(whole_number, least=1, most=2**32 - 1),
-    )
-
-
-@option_class
-class GraphParameters(Options):
-    """What a field on graphs is."""
-
-    inference: GraphInference = option(
-        default="auto",
-        help='"exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly '
-        "wider, loopy_bp elsewhere",
-        check=partial(one_of, choices=get_args(GraphInference)),
-    )
-    inference_options: Mapping[str, Any] | None = option(
-        default=None,
-        help='options of an inference given by name, such as {"damping": 0.5}; see `loglinear.networks`',
-        check=optional(mapping),
-    )
-    symmetric: bool = option(
-        default=False,
-        help="whether both orders of a pair of labels have the same weight, for edges without direction",
-        check=truth_value,
-    )
-    constraints: Sequence[tuple[Any, Any]] | None = option(
-        default=None,
-        help='pairs of labels that no edge may have, the label of its first node first, as ``[("b", "a")]``; of '
-        "symmetric weights in either order",
-        check=check_constraints,
-    )
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
-        default=None,
-        help='what a wrong label of a node costs in training, nats, by the right label, or "balanced": '
-        "n_nodes / (n_labels * count of the label). None for the plain likelihood. With costs the objective is the "
-        "softmax-margin (Gimpel & Smith 2010), which asks for a score that is higher by the cost, and so looks more "
-        "closely at rare labels.",
-        check=check_class_weight,
     )
