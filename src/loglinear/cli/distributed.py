@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..data.corpus import is_corpus
+from ..data.formats import is_corpus
 from ..errors import OptionError
 from .output import counted, keeping_reached
 from .reading import Reading, sizes_of_sentences

@@ -42,8 +42,7 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
             raise
         import re
 
-        from ..data.corpus import is_corpus
-        from ..data.formats import is_format, named
+        from ..data.formats import is_corpus, is_format, named
         from ..data.lines import file_name, line_of
 
         has_lines = format is not None and is_format(format) and not is_corpus(path)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import DataError
-from .formats import format_of
+from .formats import format_of, is_corpus
 from .labels import LabelNames, check_ordered, typed
 from .templates import template_text
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .inputs import Classes, Labels, Matrix, Sentences
 
-__all__ = ["Corpus", "checked_weights", "is_corpus"]
+__all__ = ["Corpus", "checked_weights"]
 
 
 class Corpus:
@@ -356,11 +356,6 @@ class Corpus:
         if self.label_type != label_type and self.labels:
             message = f"the labels are of type {self.label_type}, and the model's of type {label_type}"
             raise DataError(message)
-
-
-def is_corpus(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is that of an encoded corpus."""
-    return os.path.isfile(os.path.join(os.fspath(path), "corpus.json"))
 
 
 def _ordered(X: Iterable[Any]) -> Iterator[Any]:

@@ -14,8 +14,8 @@ from typing import Any
 from .. import _core
 from ..errors import DataError, OptionError
 from ..options import whole_number
-from .corpus import Corpus, is_corpus
-from .formats import format_of
+from .corpus import Corpus
+from .formats import format_of, is_corpus
 from .templates import template_text
 
 __all__ = ["CorpusFile"]

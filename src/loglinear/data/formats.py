@@ -13,7 +13,19 @@ from typing import Literal, NamedTuple
 from .. import _core
 from ..errors import OptionError
 
-__all__ = ["FORMATS", "Format", "Holds", "format_of", "is_format", "listed", "n_columns", "named", "readable", "word"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Holds",
+    "format_of",
+    "is_corpus",
+    "is_format",
+    "listed",
+    "n_columns",
+    "named",
+    "readable",
+    "word",
+]
 
 Holds = Literal["sentences", "samples", "texts"]
 
@@ -84,6 +96,11 @@ FORMATS: dict[str, Format] = {
     "svmlight": Format((".svm", ".svmlight", ".libsvm"), "samples", "refused", _of_svmlight, is_sentence=True),
     "text": Format((), "texts", "refused", lambda line: [line], is_sentence=True),
 }
+
+
+def is_corpus(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is that of an encoded corpus, a folder with its own format."""
+    return os.path.isfile(os.path.join(os.fspath(path), "corpus.json"))
 
 
 def is_format(name: str) -> bool:

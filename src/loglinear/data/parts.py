@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import _core
 from ..errors import DataError
-from .corpus import Corpus, is_corpus
-from .formats import format_of
+from .corpus import Corpus
+from .formats import format_of, is_corpus
 from .templates import template_text
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from .corpus import Corpus, is_corpus
-from .formats import named, word
+from .corpus import Corpus
+from .formats import is_corpus, named, word
 from .lines import token_lines
 
 if TYPE_CHECKING:

@@ -312,9 +312,20 @@ def test_closed_standard_stream_is_no_reason_to_crash(run, sample, tmp_path, clo
 
 
 def test_tagging_imports_nothing_heavy(sample):
+    heavy = {
+        "numpy",
+        "sklearn",
+        "scipy",
+        "rich",
+        "dataclasses",
+        "inspect",
+        "pathlib",
+        "urllib",
+        "loglinear.data.corpus",
+    }
     code = (
-        "import sys; from loglinear.cli.main import main; main(sys.argv[1:]); "
-        "sys.exit(' '.join({'numpy', 'sklearn', 'scipy', 'rich'} & set(sys.modules)) or None)"
+        "import sys; before = set(sys.modules); from loglinear.cli.main import main; main(sys.argv[1:]); "
+        f"sys.exit(' '.join({heavy} & (set(sys.modules) - before)) or None)"
     )
     command = [sys.executable, "-c", code, "tag", "-m", sample.model, sample.test]
     assert subprocess.run(command, capture_output=True, timeout=20).stderr == b""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 
-from ...data.corpus import Corpus, is_corpus
+from ...data.corpus import Corpus
+from ...data.formats import is_corpus
 from ..kinds import opened
 from ..options import add_json, count
 from ..output import counted

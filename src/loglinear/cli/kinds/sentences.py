@@ -73,8 +73,7 @@ class Sentences(Kind):
         Raises:
             OptionError: there is no such format, or the model cannot read it.
         """
-        from ...data.corpus import is_corpus
-        from ...data.formats import format_of, named, readable
+        from ...data.formats import format_of, is_corpus, named, readable
 
         asked, template = None if format is None else named(format), self.model.template
         if is_corpus(file):

@@ -35,8 +35,7 @@ class Texts(Samples):
 
     def format(self, file: str, format: str | None) -> str:
         """Refuse files of sentences, which a vectorizer does not read."""
-        from ...data.corpus import is_corpus
-        from ...data.formats import named
+        from ...data.formats import is_corpus, named
 
         if format is not None and named(format).holds != "texts":
             self.leave_out({"format": format}, "format")
