@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import doctest
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from oracles.programs import blocks
 
 ROOT = Path(__file__).parents[1]
 GUIDES = (ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("*.md")))
@@ -17,7 +18,6 @@ GUIDES = (ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("*
 FOUND = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GUIDES[1:])
 PAGES = [page for page in FOUND if "```py" in page.read_text(encoding="utf-8")]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-BLOCK = re.compile(r"^```(python|pycon|sh)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
 def run_in_the_shell(text: str, said: str | None) -> None:
@@ -34,9 +34,7 @@ def run_in_the_shell(text: str, said: str | None) -> None:
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-    assert blocks
-    for kind, text, said in blocks:
+    for kind, text, said in blocks(page, "python", "pycon", "sh"):
         if kind == "python":
             exec(compile(text, page.name, "exec"), names)
         elif kind == "pycon":

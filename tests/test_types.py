@@ -19,9 +19,9 @@ import loglinear
 from loglinear.networks.inference import INFERENCES, InferenceName
 from loglinear.solvers import SOLVERS, SolverName, grafting, option_names
 from loglinear.solvers.common import inner
+from oracles.programs import blocks
 
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A line that ends in `# error` is a mistake, which both type checkers have to find; all other lines are right.
 PROGRAM = """
 from collections.abc import Sequence
@@ -121,10 +121,9 @@ def programs() -> dict[str, str]:
     """The Python of pages by name, prompts left out, and the program above."""
     found = {"program.py": PROGRAM}
     for page in (ROOT / "README.md", ROOT / "docs" / "start.md"):
-        blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-        assert blocks
         found[f"{page.stem.lower()}.py"] = "\n".join(
-            text if kind == "python" else doctest.script_from_examples(text) for kind, text in blocks
+            text if kind == "python" else doctest.script_from_examples(text)
+            for kind, text, _ in blocks(page, "python", "pycon")
         )
     return found
 

@@ -37,6 +37,7 @@ __all__ = [
     "option_class",
     "optional",
     "real_number",
+    "seed_number",
     "strength",
     "text",
     "truth_types",
@@ -163,6 +164,11 @@ def whole_number(name: str, value: object, least: int, most: int, remedy: str = 
         advice = f"; {remedy}" if remedy else ""
         fail(name, value, f"is not a whole number of at least {least} and at most {most}{advice}")
     return number
+
+
+def seed_number(name: str, value: object) -> int:
+    """Return the seed of random numbers, an integer of 64 bits; OptionError if it is something else."""
+    return whole_number(name, value, 0, 2**64 - 1)
 
 
 def real_number(name: str, value: object, range: str, fits: Callable[[float], bool]) -> float:

@@ -249,6 +249,10 @@ class Problem:
             gradient[...] = g
         return float(nll)
 
+    def penalised(self, w: Vector, nll: float, gradient: Vector) -> tuple[float, float]:
+        """Return the objective at w, nats, and the violation of optimality, which follow from NLL and gradient at w."""
+        return nll + self.penalty.value(w), self.penalty.violation(w, gradient)
+
 
 def _check_size(size: SupportsIndex, name: str) -> None:
     try:

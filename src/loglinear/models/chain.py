@@ -473,7 +473,6 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         model, settings = open_model(os.fspath(path), "chain")
         crf = cls._of_settings(settings | {"template": model.template}, os.fspath(path))
         crf.model_ = model
-        crf._set_results()
         crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
         return crf
 

@@ -154,7 +154,9 @@ class Estimator(RunOptions):
     def _of_settings(cls: type[E], settings: Mapping[str, Any], path: str) -> E:
         """Return an estimator with the parameters that are among the settings in a model's file, each checked."""
         check_options(settings, path, *_option_classes(cls))
-        return cls(**{name: settings[name] for name in cls._get_param_names() if name in settings})
+        estimator = cls(**{name: settings[name] for name in cls._get_param_names() if name in settings})
+        estimator._set_results()
+        return estimator
 
     def _options(self, kind: type[T]) -> T:
         """Return a dataclass of options made of the parameters of the same names."""

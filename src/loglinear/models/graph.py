@@ -388,7 +388,6 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         found = graph_file.read(os.fspath(path))
         crf = cls._of_settings(found.settings, os.fspath(path))
         crf.classes_, crf.exact_ = found.classes, found.settings["exact"]
-        crf._set_results()
         crf._training = found.settings.get("training", {})
         crf.n_iter_ = crf._training.get("iterations", 0)
         crf._hold(found.w, found.n_node_features)

@@ -479,7 +479,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self.n_features_in_ = found.coef.shape[1]
         self._template, self._format = found.template, found.settings.get("format", "python")
         self._stored = found.settings
-        self._set_results()
 
     def __sklearn_tags__(self) -> Any:
         """Sparse data are welcome."""

@@ -507,7 +507,6 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         bins = [None if each is None else np.array(each, dtype=np.float64) for each in settings["bin_edges"]]
         network._store_variables(settings["names"], found.categories, bins)
         network.l1_, network.inference_report_ = float(network.l1), None
-        network._set_results()
         network._training = settings.get("training", {})
         network._hold(Graph(network._numbering, found.edges, 0), found.scores)
         return network

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from ..options import real_number, whole_number
+from ..options import real_number, seed_number, whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
 from .common.conditions import intercept_alone_is_spared, no_l1
@@ -69,24 +69,13 @@ class AdaGrad(Unmeasured):
     Source: Duchi, Hazan & Singer (2011), composite mirror descent with the diagonal matrix; delta = 1 as in Schmidt
     et al. (2015), section 4.
 
-    Departures:
-
-    - Each pass visits the samples in a new random sequence, none of them twice.
-    - Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
-
-    Cost: an update takes time for the features of its sample alone; a pass adds O(n_features) once.
-
-    It stops after ``passes`` passes, with Status.PASSES_MADE.
+    Departures, cost, end and errors: see `SG`.
 
     Args:
         learning_rate: eta > 0; None to choose it.
         delta: added to the root of G_j, > 0.
         passes: passes over the data, >= 1.
         seed: of the sequences of visits, >= 0.
-
-    Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
-            there is an L1 penalty.
 
     Example:
         >>> from loglinear import MaxEnt
@@ -109,7 +98,7 @@ class AdaGrad(Unmeasured):
         check_learning_rate(self.learning_rate)
         real_number("delta", self.delta, "a finite number > 0", lambda x: x > 0.0)
         whole_number("passes", self.passes, 1, MOST_PASSES)
-        whole_number("seed", self.seed, 0, 2**64 - 1)
+        seed_number("seed", self.seed)
 
     def init(self, problem: Problem, w0: Vector) -> AdaGradState:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
-from ..options import real_number, whole_number
+from ..options import real_number, seed_number
 from ..penalty import Penalty
 from ..problem import Problem, missing
 from ..result import State
@@ -66,7 +66,7 @@ class Auto:
         if tolerance is not None:
             tolerance = real_number("tolerance", tolerance, "a finite number >= 0", lambda x: x >= 0.0)
         self.tolerance = tolerance
-        self.seed = whole_number("seed", seed, 0, 2**64 - 1)
+        self.seed = seed_number("seed", seed)
         self._last: tuple[Problem, Choice] | None = None
 
     def choice(self, problem: Problem) -> Choice:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
-from ..options import one_of, real_number, truth_value, whole_number
+from ..options import one_of, real_number, seed_number, truth_value, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
@@ -215,7 +215,7 @@ class Clustered:
         self.coarse_window = whole_number("coarse_window", coarse_window, 2, MOST)
         bound = "a finite number >= 0 (0 lets the coarse optimiser converge)"
         self.coarse_tolerance = real_number("coarse_tolerance", coarse_tolerance, bound, lambda x: x >= 0.0)
-        self.seed = whole_number("seed", seed, 0, 2**64 - 1)
+        self.seed = seed_number("seed", seed)
         self.clustering, self.aggregate = clustering, bool(aggregate)
         self.fine: LBFGS | BFGS = inner
         # The coarse objective's change is judged by coarse_tolerance alone.

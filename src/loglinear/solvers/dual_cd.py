@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from ..options import real_number, whole_number
+from ..options import real_number, seed_number
 from ..problem import Numbers, Problem
 from ..result import Status
 from ..vectors import Vector
@@ -105,7 +105,7 @@ class DualCD:
 
     def __post_init__(self) -> None:
         real_number("tolerance", self.tolerance, "a finite number >= 0", lambda x: x >= 0.0)
-        whole_number("seed", self.seed, 0, 2**64 - 1)
+        seed_number("seed", self.seed)
 
     def init(self, problem: Problem, w0: Vector) -> DualCDState:
         """Return the state before the first pass."""

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from ..options import real_number, whole_number
+from ..options import real_number, seed_number, whole_number
 from ..problem import Numbers, Objective, Problem
 from ..result import Status
 from ..vectors import Vector
@@ -127,7 +127,7 @@ class Hybrid(Unmeasured):
     ) -> None:
         self.growth = real_number("growth", growth, "a finite number > 1", lambda x: x > 1.0)
         self.first = whole_number("first", first, 1, 2**62)
-        self.seed = whole_number("seed", seed, 0, 2**64 - 1)
+        self.seed = seed_number("seed", seed)
         self.inner = inner_solver("inner", inner, LBFGS, options)
         no_more(self, options, self.inner)
 

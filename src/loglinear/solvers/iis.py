@@ -252,8 +252,7 @@ class IIS:
     def _evaluated(self, problem: Problem, state: IISState) -> IISState:
         gradient = np.zeros_like(state.w)
         nll = problem.evaluate(state.w, gradient)
-        objective = nll + problem.penalty.value(state.w)
-        violation = problem.penalty.violation(state.w, gradient)
+        objective, violation = problem.penalised(state.w, nll, gradient)
         check_numbers(objective, violation, f"after {state.iteration} steps")
         recent = (*state.recent[-WINDOW:], objective)
         norm = math.sqrt(vectors.norms(state.w)[1])

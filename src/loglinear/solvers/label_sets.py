@@ -254,8 +254,7 @@ class LabelSets:
         """Return a new state at w, with the labels whose marginals are above ``least``."""
         gradient = np.zeros_like(w)
         nll, _, likely = cast(Prunable, problem.objective).likely_labels(w, least, gradient)
-        objective = nll + problem.penalty.value(w)
-        violation = problem.penalty.violation(w, gradient)
+        objective, violation = problem.penalised(w, nll, gradient)
         return LabelSetsState(w, gradient, objective, nll, violation, likely=likely)
 
     def _status(self, problem: Problem, state: LabelSetsState) -> Status:

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from ..options import real_number, whole_number
+from ..options import real_number, seed_number, whole_number
 from ..problem import Problem
 from ..vectors import Vector
 from .common.inner import MixingOptions, Unpack, inner_solver, no_more
@@ -80,7 +80,7 @@ class MixedPasses(Unmeasured):
         real_number("learning_rate", self.learning_rate, "a finite number > 0", lambda x: x > 0.0)
         real_number("decay", self.decay, "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
         whole_number("passes", self.passes, 1, MOST_PASSES)
-        whole_number("seed", self.seed, 0, 2**64 - 1)
+        seed_number("seed", self.seed)
 
     def init(self, problem: Problem, w0: Vector) -> SGDL1State:
         """Return the state before the first pass; w0 is copied."""

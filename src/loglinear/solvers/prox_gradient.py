@@ -99,21 +99,8 @@ class ProxGradient:
             ObjectiveError: the objective or its gradient is not finite at w0.
         """
         check(self, problem)
-        w, gradient = w0.copy(), np.zeros_like(w0)
-        nll = problem.evaluate(w, gradient)
-        objective = nll + problem.penalty.value(w)
-        violation = problem.penalty.violation(w, gradient)
-        check_numbers(objective, violation)
-        curvature = max(float(np.abs(gradient).max(initial=0.0)), 1.0)
-        state = ProxGradientState(
-            w=w,
-            gradient=gradient,
-            objective=objective,
-            nll=nll,
-            violation=violation,
-            curvature=curvature,
-            recent=(objective,),
-        )
+        state = _evaluated(problem, w0.copy(), ())
+        check_numbers(state.objective, state.violation)
         return replace(state, status=self._status(problem, state, np.empty(0, np.int64)))
 
     def step(self, problem: Problem, state: ProxGradientState) -> ProxGradientState:
@@ -121,21 +108,15 @@ class ProxGradient:
         features = self._features(problem, state)
         small = compact(problem, features) or Problem(Block(problem, features, state.w), penalty_on(problem, features))
         x, curvature, evaluations = self._descend(small, state, features)
-        w, gradient = state.w.copy(), np.empty_like(state.w)
+        w = state.w.copy()
         w[features] = x
-        nll = problem.evaluate(w, gradient)
-        objective = nll + problem.penalty.value(w)
+        following = _evaluated(problem, w, state.recent)
         # Rounding errors apart, a step never rises; if it does there is nothing left to gain.
-        if not objective <= state.objective + ROUNDING * abs(state.objective):
+        if not following.objective <= state.objective + ROUNDING * abs(state.objective):
             return replace(state, status=Status.LINE_SEARCH_FAILED, iteration=state.iteration + 1)
-        following = ProxGradientState(
-            w=w,
-            gradient=gradient,
-            objective=objective,
-            nll=nll,
-            violation=problem.penalty.violation(w, gradient),
+        following = replace(
+            following,
             curvature=curvature,
-            recent=(*state.recent[-WINDOW:], objective),
             gradient_evaluations=state.gradient_evaluations + evaluations + 1,
             iteration=state.iteration + 1,
             working_set=int(features.size),
@@ -196,3 +177,19 @@ class ProxGradient:
         flat = len(state.recent) > WINDOW and decrease <= self.tolerance * abs(state.objective)
         nothing_new = np.isin(self._features(problem, state), features).all()
         return Status.CONVERGED if flat and nothing_new else Status.RUNNING
+
+
+def _evaluated(problem: Problem, w: Vector, recent: tuple[float, ...]) -> ProxGradientState:
+    """Return the state at w after steps with these objectives, as if no step had been made: a gradient evaluation."""
+    gradient = np.empty_like(w)
+    nll = problem.evaluate(w, gradient)
+    objective, violation = problem.penalised(w, nll, gradient)
+    return ProxGradientState(
+        w=w,
+        gradient=gradient,
+        objective=objective,
+        nll=nll,
+        violation=violation,
+        curvature=max(float(np.abs(gradient).max(initial=0.0)), 1.0),
+        recent=(*recent[-WINDOW:], objective),
+    )

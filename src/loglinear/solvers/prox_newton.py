@@ -152,8 +152,7 @@ class ProxNewton:
         check(self, problem)
         w = np.array(w0, dtype=np.float64)
         nll, scores, gradient = cast(NewtonSteps, problem.objective).start(w)
-        value = nll + problem.penalty.value(w)
-        violation = problem.penalty.violation(w, gradient)
+        value, violation = problem.penalised(w, nll, gradient)
         check_numbers(value, violation)
         state = ProxNewtonState(w=w, scores=scores, gradient=gradient, objective=value, nll=nll, violation=violation)
         return replace(state, status=self._status(problem, state, math.inf))
@@ -181,14 +180,15 @@ class ProxNewton:
         if not done.moved:
             at_rounding = done.promised <= ROUNDING * abs(state.objective)
             return replace(state, status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED)
+        value, violation = problem.penalised(w, done.nll, gradient)
         following = replace(
             state,
             w=w,
             scores=scores,
             gradient=gradient,
-            objective=done.nll + penalty.value(w),
+            objective=value,
             nll=done.nll,
-            violation=penalty.violation(w, gradient),
+            violation=violation,
             gradient_evaluations=state.gradient_evaluations + 1,
             passes=state.passes + done.trials,
         )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OptionError
-from ..options import one_of, real_number, truth_value, whole_number
+from ..options import one_of, real_number, seed_number, truth_value
 from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
 from ..vectors import Vector
@@ -143,7 +143,7 @@ class SAG(Unmeasured):
         truth_value("saga", self.saga)
         truth_value("pauses", self.pauses)
         real_number("tolerance", self.tolerance, "a finite number >= 0", lambda x: x >= 0.0)
-        whole_number("seed", self.seed, 0, 2**64 - 1)
+        seed_number("seed", self.seed)
 
     def init(self, problem: Problem, w0: Vector) -> SAGState:
         """Return the state before the first pass; w0 is copied."""

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from ..options import whole_number
+from ..options import seed_number, whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
 from .common.conditions import convex, intercept_alone_is_spared, no_l1, with_l2
@@ -105,7 +105,7 @@ class SG(Unmeasured):
     def __post_init__(self) -> None:
         check_learning_rate(self.learning_rate)
         whole_number("passes", self.passes, 1, MOST_PASSES)
-        whole_number("seed", self.seed, 0, 2**64 - 1)
+        seed_number("seed", self.seed)
 
     def init(self, problem: Problem, w0: Vector) -> SGState:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""

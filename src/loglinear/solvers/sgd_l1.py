@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from ..errors import OptionError
-from ..options import one_of, real_number, truth_value, whole_number
+from ..options import one_of, real_number, seed_number, truth_value, whole_number
 from ..problem import Numbers, PerSample, Problem, Visits
 from ..vectors import Vector
 from .common.conditions import intercept_alone_is_spared
@@ -135,7 +135,7 @@ class SGDL1(Unmeasured):
         real_number("decay", self.decay, "a number above 0 and at most 1", lambda x: 0.0 < x <= 1.0)
         real_number("tail", self.tail, "a finite number >= 0", lambda x: x >= 0.0)
         whole_number("passes", self.passes, 1, MOST_PASSES)
-        whole_number("seed", self.seed, 0, 2**64 - 1)
+        seed_number("seed", self.seed)
         truth_value("line_search", self.line_search)
         if self.line_search and self.penalty in ("naive", "clipping"):
             message = f"line_search=True goes with penalty cumulative or clipping_lazy, not with {self.penalty}"

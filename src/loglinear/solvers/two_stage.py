@@ -16,6 +16,7 @@ from .common.curvature import are_uneven, units
 from .common.history import History
 from .common.inner import StagesOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
+from .common.per_sample import with_gradient
 from .common.quasi_newton import QuasiNewtonState
 from .owlqn import OWLQN
 from .sgd_l1 import SGDL1, SGDL1State
@@ -214,9 +215,7 @@ class TwoStage:
             return state
         if end is None:
             return replace(state, stage=self.first.measure(problem, stage))
-        violation = problem.penalty.violation(stage.w, end.gradient)
-        objective = end.nll + problem.penalty.value(stage.w)
-        return replace(state, stage=replace(stage, objective=objective, nll=end.nll, violation=violation))
+        return replace(state, stage=with_gradient(problem, stage, end.nll, end.gradient))
 
 
 def _has_units(problem: Problem) -> bool:

@@ -10,9 +10,9 @@ import numpy as np
 from ... import _core
 from ...data.inputs import Array
 from ...vectors import Vector
-from .network import check_order, checked_weights, listed
-from .schema import checked_settings, refuse, typed_array
-from .settings import open_as, settings_text
+from .network import check_order, checked_weights, listed, opened
+from .schema import refuse, typed_array
+from .settings import settings_text
 
 __all__ = ["Contents", "read", "write"]
 
@@ -61,8 +61,7 @@ def read(path: str) -> Contents:
         ModelFileError: the file is damaged, or holds another kind of model.
         OSError: the file cannot be read.
     """
-    file = open_as(_core.read_network, path, "graph")
-    settings = checked_settings(file.settings, path, "graph")
+    file, settings = opened(path, "graph")
     given, n, m = (settings.pop(name) for name in ("classes", "n_node_features", "n_edge_features"))
     classes = typed_array(f"{path}: setting classes", given, settings.pop("class_type"))
     if classes.size < 2:

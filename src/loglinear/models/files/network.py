@@ -19,7 +19,7 @@ from .settings import open_as, settings_text
 if TYPE_CHECKING:
     from ...data.inputs import Array
 
-__all__ = ["Contents", "check_order", "check_setting", "checked_weights", "listed", "read", "write"]
+__all__ = ["Contents", "check_order", "check_setting", "checked_weights", "listed", "opened", "read", "write"]
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ def read(path: str) -> Contents:
         ModelFileError: the file is damaged, or holds another kind of model.
         OSError: the file cannot be read.
     """
-    file = open_as(_core.read_network, path, "network")
-    settings = checked_settings(file.settings, path, "network")
+    file, settings = opened(path, "network")
     given, kinds = settings.pop("categories"), settings.pop("category_types")
     for name, values in (("category_types", kinds), ("names", settings["names"]), ("bin_edges", settings["bin_edges"])):
         if values is not None and len(values) != len(given):
@@ -81,6 +80,12 @@ def read(path: str) -> Contents:
         refuse(f"{path}: the list of edges", pairs.tolist(), f"pairs i < j of {states.size} variables, ascending")
     scores = checked_weights(path, file, states.sum(), states[pairs].prod(axis=1).sum())
     return Contents(settings, categories, pairs, scores)
+
+
+def opened(path: str, kind: str) -> tuple[_core.NetworkFile, dict[str, Any]]:
+    """Return the file of a network or of a field on graphs, and its settings, checked."""
+    file = open_as(_core.read_network, path, kind)
+    return file, checked_settings(file.settings, path, kind)
 
 
 def check_setting(path: str, name: str, value: object, check: Callable[[], object]) -> None:

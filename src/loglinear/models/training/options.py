@@ -21,6 +21,7 @@ from ...options import (
     option_class,
     optional,
     real_number,
+    seed_number,
     strength,
     text,
     truth_types,
@@ -79,7 +80,7 @@ def thread_count(n_jobs: object, name: str = "n_jobs") -> int:
     return 0 if n_jobs is None or n_jobs == -1 else whole_number(name, n_jobs, 1, 2**16)
 
 
-SEED = optional(partial(whole_number, least=0, most=2**64 - 1))
+SEED = optional(seed_number)
 
 
 @option_class
