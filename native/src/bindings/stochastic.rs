@@ -4,10 +4,12 @@ use crate::bindings::arrays::{integers, numbers, read, written};
 use crate::bindings::classes::SamplePasses;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
+use crate::error::Result;
 use crate::stochastic::online::{self, Arow, AveragedPerceptron, Learner, PassiveAggressive, Slack};
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
 use crate::stochastic::{adagrad, sg};
+use crate::threads::Interrupt;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -30,30 +32,38 @@ impl SamplePasses {
         Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), visits.len())))
     }
 
+    /// Calls a pass with the weights and the numbers that its method keeps with them, both to be written, without the GIL.
+    fn update<T: Send>(
+        &self,
+        py: Python<'_>,
+        [w, kept]: [&Bound<'_, PyArray1<f64>>; 2],
+        pass: impl FnOnce(&mut [f64], &mut [f64], &Interrupt) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        written!(w, kept);
+        let n = self.inner.objective.features.len();
+        let lengths = [w.len(), kept.len()];
+        if lengths == [n; 2] {
+            return interruptible(py, |interrupt| pass(w, kept, interrupt));
+        }
+        Err(OptionError::new_err(format!(
+            "the arrays have lengths {lengths:?}; they need one number for each of {n} weights"
+        )))
+    }
+
     /// A pass of an online learner whose variances are 1.
     fn averaged_pass(
         &self,
         py: Python<'_>,
         learner: &dyn Learner,
-        (w, sum, iterates): (&Bound<'_, PyArray1<f64>>, &Bound<'_, PyArray1<f64>>, u64),
+        updated: [&Bound<'_, PyArray1<f64>>; 2],
+        iterates: u64,
         visits: &PyReadonlyArray1<'_, i64>,
     ) -> PyResult<f64> {
-        written!(w, sum);
         let visits = self.numbers(visits)?;
-        self.check_lengths(w, sum)?;
-        let mut variances = vec![1.0; w.len()];
-        let state = online::State { w, sum, variances: &mut variances, iterates };
-        interruptible(py, |interrupt| online::pass(&self.inner, learner, state, &visits, interrupt))
-    }
-
-    fn check_lengths(&self, w: &[f64], kept: &[f64]) -> PyResult<()> {
-        let n = self.inner.objective.features.len();
-        if (w.len(), kept.len()) == (n, n) {
-            return Ok(());
-        }
-        let message =
-            format!("{n} weights are needed, and as many numbers to keep; there are {} and {}", w.len(), kept.len());
-        Err(OptionError::new_err(message))
+        self.update(py, updated, |w, sum, interrupt| {
+            let state = online::State { variances: &mut vec![1.0; w.len()], w, sum, iterates };
+            online::pass(&self.inner, learner, state, &visits, interrupt)
+        })
     }
 }
 
@@ -117,11 +127,10 @@ impl SamplePasses {
         if line_search.is_some() && !matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy) {
             return Err(OptionError::new_err("the line search needs a penalty that touches a sample's weights alone"));
         }
-        written!(w, q);
-        self.check_lengths(w, q)?;
         let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = Settings { penalty, l1, l2, rates, visits: &visits, line_search };
-        let outcome = interruptible(py, |interrupt| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt))?;
+        let pass = |w: &mut _, q: &mut _, interrupt: &_| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt);
+        let outcome = self.update(py, [w, q], pass)?;
         Ok((outcome.u, outcome.evaluations))
     }
 
@@ -138,11 +147,9 @@ impl SamplePasses {
         rates: PyReadonlyArray1<'_, f64>,
         l2: f64,
     ) -> PyResult<()> {
-        written!(w, sum);
-        self.check_lengths(w, sum)?;
         let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = sg::Settings { l2, rates, visits: &visits };
-        interruptible(py, |interrupt| sg::pass(&self.inner, w, sum, &settings, interrupt))
+        self.update(py, [w, sum], |w, sum, interrupt| sg::pass(&self.inner, w, sum, &settings, interrupt))
     }
 
     /// A pass of AdaGrad with L2 (see `loglinear.solvers.adagrad`); updates w and the sums of squares in place.
@@ -160,11 +167,11 @@ impl SamplePasses {
         delta: f64,
         l2: f64,
     ) -> PyResult<()> {
-        written!(w, squares);
-        self.check_lengths(w, squares)?;
         let visits = self.numbers(&visits)?;
         let settings = adagrad::Settings { l2, rate, delta, visits: &visits };
-        interruptible(py, |interrupt| adagrad::pass(&self.inner, w, squares, &settings, interrupt))
+        self.update(py, [w, squares], |w, squares, interrupt| {
+            adagrad::pass(&self.inner, w, squares, &settings, interrupt)
+        })
     }
 
     /// A pass of the averaged perceptron (see `loglinear.compat.pycrfsuite._online`); updates w and the weighted sum of its changes in place.
@@ -179,7 +186,7 @@ impl SamplePasses {
         iterates: u64,
         visits: PyReadonlyArray1<'_, i64>,
     ) -> PyResult<f64> {
-        self.averaged_pass(py, &AveragedPerceptron, (w, sum, iterates), &visits)
+        self.averaged_pass(py, &AveragedPerceptron, [w, sum], iterates, &visits)
     }
 
     /// A passive-aggressive pass (see `loglinear.compat.pycrfsuite._online`); updates w and the weighted sum of its changes in place.
@@ -204,7 +211,7 @@ impl SamplePasses {
             2 => Slack::Squared,
             other => return Err(OptionError::new_err(format!("slack={other} is none of 0, 1, 2"))),
         };
-        self.averaged_pass(py, &PassiveAggressive { slack, c, error_sensitive }, (w, sum, iterates), &visits)
+        self.averaged_pass(py, &PassiveAggressive { slack, c, error_sensitive }, [w, sum], iterates, &visits)
     }
 
     /// A pass of AROW (see `loglinear.compat.pycrfsuite._online`); updates w and its variances in place.
@@ -217,12 +224,11 @@ impl SamplePasses {
         visits: PyReadonlyArray1<'_, i64>,
         gamma: f64,
     ) -> PyResult<f64> {
-        written!(w, variances);
-        self.check_lengths(w, variances)?;
         let visits = self.numbers(&visits)?;
-        let mut sum = vec![0.0; w.len()];
-        let state = online::State { w, sum: &mut sum, variances, iterates: 1 };
-        interruptible(py, |interrupt| online::pass(&self.inner, &Arow { gamma }, state, &visits, interrupt))
+        self.update(py, [w, variances], |w, variances, interrupt| {
+            let state = online::State { sum: &mut vec![0.0; w.len()], w, variances, iterates: 1 };
+            online::pass(&self.inner, &Arow { gamma }, state, &visits, interrupt)
+        })
     }
 
     /// The number of numbers that SAG stores of the gradients of all samples: of states, of transitions, of edges.
