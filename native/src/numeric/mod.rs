@@ -24,6 +24,28 @@ pub fn padded(n: usize) -> usize {
     n.div_ceil(LANES) * LANES
 }
 
+/// Evaluates an expression for tiles of vectors, which stay in registers: four at a time, then the rest. `$at` is the place of a
+/// tile's first vector, the constant `$n` their number.
+macro_rules! in_tiles {
+    ($vectors:expr, |$at:ident, $n:ident| $work:expr) => {{
+        let (vectors, mut $at) = ($vectors, 0);
+        while $at < vectors {
+            match vectors - $at {
+                1 => in_tiles!($n = 1, $work),
+                2 => in_tiles!($n = 2, $work),
+                3 => in_tiles!($n = 3, $work),
+                _ => in_tiles!($n = 4, $work),
+            }
+            $at += 4;
+        }
+    }};
+    ($n:ident = $value:literal, $work:expr) => {{
+        const $n: usize = $value;
+        $work
+    }};
+}
+pub(crate) use in_tiles;
+
 /// Transposes eight rows of eight numbers: `columns[j][i]` is `rows[i][j]`.
 #[inline(always)]
 pub fn transpose<S: Simd>(_simd: S, rows: [&[f64; 8]; 8]) -> [[f64; 8]; 8] {

@@ -3,6 +3,7 @@
 //! Length: the file has 420 lines, of which 200 are the types in which ids and values are kept, and the macro that compiles a loop
 //! for each pair of them.
 
+use crate::numeric::in_tiles;
 use pulp::Simd;
 use std::ops::Range;
 
@@ -381,16 +382,7 @@ pub fn total<I: Id, V: Value>(ids: &[I], values: &[V], term: impl Fn(I, &V) -> f
 pub fn combine<S: Simd, I: Id, V: Value>(simd: S, ids: &[I], values: &[V], matrix: &[f64], out: &mut [f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);
     let (matrix, _) = S::as_simd_f64s(matrix);
-    let mut at = 0;
-    while at < out.len() {
-        match out.len() - at {
-            1 => tile::<S, I, V, 1>(simd, ids, values, matrix, out, at),
-            2 => tile::<S, I, V, 2>(simd, ids, values, matrix, out, at),
-            3 => tile::<S, I, V, 3>(simd, ids, values, matrix, out, at),
-            _ => tile::<S, I, V, 4>(simd, ids, values, matrix, out, at),
-        }
-        at += 4;
-    }
+    in_tiles!(out.len(), |at, N| tile::<S, I, V, N>(simd, ids, values, matrix, out, at));
 }
 
 /// `combine` for N vectors of columns from vector `at` on: their sums stay in registers.

@@ -1,6 +1,7 @@
 //! A step along a sample's gradient; a rule says what the step does to each weight.
 
 use crate::chain::objective::layout;
+use crate::numeric::in_tiles;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::{Sparse, Weights};
@@ -97,32 +98,12 @@ fn step_row<S: Simd>(
     let (gradient, _) = S::as_simd_f64s(gradient);
     let (v, kept) = row.split_at_mut(row.len() / 2);
     let (index, length) = (index / S::F64_LANES, simd.splat_f64s(length));
-    let mut at = 0;
-    while at < gradient.len() {
-        let (v, kept, gradient) = (&mut v[at..], &mut kept[at..], &gradient[at..]);
-        match gradient.len() {
-            1 => step_tile::<S, 1>(simd, (v, kept), index + at, gradient, (length, last), rule),
-            2 => step_tile::<S, 2>(simd, (v, kept), index + at, gradient, (length, last), rule),
-            3 => step_tile::<S, 3>(simd, (v, kept), index + at, gradient, (length, last), rule),
-            _ => step_tile::<S, 4>(simd, (v, kept), index + at, gradient, (length, last), rule),
+    in_tiles!(gradient.len(), |at, N| {
+        let (v, kept, gradient) = (&mut v[at..at + N], &mut kept[at..at + N], &gradient[at..at + N]);
+        let mut change = [simd.splat_f64s(0.0); N];
+        for n in 0..N {
+            change[n] = simd.mul_f64s(length, gradient[n]);
         }
-        at += 4;
-    }
-}
-
-/// A step on N vectors of a row, in registers.
-#[inline(always)]
-fn step_tile<S: Simd, const N: usize>(
-    simd: S,
-    (v, kept): (&mut [S::f64s], &mut [S::f64s]),
-    index: usize,
-    gradient: &[S::f64s],
-    (length, last): (S::f64s, bool),
-    rule: impl Rule,
-) {
-    let mut change = [simd.splat_f64s(0.0); N];
-    for n in 0..N {
-        change[n] = simd.mul_f64s(length, gradient[n]);
-    }
-    rule.step_row::<S, N>(simd, (&mut v[..N], &mut kept[..N]), index, change, last);
+        rule.step_row::<S, N>(simd, (v, kept), index + at, change, last);
+    });
 }

@@ -20,7 +20,7 @@
 
 use crate::chain::inference::centring;
 use crate::chain::inference::counts::PairCounts;
-use crate::chain::inference::lanes::Lanes;
+use crate::chain::inference::lanes::{Lanes, in_registers};
 use crate::chain::inference::links::{Apart, BUNDLE, BundleLinks, BundledLists, Links};
 use crate::chain::inference::mask::Mask;
 use crate::chain::inference::scaled::{LogProduct, stays_in_range};
@@ -248,15 +248,10 @@ impl Abreast {
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, links: &Links) -> Option<[f64; LANES]> {
         let off = self.centre(simd, links);
-        let in_range = match (S::F64_LANES, links.second_order) {
-            (8, false) => self.forward_in::<S, 1, false>(Lanes(simd), links),
-            (8, true) => self.forward_in::<S, 1, true>(Lanes(simd), links),
-            (4, false) => self.forward_in::<S, 2, false>(Lanes(simd), links),
-            (4, true) => self.forward_in::<S, 2, true>(Lanes(simd), links),
-            (2, false) => self.forward_in::<S, 4, false>(Lanes(simd), links),
-            (2, true) => self.forward_in::<S, 4, true>(Lanes(simd), links),
-            (_, false) => self.forward_in::<S, 8, false>(Lanes(simd), links),
-            (_, true) => self.forward_in::<S, 8, true>(Lanes(simd), links),
+        let in_range = if links.second_order {
+            in_registers!(S, N => self.forward_in::<S, N, true>(Lanes(simd), links))
+        } else {
+            in_registers!(S, N => self.forward_in::<S, N, false>(Lanes(simd), links))
         };
         if !in_range {
             return None;
@@ -298,15 +293,10 @@ impl Abreast {
     /// The backward recursion; if scores are centred, returns |factor| times a bound on what is lost of each sentence.
     #[inline(always)]
     fn backward_once<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [f64; LANES] {
-        match (S::F64_LANES, links.second_order) {
-            (8, false) => self.backward_in::<S, 1, false>(Lanes(simd), links, factors),
-            (8, true) => self.backward_in::<S, 1, true>(Lanes(simd), links, factors),
-            (4, false) => self.backward_in::<S, 2, false>(Lanes(simd), links, factors),
-            (4, true) => self.backward_in::<S, 2, true>(Lanes(simd), links, factors),
-            (2, false) => self.backward_in::<S, 4, false>(Lanes(simd), links, factors),
-            (2, true) => self.backward_in::<S, 4, true>(Lanes(simd), links, factors),
-            (_, false) => self.backward_in::<S, 8, false>(Lanes(simd), links, factors),
-            (_, true) => self.backward_in::<S, 8, true>(Lanes(simd), links, factors),
+        if links.second_order {
+            in_registers!(S, N => self.backward_in::<S, N, true>(Lanes(simd), links, factors))
+        } else {
+            in_registers!(S, N => self.backward_in::<S, N, false>(Lanes(simd), links, factors))
         }
     }
 

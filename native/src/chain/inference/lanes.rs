@@ -7,34 +7,44 @@ use pulp::Simd;
 #[derive(Clone, Copy)]
 pub(super) struct Lanes<S, const N: usize>(pub S);
 
+/// Evaluates an expression in which the constant `$n` is the number of the machine's registers that hold eight doubles.
+macro_rules! in_registers {
+    ($simd:ident, $n:ident => $work:expr) => {
+        match $simd::F64_LANES {
+            8 => in_registers!($n = 1, $work),
+            4 => in_registers!($n = 2, $work),
+            2 => in_registers!($n = 4, $work),
+            _ => in_registers!($n = 8, $work),
+        }
+    };
+    ($n:ident = $value:literal, $work:expr) => {{
+        const $n: usize = $value;
+        $work
+    }};
+}
+pub(super) use in_registers;
+
+/// Operations on two numbers, lane by lane.
+macro_rules! lane_by_lane {
+    ($($name:ident: $operation:ident),*) => {
+        $(
+            #[inline(always)]
+            pub(super) fn $name(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
+                for n in 0..N {
+                    a[n] = self.0.$operation(a[n], b[n]);
+                }
+                a
+            }
+        )*
+    };
+}
+
 impl<S: Simd, const N: usize> Lanes<S, N> {
+    lane_by_lane!(add: add_f64s, subtract: sub_f64s, multiply: mul_f64s, divide: div_f64s, max: max_f64s);
+
     #[inline(always)]
     pub(super) fn all(self, x: f64) -> [S::f64s; N] {
         [self.0.splat_f64s(x); N]
-    }
-
-    #[inline(always)]
-    pub(super) fn add(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.add_f64s(a[n], b[n]);
-        }
-        a
-    }
-
-    #[inline(always)]
-    pub(super) fn multiply(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.mul_f64s(a[n], b[n]);
-        }
-        a
-    }
-
-    #[inline(always)]
-    pub(super) fn divide(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.div_f64s(a[n], b[n]);
-        }
-        a
     }
 
     /// a * b + c
@@ -71,22 +81,6 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
             sum = self.add(sum, x);
         }
         sum
-    }
-
-    #[inline(always)]
-    pub(super) fn subtract(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.sub_f64s(a[n], b[n]);
-        }
-        a
-    }
-
-    #[inline(always)]
-    pub(super) fn max(self, mut a: [S::f64s; N], b: [S::f64s; N]) -> [S::f64s; N] {
-        for n in 0..N {
-            a[n] = self.0.max_f64s(a[n], b[n]);
-        }
-        a
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Products of a vector and a matrix in which a sum is a maximum and a product is a sum.
 
+use crate::numeric::in_tiles;
 use pulp::Simd;
 
 /// The largest value and its place; the first place if there are several.
@@ -13,30 +14,13 @@ pub(super) fn first_maximum(values: impl Iterator<Item = f64>) -> (usize, f64) {
 pub(super) fn max_plus<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);
     let (matrix, _) = S::as_simd_f64s(matrix);
-    let stride = out.len();
-    let mut at = 0;
-    while at < stride {
-        match stride - at {
-            1 => max_tile::<S, 1>(simd, vector, matrix, stride, at, out),
-            2 => max_tile::<S, 2>(simd, vector, matrix, stride, at, out),
-            3 => max_tile::<S, 3>(simd, vector, matrix, stride, at, out),
-            _ => max_tile::<S, 4>(simd, vector, matrix, stride, at, out),
-        }
-        at += 4;
-    }
+    in_tiles!(out.len(), |at, N| max_tile::<S, N>(simd, vector, matrix, at, out));
 }
 
 #[inline(always)]
-fn max_tile<S: Simd, const N: usize>(
-    simd: S,
-    vector: &[f64],
-    matrix: &[S::f64s],
-    stride: usize,
-    at: usize,
-    out: &mut [S::f64s],
-) {
+fn max_tile<S: Simd, const N: usize>(simd: S, vector: &[f64], matrix: &[S::f64s], at: usize, out: &mut [S::f64s]) {
     let mut best = [simd.splat_f64s(f64::NEG_INFINITY); N];
-    for (&value, row) in vector.iter().zip(matrix.chunks_exact(stride)) {
+    for (&value, row) in vector.iter().zip(matrix.chunks_exact(out.len())) {
         let value = simd.splat_f64s(value);
         let row = &row[at..at + N];
         for n in 0..N {

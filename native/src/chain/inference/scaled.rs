@@ -6,7 +6,7 @@
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lattice::{Lattice, edges_into};
 use crate::chain::inference::transitions::Transitions;
-use crate::numeric::{self, LANES};
+use crate::numeric::{self, LANES, in_tiles};
 use pulp::Simd;
 
 /// Largest |state score| + |transition score| for which scaled probabilities cannot leave the range of a double:
@@ -270,32 +270,15 @@ pub(super) fn multiply_in_place<S: Simd>(simd: S, target: &mut [f64], a: &[f64],
 pub(super) fn vector_matrix<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
     let (out, _) = S::as_mut_simd_f64s(out);
     let (matrix, _) = S::as_simd_f64s(matrix);
-    let stride = out.len();
-    let mut at = 0;
-    while at < stride {
-        match stride - at {
-            1 => tile::<S, 1>(simd, vector, matrix, stride, at, out),
-            2 => tile::<S, 2>(simd, vector, matrix, stride, at, out),
-            3 => tile::<S, 3>(simd, vector, matrix, stride, at, out),
-            _ => tile::<S, 4>(simd, vector, matrix, stride, at, out),
-        }
-        at += 4;
-    }
+    in_tiles!(out.len(), |at, N| tile::<S, N>(simd, vector, matrix, at, out));
 }
 
 /// N vectors of columns of a vector-matrix product, in registers. Even and odd rows add up apart, for shorter chains.
 #[inline(always)]
-fn tile<S: Simd, const N: usize>(
-    simd: S,
-    vector: &[f64],
-    matrix: &[S::f64s],
-    stride: usize,
-    at: usize,
-    out: &mut [S::f64s],
-) {
+fn tile<S: Simd, const N: usize>(simd: S, vector: &[f64], matrix: &[S::f64s], at: usize, out: &mut [S::f64s]) {
     let mut even = [simd.splat_f64s(0.0); N];
     let mut odd = even;
-    let mut rows = matrix.chunks_exact(stride);
+    let mut rows = matrix.chunks_exact(out.len());
     let mut values = vector.chunks_exact(2);
     for pair in &mut values {
         let (Some(first), Some(second)) = (rows.next(), rows.next()) else { break };

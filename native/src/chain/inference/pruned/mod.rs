@@ -19,7 +19,7 @@ mod tests;
 
 pub use links::{LinkCounts, LinkFactors};
 
-use crate::chain::inference::lanes::Lanes;
+use crate::chain::inference::lanes::{Lanes, in_registers};
 use crate::chain::inference::scaled::LogProduct;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, LANES};
@@ -91,17 +91,11 @@ impl PrunedLattice {
         counts: &mut LinkCounts,
     ) -> f64 {
         if pieces.is_single {
-            return self.independent(simd, pieces);
-        }
-        match (S::F64_LANES, !factors.has_triples()) {
-            (8, true) => self.first_order::<S, 1>(Lanes(simd), pieces, factors, counts),
-            (8, false) => self.second_order::<S, 1>(Lanes(simd), pieces, factors, counts),
-            (4, true) => self.first_order::<S, 2>(Lanes(simd), pieces, factors, counts),
-            (4, false) => self.second_order::<S, 2>(Lanes(simd), pieces, factors, counts),
-            (2, true) => self.first_order::<S, 4>(Lanes(simd), pieces, factors, counts),
-            (2, false) => self.second_order::<S, 4>(Lanes(simd), pieces, factors, counts),
-            (_, true) => self.first_order::<S, 8>(Lanes(simd), pieces, factors, counts),
-            (_, false) => self.second_order::<S, 8>(Lanes(simd), pieces, factors, counts),
+            in_registers!(S, N => self.independent::<S, N>(Lanes(simd), pieces))
+        } else if factors.has_triples() {
+            in_registers!(S, N => self.second_order::<S, N>(Lanes(simd), pieces, factors, counts))
+        } else {
+            in_registers!(S, N => self.first_order::<S, N>(Lanes(simd), pieces, factors, counts))
         }
     }
 
@@ -163,17 +157,7 @@ impl PrunedLattice {
 
     /// `forward_backward` of single pieces.
     #[inline(always)]
-    fn independent<S: Simd>(&mut self, simd: S, pieces: Pieces<'_>) -> f64 {
-        match S::F64_LANES {
-            8 => self.independent_in::<S, 1>(Lanes(simd), pieces),
-            4 => self.independent_in::<S, 2>(Lanes(simd), pieces),
-            2 => self.independent_in::<S, 4>(Lanes(simd), pieces),
-            _ => self.independent_in::<S, 8>(Lanes(simd), pieces),
-        }
-    }
-
-    #[inline(always)]
-    fn independent_in<S: Simd, const N: usize>(&mut self, simd: Lanes<S, N>, pieces: Pieces<'_>) -> f64 {
+    fn independent<S: Simd, const N: usize>(&mut self, simd: Lanes<S, N>, pieces: Pieces<'_>) -> f64 {
         self.totals.resize(pieces.slots.len() * LANES, 1.0);
         let weights = simd.of(pieces.weights.as_flattened());
         let mut value = self.exponentiate(simd, pieces, weights);
