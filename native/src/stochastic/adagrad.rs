@@ -5,11 +5,10 @@
 //! the same until a sample uses it, and then all divisions it has missed are made at once.
 
 use crate::error::Result;
-use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
-use crate::stochastic::visits::{Visitor, Visits};
+use crate::stochastic::visits::{Visitor, visit};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::Simd;
@@ -48,8 +47,7 @@ pub fn pass(
         powers: Vec::new(),
         bigrams: Vec::new(),
     };
-    arch().dispatch(Visits { visitor: &mut pass, view, sequence: settings.visits, interrupt });
-    interrupt.check()?;
+    visit(&mut pass, view, settings.visits, interrupt)?;
     pass.finish();
     let Pass { weights, gradient, .. } = pass;
     weights.store(|w, step| (w, step));
@@ -76,7 +74,7 @@ struct Pass<'a> {
     bigrams: Vec<u32>,
 }
 
-impl Visitor for &mut Pass<'_> {
+impl Visitor for Pass<'_> {
     #[inline(always)]
     fn weights(&self) -> &Weights<'_> {
         &self.weights

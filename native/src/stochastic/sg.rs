@@ -5,11 +5,10 @@
 //! is the sum of the scales so far. When v changes by D, the earlier iterates do not: a grows by tau D.
 
 use crate::error::Result;
-use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
-use crate::stochastic::visits::{Visitor, Visits};
+use crate::stochastic::visits::{Visitor, visit};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::Simd;
@@ -38,11 +37,10 @@ pub fn pass(
         weights: Weights::new(objective, w, sum, f64::NAN, |w, sum| (w, -sum)),
         scale: 1.0,
         tau: 0.0,
+        settings,
         spared: Vec::new(),
     };
-    let visitor = Run { pass: &mut pass, settings };
-    arch().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
-    interrupt.check()?;
+    visit(&mut pass, view, settings.visits, interrupt)?;
     let Pass { weights, scale, tau, .. } = pass;
     weights.store(|v, a| (scale * v, tau * v - a));
     Ok(())
@@ -54,13 +52,20 @@ struct Pass<'a> {
     weights: Weights<'a>,
     scale: f64,
     tau: f64,
+    settings: &'a Settings<'a>,
     /// The intercept's weights before the update, which shrinks all others.
     spared: Vec<f64>,
 }
 
-impl Pass<'_> {
+impl Visitor for Pass<'_> {
     #[inline(always)]
-    fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, alpha: f64, l2: f64) {
+    fn weights(&self) -> &Weights<'_> {
+        &self.weights
+    }
+
+    #[inline(always)]
+    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>) {
+        let alpha = self.settings.rates[k];
         if sample.is_empty() {
             self.inference.nothing(sample);
         } else {
@@ -70,7 +75,7 @@ impl Pass<'_> {
         self.spared.clear();
         let (scale, intercept) = (self.scale, self.weights.intercept());
         intercept.iter().for_each(|(v, _)| self.spared.extend(v.iter().map(|v| scale * v)));
-        self.scale *= 1.0 - alpha * l2;
+        self.scale *= 1.0 - alpha * self.settings.l2;
         if !SCALES.contains(&self.scale.abs()) {
             self.rescale();
         }
@@ -79,7 +84,9 @@ impl Pass<'_> {
         steps::step(simd, &mut self.weights, &self.inference, sample, &[], alpha / self.scale, rule);
         self.tau += self.scale;
     }
+}
 
+impl Pass<'_> {
     /// The intercept is not shrunk: v becomes w / scale anew, and the sum of the iterates before remains.
     #[inline(always)]
     fn spare_intercept(&mut self) {
@@ -114,20 +121,3 @@ impl Rule for Averaged {
 }
 
 const SCALES: std::ops::Range<f64> = 1e-100..1e100;
-
-struct Run<'a, 'b> {
-    pass: &'a mut Pass<'b>,
-    settings: &'a Settings<'a>,
-}
-
-impl Visitor for Run<'_, '_> {
-    #[inline(always)]
-    fn weights(&self) -> &Weights<'_> {
-        &self.pass.weights
-    }
-
-    #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>) {
-        self.pass.update(simd, sample, self.settings.rates[k], self.settings.l2);
-    }
-}

@@ -18,12 +18,11 @@ pub use penalty::Penalty;
 pub use update::{LineSearch, Outcome, Settings};
 
 use crate::error::Result;
-use crate::numeric::arch::arch;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::sgd_l1::penalty::ClippingLazy;
 use crate::stochastic::sgd_l1::update::Pass;
 use crate::stochastic::steps::Rule;
-use crate::stochastic::visits::{Visitor, Visits};
+use crate::stochastic::visits::{Visitor, visit};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::Simd;
@@ -37,51 +36,43 @@ pub fn pass(
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<Outcome> {
-    let mut pass = Pass::new(view, w, q, u, settings.penalty);
-    let visitor = Run { pass: &mut pass, settings };
-    arch().dispatch(Visits { visitor, view, sequence: settings.visits, interrupt });
-    interrupt.check()?;
+    let mut pass = Pass::new(view, w, q, u, settings);
+    visit(&mut pass, view, settings.visits, interrupt)?;
     Ok(pass.finish())
 }
 
 const SMALLEST_SCALE: f64 = 1e-100;
 
-struct Run<'a, 'b> {
-    pass: &'a mut Pass<'b>,
-    settings: &'a Settings<'a>,
-}
-
-impl Visitor for Run<'_, '_> {
+impl Visitor for Pass<'_> {
     #[inline(always)]
     fn weights(&self) -> &Weights<'_> {
-        &self.pass.weights
+        &self.weights
     }
 
     #[inline(always)]
     fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>) {
-        let Run { pass, settings } = self;
-        let scheduled = settings.rates[k];
-        pass.inference.bigrams(sample, &mut pass.bigrams);
+        let scheduled = self.settings.rates[k];
+        self.inference.bigrams(sample, &mut self.bigrams);
         if sample.is_empty() {
-            pass.inference.nothing(sample);
-            pass.update(simd, sample, settings, scheduled);
+            self.inference.nothing(sample);
+            self.update(simd, sample, scheduled);
             return;
         }
-        if pass.penalty == Penalty::ClippingLazy {
-            let u = pass.u;
-            pass.weights.touched(sample, &pass.bigrams, |v, kept| {
+        if self.settings.penalty == Penalty::ClippingLazy {
+            let u = self.u;
+            self.weights.touched(sample, &self.bigrams, |v, kept| {
                 v.iter_mut().zip(kept).for_each(|(v, kept)| ClippingLazy { u }.finish(v, kept));
             });
         }
-        let nll = pass.evaluate(simd, sample);
-        pass.inference.gradient(simd, sample);
-        let eta = match settings.line_search {
-            Some(search) => pass.search(simd, sample, settings, search, scheduled, nll),
+        let nll = self.evaluate(simd, sample);
+        self.inference.gradient(simd, sample);
+        let eta = match self.settings.line_search {
+            Some(search) => self.search(simd, sample, search, scheduled, nll),
             None => scheduled,
         };
-        pass.update(simd, sample, settings, eta);
-        if pass.scale < SMALLEST_SCALE {
-            pass.rescale();
+        self.update(simd, sample, eta);
+        if self.scale < SMALLEST_SCALE {
+            self.rescale();
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A pass over samples: visits in a given sequence, each sample fetched ahead of its visit.
 
+use crate::error::Result;
+use crate::numeric::arch::arch;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
@@ -16,14 +18,18 @@ pub trait Visitor {
     fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>);
 }
 
-/// Takes a visitor through the samples in a sequence known beforehand, and prefetches the entries and weights of the next visits.
-/// Stops early when interrupted.
-pub struct Visits<'a, V> {
-    pub visitor: V,
-    pub view: &'a SamplePasses,
-    /// Number of the sample of each visit.
-    pub sequence: &'a [usize],
-    pub interrupt: &'a Interrupt,
+/// Takes a visitor through the samples with the numbers in `sequence`. Error: it was interrupted.
+pub fn visit(visitor: &mut impl Visitor, view: &SamplePasses, sequence: &[usize], interrupt: &Interrupt) -> Result<()> {
+    arch().dispatch(Visits { visitor, view, sequence, interrupt });
+    interrupt.check()
+}
+
+/// The visits of a pass; prefetches the entries and weights of the next ones.
+struct Visits<'a, V> {
+    visitor: &'a mut V,
+    view: &'a SamplePasses,
+    sequence: &'a [usize],
+    interrupt: &'a Interrupt,
 }
 
 impl<V: Visitor> WithSimd for Visits<'_, V> {
@@ -31,7 +37,7 @@ impl<V: Visitor> WithSimd for Visits<'_, V> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Visits { mut visitor, view, sequence, interrupt } = self;
+        let Visits { visitor, view, sequence, interrupt } = self;
         let all = view.samples();
         let samples: Vec<Sample<'_>> = sequence.iter().map(|&sample| all[sample]).collect();
         for (k, &sample) in samples.iter().enumerate() {

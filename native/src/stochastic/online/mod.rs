@@ -20,11 +20,10 @@ pub use passive_aggressive::{PassiveAggressive, Slack};
 
 use crate::chain::objective::states::First;
 use crate::error::{Error, Result};
-use crate::numeric::arch::arch;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::online::learner::{Answer, Mistake};
 use crate::stochastic::samples::{Sample, SamplePasses};
-use crate::stochastic::visits::{Visitor, Visits};
+use crate::stochastic::visits::{Visitor, visit};
 use crate::stochastic::weights::{Cell, Sparse, Weights};
 use crate::threads::Interrupt;
 use pulp::Simd;
@@ -68,8 +67,7 @@ pub fn pass(
         active: Vec::new(),
         entries: Vec::new(),
     };
-    arch().dispatch(Visits { visitor: &mut pass, view, sequence: visits, interrupt });
-    interrupt.check()?;
+    visit(&mut pass, view, visits, interrupt)?;
     let Pass { weights, difference, loss, .. } = pass;
     weights.store(|w, a| (w, a));
     difference.store(|delta, variance| (delta, variance));
@@ -98,7 +96,7 @@ struct Pass<'a> {
     entries: Vec<(Cell, f64)>,
 }
 
-impl Visitor for &mut Pass<'_> {
+impl Visitor for Pass<'_> {
     #[inline(always)]
     fn weights(&self) -> &Weights<'_> {
         &self.weights

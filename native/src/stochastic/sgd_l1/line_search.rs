@@ -34,23 +34,22 @@ impl Pass<'_> {
         &mut self,
         simd: S,
         sample: Sample<'_>,
-        settings: &Settings<'_>,
         search: LineSearch,
         scheduled: f64,
         nll: f64,
     ) -> f64 {
         // Trials overwrite the edges, whose gradient the step needs: they get edges of their own.
         let mut trial_edges = Vec::new();
-        let initial = self.sample_objective(sample, settings, nll);
+        let initial = self.sample_objective(sample, nll);
         let (mut rate, mut flag) = (scheduled, false);
         let (mut best, mut best_rate) = (f64::INFINITY, scheduled);
         self.save(sample);
         let before = (self.scale, self.u);
         for _ in 0..search.trials {
-            self.update(simd, sample, settings, rate);
+            self.update(simd, sample, rate);
             std::mem::swap(&mut self.inference.lattice.edges, &mut trial_edges);
             let nll = self.evaluate(simd, sample);
-            let objective = self.sample_objective(sample, settings, nll);
+            let objective = self.sample_objective(sample, nll);
             std::mem::swap(&mut self.inference.lattice.edges, &mut trial_edges);
             (self.scale, self.u) = before;
             self.restore(sample);
@@ -70,14 +69,15 @@ impl Pass<'_> {
 
     /// Eq. 14: -log p(y|x) + C/N |w|_1 (+ l2 / 2N |w|^2) over the weights that the sample uses.
     #[inline(always)]
-    fn sample_objective(&mut self, sample: Sample<'_>, settings: &Settings<'_>, nll: f64) -> f64 {
+    fn sample_objective(&mut self, sample: Sample<'_>, nll: f64) -> f64 {
         let mut norms = Norms::default();
         self.weights.touched(sample, &self.bigrams, |v, _| norms.add(v));
         if let Some((v, _)) = self.weights.intercept() {
             norms.subtract(v);
         }
+        let Settings { l1, l2, .. } = *self.settings;
         let scale = self.scale;
-        sample.weight * nll + settings.l1 * scale * norms.l1 + 0.5 * settings.l2 * scale * scale * norms.squared
+        sample.weight * nll + l1 * scale * norms.l1 + 0.5 * l2 * scale * scale * norms.squared
     }
 
     #[inline(always)]

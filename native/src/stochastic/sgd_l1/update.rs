@@ -39,8 +39,8 @@ pub struct Outcome {
 /// The state of a pass between two updates.
 pub(super) struct Pass<'a> {
     pub inference: Inference<'a>,
-    pub penalty: Penalty,
-    /// v, and the number that `penalty` keeps with each weight.
+    pub settings: &'a Settings<'a>,
+    /// v, and the number that the penalty keeps with each weight.
     pub weights: Weights<'a>,
     pub scale: f64,
     pub u: f64,
@@ -52,10 +52,11 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     /// Lays out w and q for a pass in which u starts as given.
-    pub fn new(view: &'a SamplePasses, w: &'a mut [f64], q: &'a mut [f64], u: f64, penalty: Penalty) -> Self {
+    pub fn new(view: &'a SamplePasses, w: &'a mut [f64], q: &'a mut [f64], u: f64, settings: &'a Settings<'a>) -> Self {
+        let penalty = settings.penalty;
         Pass {
             inference: Inference::new(&view.objective),
-            penalty,
+            settings,
             weights: Weights::new(&view.objective, w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
             scale: 1.0,
             u,
@@ -67,7 +68,7 @@ impl<'a> Pass<'a> {
 
     /// Writes w and q back.
     pub fn finish(mut self) -> Outcome {
-        let (u, penalty, scale) = (self.u, self.penalty, self.scale);
+        let (u, penalty, scale) = (self.u, self.settings.penalty, self.scale);
         if penalty == Penalty::ClippingLazy {
             self.weights.everywhere(|v, kept| ClippingLazy { u }.finish(v, kept));
         }
@@ -85,12 +86,13 @@ impl<'a> Pass<'a> {
     /// Lines 6 and 10 to 22 of Figure 2 in one sweep over the sample: u <- u + eta C / N; then for every occurrence of a feature
     /// a step of length eta along its part of the gradient (line 12), and at the last one APPLYPENALTY (lines 15 to 22).
     #[inline(always)]
-    pub fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, settings: &Settings<'_>, eta: f64) {
+    pub fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, eta: f64) {
+        let Settings { penalty, l1, l2, .. } = *self.settings;
         // Shrinking by 1 / (1 + eta l2 / N) is the proximal step, which stays above 0 for any rate; 1 - eta l2 / N would not.
-        let factor = 1.0 + eta * settings.l2;
+        let factor = 1.0 + eta * l2;
         self.scale /= factor;
-        let (step, penalty) = (eta / self.scale, self.penalty);
-        let c = step * settings.l1;
+        let step = eta / self.scale;
+        let c = step * l1;
         self.u += c;
         let u = self.u;
         self.spare_intercept(factor);
@@ -116,7 +118,7 @@ impl<'a> Pass<'a> {
     fn spare_intercept(&mut self, factor: f64) {
         if let Some((v, kept)) = self.weights.intercept() {
             v.iter_mut().for_each(|v| *v *= factor);
-            match self.penalty {
+            match self.settings.penalty {
                 Penalty::Cumulative => kept.iter_mut().for_each(|p| *p *= factor),
                 Penalty::ClippingLazy => kept.fill(self.u),
                 Penalty::Naive | Penalty::Clipping => {}
