@@ -1,17 +1,14 @@
 //! `CorpusWriter`: encodes texts into a corpus on disk, in bounded memory.
 
-use crate::bindings::data::{Corpus, parsed};
+use crate::bindings::data::{Corpus, Text, parsed};
 use crate::bindings::interrupt::interruptible;
-use crate::corpus::assembly::Builder;
 use crate::corpus::counting::{Counter, Kept};
 use crate::corpus::folder::Writer;
 use crate::error::{Error, Result};
 use crate::text::arriving::source;
 use crate::text::encode::for_each_piece;
-use crate::text::format::{Format, Reading};
 use crate::text::labels::Labels;
-use crate::text::template::Template;
-use crate::threads::{self, Interrupt, locked};
+use crate::threads::{self, locked};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -106,10 +103,10 @@ impl CorpusWriter {
         template: Option<&str>,
         threads: usize,
     ) -> PyResult<()> {
-        let asked = Asked { path, format: format.parse()?, template, labels: Labels::Ignored, threads };
-        interruptible(py, |interrupt| {
+        let text = Text { path, format, template, labels: Labels::Ignored, threads };
+        text.read(py, |path, reading, interrupt| {
             let counter = &mut locked(&self.state).counter;
-            asked.for_each_piece(interrupt, |piece, _| {
+            for_each_piece(source(path, interrupt)?, reading, interrupt, |piece| {
                 self.n_tokens.fetch_add(piece.n_tokens(), Ordering::Relaxed);
                 counter.push(piece.token_counts())
             })
@@ -141,11 +138,11 @@ impl CorpusWriter {
         partial: bool,
         threads: usize,
     ) -> PyResult<()> {
-        let asked = Asked { path, format: format.parse()?, template, labels: Labels::new(labelled, partial), threads };
-        interruptible(py, |interrupt| {
+        let text = Text { path, format, template, labels: Labels::new(labelled, partial), threads };
+        text.read(py, |path, reading, interrupt| {
             let mut state = locked(&self.state);
-            let state = &mut *state;
-            asked.for_each_piece(interrupt, |piece, flags| {
+            let (state, flags) = (&mut *state, reading.flags());
+            for_each_piece(source(path, interrupt)?, reading, interrupt, |piece| {
                 state.take(flags)?;
                 self.n_sentences.fetch_add(piece.n_sentences(), Ordering::Relaxed);
                 self.n_tokens.fetch_add(piece.n_tokens(), Ordering::Relaxed);
@@ -187,29 +184,5 @@ impl CorpusWriter {
     /// Gives up: nothing is left of a new corpus, and a continued one is as it was.
     fn abandon(&self) {
         drop(locked(&self.state).writer.take());
-    }
-}
-
-/// A text that is to be read.
-struct Asked<'a> {
-    path: PathBuf,
-    format: Format,
-    template: Option<&'a str>,
-    labels: Labels,
-    threads: usize,
-}
-
-impl Asked<'_> {
-    fn for_each_piece(
-        &self,
-        interrupt: &Interrupt,
-        mut push: impl FnMut(Builder, [bool; 3]) -> Result<()> + Send,
-    ) -> Result<()> {
-        let template = self.template.map(Template::parse).transpose()?;
-        let reading = Reading::new(self.format, template.as_ref(), self.labels)?;
-        let source = source(&self.path, interrupt)?;
-        let flags = reading.flags();
-        let work = || for_each_piece(source, reading, interrupt, |piece| push(piece, flags));
-        threads::pool(self.threads)?.install(work)
     }
 }

@@ -10,7 +10,7 @@ use crate::corpus::assembly::Builder;
 use crate::corpus::folder;
 use crate::corpus::hash::key_of;
 use crate::corpus::sink::{Gold, Sink};
-use crate::error::check_weights;
+use crate::error::{self, check_weights};
 use crate::text::arriving::source;
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
@@ -22,7 +22,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyFrozenSet, PyList, PyString, PyTuple};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Sentences of attribute ids; shared with objectives, never copied.
@@ -51,6 +51,31 @@ pub fn alphabet(names: &[String]) -> PyResult<Alphabet> {
         }
     }
     Ok(attributes)
+}
+
+/// A text that is to be read, as Python names it.
+pub struct Text<'a> {
+    pub path: PathBuf,
+    pub format: &'a str,
+    pub template: Option<&'a str>,
+    pub labels: Labels,
+    pub threads: usize,
+}
+
+impl Text<'_> {
+    /// Calls `work` with the path and how the text is read, on the threads and without the GIL.
+    pub fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Path, Reading<'_>, &Interrupt) -> error::Result<T> + Send,
+    ) -> PyResult<T> {
+        let format: Format = self.format.parse()?;
+        interruptible(py, |interrupt| {
+            let template = self.template.map(Template::parse).transpose()?;
+            let reading = Reading::new(format, template.as_ref(), self.labels)?;
+            threads::pool(self.threads)?.install(|| work(&self.path, reading, interrupt))
+        })
+    }
 }
 
 impl Corpus {
@@ -102,14 +127,10 @@ impl Corpus {
         range: Option<(u64, u64)>,
         threads: usize,
     ) -> PyResult<Self> {
-        let format: Format = format.parse()?;
-        let inner = interruptible(py, |interrupt| {
-            let template = template.map(Template::parse).transpose()?;
-            let reading = Reading::new(format, template.as_ref(), Labels::new(labelled, partial))?;
-            threads::pool(threads)?.install(|| match range {
-                Some((start, end)) => encode_range(&path, start..end, reading, interrupt),
-                None => encode(source(&path, interrupt)?, reading, interrupt),
-            })
+        let text = Text { path, format, template, labels: Labels::new(labelled, partial), threads };
+        let inner = text.read(py, |path, reading, interrupt| match range {
+            Some((start, end)) => encode_range(path, start..end, reading, interrupt),
+            None => encode(source(path, interrupt)?, reading, interrupt),
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
     }
