@@ -63,14 +63,23 @@ impl From<PyErr> for Problem {
 /// Reads sentences whose tokens hold attributes in the strict dialect, or the columns of a template.
 pub enum Reader<'t> {
     Attributes(AttributeReader),
-    Columns(ColumnReader<'t>),
+    Columns {
+        expander: Expander<'t>,
+        columns: usize,
+        /// The cells of the sentence.
+        texts: Texts,
+    },
 }
 
 impl<'t> Reader<'t> {
     /// A reader for tokens of a template's columns, or without a template for tokens of attributes.
     pub fn new(template: Option<&'t Template>) -> Self {
         match template {
-            Some(template) => Reader::Columns(ColumnReader::new(template)),
+            Some(template) => Reader::Columns {
+                expander: Expander::new(template),
+                columns: template.columns,
+                texts: Texts::default(),
+            },
             None => Reader::Attributes(AttributeReader::new(ItemDialect::Strict)),
         }
     }
@@ -85,37 +94,14 @@ impl<'t> Reader<'t> {
     ) -> Result<usize, Problem> {
         match self {
             Reader::Attributes(reader) => reader.sentence(sentence, sink, label_of),
-            Reader::Columns(reader) => reader.sentence(sentence, sink, label_of),
+            Reader::Columns { expander, columns, texts } => {
+                texts.clear();
+                let tokens = read_cells(sentence, *columns, texts)?;
+                let cells = (0..texts.count()).map(|cell| texts.get(cell)).collect();
+                expander.expand(&Cells { columns: *columns, cells }, sink, label_of);
+                Ok(tokens)
+            }
         }
-    }
-}
-
-/// Reads sentences whose tokens hold the columns of a template.
-pub struct ColumnReader<'t> {
-    expander: Expander<'t>,
-    columns: usize,
-    /// The cells of the sentence.
-    texts: Texts,
-}
-
-impl<'t> ColumnReader<'t> {
-    /// A reader without buffers.
-    pub fn new(template: &'t Template) -> Self {
-        ColumnReader { expander: Expander::new(template), columns: template.columns, texts: Texts::default() }
-    }
-
-    /// As `Reader::sentence`.
-    pub fn sentence<'l, S: Sink>(
-        &mut self,
-        sentence: &Bound<'_, PyAny>,
-        sink: &mut S,
-        label_of: impl Fn(usize) -> Option<Gold<'l>>,
-    ) -> Result<usize, Problem> {
-        self.texts.clear();
-        let tokens = read_cells(sentence, self.columns, &mut self.texts)?;
-        let cells = (0..self.texts.count()).map(|cell| self.texts.get(cell)).collect();
-        self.expander.expand(&Cells { columns: self.columns, cells }, sink, label_of);
-        Ok(tokens)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Single sentences of Python objects, labelled on the thread that asks: no corpus, no pool.
 
-use crate::bindings::items::{AttributeReader, ColumnReader, ItemDialect, Problem};
+use crate::bindings::items::{AttributeReader, ItemDialect, Problem, Reader};
 use crate::chain::model::Model;
 use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
@@ -114,7 +114,7 @@ impl Singles {
         let Buffers { sequence, reader } = own(&mut shared);
         let mut scorer = SequenceScorer::new(model, sequence);
         let read = match model.template.as_deref() {
-            Some(template) => ColumnReader::new(template).sentence(sentence, &mut scorer, |_| None),
+            Some(template) => Reader::new(Some(template)).sentence(sentence, &mut scorer, |_| None),
             None => {
                 reader.dialect = ItemDialect::Strict;
                 reader.sentence(sentence, &mut scorer, |_| None)
