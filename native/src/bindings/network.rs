@@ -85,16 +85,25 @@ impl Network {
     fn exactly<T: Send>(
         &self,
         py: Python<'_>,
-        (node_scores, edge_scores): (&Input<'_>, &Input<'_>),
+        scores: (&Input<'_>, &Input<'_>),
         (limit, quick): (usize, bool),
         work: impl FnOnce(&Junction, NetworkScores<'_>, Pool, &Interrupt) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let (node, edge) = (read(node_scores)?, read(edge_scores)?);
-        interruptible_unless(quick && self.is_quick(), py, |interrupt| {
-            let scores = NetworkScores::new(&self.inner, node, edge)?;
-            let junction = within(self.junction(interrupt)?, limit)?;
-            work(junction, scores, pool(self.threads)?, interrupt)
+        self.infer(py, scores, quick && self.is_quick(), |scores, interrupt| {
+            work(within(self.junction(interrupt)?, limit)?, scores, pool(self.threads)?, interrupt)
         })
+    }
+
+    /// Calls `work` with the checked scores, without the GIL. Looks for Ctrl-C unless it is `quick`.
+    fn infer<T: Send>(
+        &self,
+        py: Python<'_>,
+        (node_scores, edge_scores): (&Input<'_>, &Input<'_>),
+        quick: bool,
+        work: impl FnOnce(NetworkScores<'_>, &Interrupt) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let (node, edge) = (read(node_scores)?, read(edge_scores)?);
+        interruptible_unless(quick, py, |interrupt| work(NetworkScores::new(&self.inner, node, edge)?, interrupt))
     }
 }
 
@@ -258,10 +267,8 @@ impl Network {
             return Err(OptionError::new_err(format!("data have {width} columns; the network has {wanted} variables")));
         }
         let method = method_of(method, limit, (damping, tolerance, max_iterations))?;
-        let (node, edge, data) = (read(&node_scores)?, read(&edge_scores)?, read(&data)?);
-        let rows = Observations { data, weights: weights.as_ref().map(read).transpose()? };
-        let found = interruptible_unless(false, py, |interrupt| {
-            let scores = NetworkScores::new(&self.inner, node, edge)?;
+        let rows = Observations { data: read(&data)?, weights: weights.as_ref().map(read).transpose()? };
+        let found = self.infer(py, (&node_scores, &edge_scores), false, |scores, interrupt| {
             evidence::complete(scores, rows, method, pool(self.threads)?, interrupt)
         })?;
         let beliefs = PyArray1::from_vec(py, found.beliefs).reshape([n, self.inner.n_node_scores()])?;
@@ -277,14 +284,14 @@ impl Network {
     fn loopy_bp<'py>(
         &self,
         py: Python<'py>,
-        node_scores: PyReadonlyArray1<'py, f64>,
-        edge_scores: PyReadonlyArray1<'py, f64>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         damping: f64,
         tolerance: f64,
         max_iterations: i64,
         schedule: &str,
-        messages: Option<PyReadonlyArray1<'py, f64>>,
-        appearances: Option<PyReadonlyArray1<'py, f64>>,
+        messages: Option<Input<'py>>,
+        appearances: Option<Input<'py>>,
     ) -> PyResult<LoopyBeliefs> {
         let schedule = match schedule {
             "flooding" => Schedule::Flooding,
@@ -297,14 +304,12 @@ impl Network {
         };
         let max_iterations = at_least("max_iterations", max_iterations, 1)?;
         let settings = LoopySettings { damping, tolerance, max_iterations, schedule };
-        let (node_scores, edge_scores) = (read(&node_scores)?, read(&edge_scores)?);
         let messages = messages.as_ref().map(read).transpose()?;
         let appearances = appearances.as_ref().map(read).transpose()?;
-        let pool = pool(self.threads)?;
         let slots = self.slots.get_or_init(|| MessageSlots::new(&self.inner));
         let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
-        let outcome = interruptible_unless(quick, py, |interrupt| {
-            let scores = NetworkScores::new(&self.inner, node_scores, edge_scores)?;
+        let outcome = self.infer(py, (&node_scores, &edge_scores), quick, |scores, interrupt| {
+            let pool = pool(self.threads)?;
             Propagation { scores, slots, appearances, pool, interrupt }.run(messages, &settings)
         })?;
         let array = |values| PyArray1::from_vec(py, values).unbind();
@@ -331,14 +336,12 @@ impl Network {
         tolerance: f64,
         sweeps: i64,
     ) -> PyResult<(f64, OutputVector<'py>)> {
-        let (node, edge, start) = (read(&node_scores)?, read(&edge_scores)?, read(&nodes)?);
-        let sweeps = at_least("sweeps", sweeps, 1)?;
+        let (start, sweeps) = (read(&nodes)?, at_least("sweeps", sweeps, 1)?);
         if start.len() != self.inner.n_node_scores() {
             let (given, wanted) = (start.len(), self.inner.n_node_scores());
             return Err(OptionError::new_err(format!("nodes have {given} entries; {wanted} are needed")));
         }
-        let found = interruptible_unless(self.is_quick(), py, |interrupt| {
-            let scores = NetworkScores::new(&self.inner, node, edge)?;
+        let found = self.infer(py, (&node_scores, &edge_scores), self.is_quick(), |scores, interrupt| {
             mean_field::ascend(scores, start, (tolerance, sweeps), interrupt)
         })?;
         Ok((found.log_z, PyArray1::from_vec(py, found.nodes)))
@@ -350,8 +353,8 @@ impl Network {
     fn gibbs<'py>(
         &self,
         py: Python<'py>,
-        node_scores: PyReadonlyArray1<'py, f64>,
-        edge_scores: PyReadonlyArray1<'py, f64>,
+        node_scores: Input<'py>,
+        edge_scores: Input<'py>,
         start: &Bound<'py, PyAny>,
         sweeps: i64,
         thin: i64,
@@ -363,10 +366,9 @@ impl Network {
             seed: at_least("seed", seed, 0)? as u64,
         };
         let start = assignments(start, self.inner.n_variables())?;
-        let scores = NetworkScores::new(&self.inner, read(&node_scores)?, read(&edge_scores)?)?;
-        let pool = pool(self.threads)?;
-        let work = |interrupt: &Interrupt| gibbs::sample(scores, &start, &settings, pool, interrupt);
-        let samples = interruptible(py, work)?;
+        let samples = self.infer(py, (&node_scores, &edge_scores), false, |scores, interrupt| {
+            gibbs::sample(scores, &start, &settings, pool(self.threads)?, interrupt)
+        })?;
         let n = self.inner.n_variables();
         let rows = samples.len() / n.max(1);
         PyArray1::from_vec(py, samples).reshape([rows, n])
