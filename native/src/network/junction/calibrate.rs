@@ -126,17 +126,19 @@ impl Segment<'_> {
     }
 }
 
-/// What a pass up computes.
+/// What a pass computes.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// Tables p(v | s), messages log sum_v exp t(v, s).
+    /// Upwards, children first: tables p(v | s), messages log sum_v exp t(v, s).
     Sum,
-    /// Tables t(v, s), messages max_v t(v, s).
+    /// Upwards, children first: tables t(v, s), messages max_v t(v, s).
     Max,
+    /// Downwards, parents first: marginals.
+    Down,
 }
 
-/// The pass up through some cliques, children first.
-struct Up<'a, 'p, I> {
+/// The pass through some cliques.
+struct Sweep<'a, 'p, I> {
     segment: &'a mut Segment<'p>,
     cliques: I,
     scores: NetworkScores<'a>,
@@ -144,42 +146,25 @@ struct Up<'a, 'p, I> {
     interrupt: &'a Interrupt,
 }
 
-impl<I: Iterator<Item = usize>> WithSimd for Up<'_, '_, I> {
+impl<I: Iterator<Item = usize>> WithSimd for Sweep<'_, '_, I> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        let Sweep { segment, cliques, scores, way, interrupt } = self;
         let mut buffer = Vec::new();
-        for k in self.cliques {
-            if self.interrupt.is_set() {
+        for k in cliques {
+            if interrupt.is_set() {
                 return;
             }
-            self.segment.assemble(k, self.scores);
-            match self.way {
-                Way::Sum => self.segment.normalise(simd, k, &mut buffer),
-                Way::Max => drop(self.segment.maximise(k)),
+            if way != Way::Down {
+                segment.assemble(k, scores);
             }
-        }
-    }
-}
-
-/// The pass down through some cliques, parents first.
-struct Down<'a, 'p, I> {
-    segment: &'a mut Segment<'p>,
-    cliques: I,
-    interrupt: &'a Interrupt,
-}
-
-impl<I: Iterator<Item = usize>> WithSimd for Down<'_, '_, I> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for k in self.cliques {
-            if self.interrupt.is_set() {
-                return;
+            match way {
+                Way::Sum => segment.normalise(simd, k, &mut buffer),
+                Way::Max => drop(segment.maximise(k)),
+                Way::Down => segment.descend(simd, k),
             }
-            self.segment.descend(simd, k);
         }
     }
 }
@@ -236,10 +221,10 @@ impl Junction {
         let mut tables = zeros(self.entries())?;
         let mut messages = zeros(self.messages_at[self.n_variables()])?;
         self.each_task(pool, self.segments([&mut tables, &mut messages, &mut []]), |mut segment, cliques| {
-            arch().dispatch(Up { segment: &mut segment, cliques, scores, way, interrupt });
+            arch().dispatch(Sweep { segment: &mut segment, cliques, scores, way, interrupt });
         });
         let mut segment = self.whole([&mut tables, &mut messages, &mut []]);
-        arch().dispatch(Up { segment: &mut segment, cliques: self.top.iter().copied(), scores, way, interrupt });
+        arch().dispatch(Sweep { segment: &mut segment, cliques: self.top.iter().copied(), scores, way, interrupt });
         interrupt.check()?;
         let roots = (0..self.n_variables()).filter(|&k| self.is_root(k));
         let log_z = roots.map(|k| messages[self.messages_at[k]]).sum();
@@ -295,13 +280,14 @@ impl Conditionals<'_> {
         pool: Option<Pool>,
         interrupt: &Interrupt,
     ) -> Result<Marginals> {
-        let junction = self.junction;
+        let (junction, way) = (self.junction, Way::Down);
         let mut marginals = zeros(junction.marginals_at[junction.n_variables()])?;
         let mut segment = junction.whole([&mut self.tables, &mut self.messages, &mut marginals]);
-        arch().dispatch(Down { segment: &mut segment, cliques: junction.top.iter().rev().copied(), interrupt });
+        let cliques = junction.top.iter().rev().copied();
+        arch().dispatch(Sweep { segment: &mut segment, cliques, scores, way, interrupt });
         let segments = junction.segments([&mut self.tables, &mut self.messages, &mut marginals]);
         junction.each_task(pool, segments, |mut segment, cliques| {
-            arch().dispatch(Down { segment: &mut segment, cliques: cliques.rev(), interrupt });
+            arch().dispatch(Sweep { segment: &mut segment, cliques: cliques.rev(), scores, way, interrupt });
         });
         interrupt.check()?;
         Ok(junction.scatter(&marginals, self.log_z, scores.network))
