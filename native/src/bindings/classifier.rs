@@ -219,7 +219,8 @@ impl ClassifierObjective {
             ));
         }
         let visits = numbers("visits name samples", &visits, n)?;
-        interruptible(py, |interrupt| dual::pass(&self.inner, w, alpha, squares, &visits, l2, interrupt))
+        let (classifier, visits) = (&*self.inner, &visits[..]);
+        interruptible(py, |interrupt| dual::Pass { classifier, w, alpha, squares, visits, l2, interrupt }.run())
     }
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`). It updates all three arrays: the weights, the scores x . w

@@ -37,70 +37,64 @@ pub fn start(classifier: &Classifier, alpha: &[f64]) -> (Vec<f64>, Vec<f64>) {
     (w, squares)
 }
 
-/// Makes a step for each sample of `visits`, first to last, which changes w and alpha (Algorithm 3, one outer iteration).
-///
-/// Returns the largest |b + t_i| met: at an optimum b = -t_i for every sample.
-pub fn pass(
-    classifier: &Classifier,
-    w: &mut [f64],
-    alpha: &mut [f64],
-    squares: &[f64],
-    visits: &[usize],
-    l2: f64,
-    interrupt: &Interrupt,
-) -> Result<f64> {
-    let rows = &classifier.design.rows;
-    let most = with_entries!(rows, all => run(classifier, all, w, alpha, squares, visits, l2, interrupt));
-    interrupt.check()?;
-    Ok(most)
+/// A pass: a step for each sample of `visits`, first to last, which changes w and alpha (Algorithm 3, one outer iteration).
+pub struct Pass<'a> {
+    pub classifier: &'a Classifier,
+    pub w: &'a mut [f64],
+    pub alpha: &'a mut [f64],
+    /// |x_i|^2 of each sample.
+    pub squares: &'a [f64],
+    pub visits: &'a [usize],
+    pub l2: f64,
+    pub interrupt: &'a Interrupt,
 }
 
-/// `pass` for one type of ids and one of values.
-#[allow(clippy::too_many_arguments)]
-fn run<I: Id, V: Value>(
-    classifier: &Classifier,
-    all: Entries<'_, I, V>,
-    w: &mut [f64],
-    alpha: &mut [f64],
-    squares: &[f64],
-    visits: &[usize],
-    l2: f64,
-    interrupt: &Interrupt,
-) -> f64 {
-    let rows = &classifier.design.rows;
-    let far = w.len() > NEAR;
-    let mut most = 0.0f64;
-    for (k, &i) in visits.iter().enumerate() {
-        if k % PERIOD == 0 && interrupt.is_set() {
-            break;
-        }
-        if let Some(&later) = visits.get(k + AHEAD) {
-            let (ids, values) = rows.list(later, all);
-            numeric::prefetch_range(ids, 0..ids.len());
-            if size_of::<V>() > 0 {
-                numeric::prefetch_range(values, 0..values.len());
-            }
-        }
-        if let Some(&next) = visits.get(k + AHEAD / 2).filter(|_| far) {
-            rows.list(next, all).0.iter().for_each(|&id| numeric::prefetch(w, id.at()));
-        }
-        let c = classifier.weight(i) / l2;
-        if c <= 0.0 {
-            continue;
-        }
-        let y = if classifier.targets[i] == 1 { 1.0 } else { -1.0 };
-        let b = y * rows.combine_one(i, all, w);
-        let [before, t] = [alpha[2 * i], alpha[2 * i + 1]];
-        let apart = b + t;
-        most = most.max(apart.abs());
-        if apart.abs() <= PRECISION {
-            continue;
-        }
-        let [after, t] = solve(squares[i], b, c, [before, t]);
-        (alpha[2 * i], alpha[2 * i + 1]) = (after, t);
-        rows.add_to(i, all, y * (after - before), w);
+impl Pass<'_> {
+    /// Returns the largest |b + t_i| met: at an optimum b = -t_i for every sample.
+    pub fn run(self) -> Result<f64> {
+        let (rows, interrupt) = (&self.classifier.design.rows, self.interrupt);
+        let most = with_entries!(rows, all => self.steps(all));
+        interrupt.check()?;
+        Ok(most)
     }
-    most
+
+    fn steps<I: Id, V: Value>(self, all: Entries<'_, I, V>) -> f64 {
+        let Pass { classifier, w, alpha, squares, visits, l2, interrupt } = self;
+        let rows = &classifier.design.rows;
+        let far = w.len() > NEAR;
+        let mut most = 0.0f64;
+        for (k, &i) in visits.iter().enumerate() {
+            if k % PERIOD == 0 && interrupt.is_set() {
+                break;
+            }
+            if let Some(&later) = visits.get(k + AHEAD) {
+                let (ids, values) = rows.list(later, all);
+                numeric::prefetch_range(ids, 0..ids.len());
+                if size_of::<V>() > 0 {
+                    numeric::prefetch_range(values, 0..values.len());
+                }
+            }
+            if let Some(&next) = visits.get(k + AHEAD / 2).filter(|_| far) {
+                rows.list(next, all).0.iter().for_each(|&id| numeric::prefetch(w, id.at()));
+            }
+            let c = classifier.weight(i) / l2;
+            if c <= 0.0 {
+                continue;
+            }
+            let y = if classifier.targets[i] == 1 { 1.0 } else { -1.0 };
+            let b = y * rows.combine_one(i, all, w);
+            let [before, t] = [alpha[2 * i], alpha[2 * i + 1]];
+            let apart = b + t;
+            most = most.max(apart.abs());
+            if apart.abs() <= PRECISION {
+                continue;
+            }
+            let [after, t] = solve(squares[i], b, c, [before, t]);
+            (alpha[2 * i], alpha[2 * i + 1]) = (after, t);
+            rows.add_to(i, all, y * (after - before), w);
+        }
+        most
+    }
 }
 
 /// The number of weights that the second-level cache holds: no more than these need no requests ahead.
