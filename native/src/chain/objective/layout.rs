@@ -56,6 +56,22 @@ pub struct SentenceEntries {
     pub values: Store<f64>,
 }
 
+/// Evaluates an expression for each entry without a value, which is 1 then, or another one for each entry with its value.
+macro_rules! for_each_entry {
+    ($entries:expr, $values:expr, |$entry:pat_param| $one:expr, |$value:ident| $valued:expr) => {
+        if $values.is_empty() {
+            for $entry in $entries {
+                $one
+            }
+        } else {
+            for ($entry, &$value) in $entries.zip($values) {
+                $valued
+            }
+        }
+    };
+}
+pub(super) use for_each_entry;
+
 impl SentenceEntries {
     /// No entries, for a number of sentences.
     pub fn none(sentences: usize) -> SentenceEntries {
@@ -77,6 +93,14 @@ impl SentenceEntries {
     pub fn range(&self, sentence: usize) -> Range<usize> {
         let start = if sentence == 0 { 0 } else { self.ends[sentence - 1] as usize };
         start..self.ends[sentence] as usize
+    }
+
+    /// The ids and places of a sentence's entries, and their values; no values when all are 1.
+    #[inline(always)]
+    pub fn of(&self, sentence: usize) -> (impl Iterator<Item = (&u32, &u32)>, &[f64]) {
+        let range = self.range(sentence);
+        let values = if self.values.is_empty() { &[] } else { &self.values[range.clone()] };
+        (self.ids[range.clone()].iter().zip(&self.places[range]), values)
     }
 
     #[inline(always)]

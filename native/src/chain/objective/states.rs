@@ -1,6 +1,6 @@
 //! State features in an evaluation: weights are added up to the scores of tokens, and marginals to the gradient.
 
-use crate::chain::objective::layout::{Block, SentenceEntries, reach};
+use crate::chain::objective::layout::{Block, SentenceEntries, for_each_entry, reach};
 use pulp::Simd;
 
 /// The weights of state features as a trainer stores them.
@@ -120,18 +120,18 @@ fn add_rows<S: Simd, R: Read>(
     let (scores, _) = S::as_mut_simd_f64s(scores);
     let (rows, _) = S::as_simd_f64s(stored.rows);
     let (vectors, stride, width) = (reach / lanes, stored.stride / lanes, width / lanes);
-    let range = entries.range(sentence);
-    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
-    if entries.values.is_empty() {
-        for (&id, &place) in pairs {
+    let (entries, values) = entries.of(sentence);
+    for_each_entry!(
+        entries,
+        values,
+        |(&id, &place)| {
             let scores = &mut scores[place as usize / lanes..][..vectors];
             let [first, second] = read.row(&rows[id as usize * stride..], vectors, width);
             for n in 0..vectors {
                 scores[n] = simd.add_f64s(scores[n], read.vector(simd, first[n], second[n]));
             }
-        }
-    } else {
-        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+        },
+        |value| {
             let scores = &mut scores[place as usize / lanes..][..vectors];
             let [first, second] = read.row(&rows[id as usize * stride..], vectors, width);
             let value = simd.splat_f64s(value);
@@ -139,7 +139,7 @@ fn add_rows<S: Simd, R: Read>(
                 scores[n] = simd.mul_add_e_f64s(value, read.vector(simd, first[n], second[n]), scores[n]);
             }
         }
-    }
+    );
 }
 
 /// gradient of a row += value * the marginals of its token, for all entries of a sentence that are rows; value^2 if `squared`.
@@ -175,18 +175,18 @@ fn spread_reaching<S: Simd>(
     let (marginals, _) = S::as_simd_f64s(marginals);
     let (gradient, _) = S::as_mut_simd_f64s(gradient);
     let (vectors, stride) = (reach / lanes, width / lanes);
-    let range = entries.range(sentence);
-    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
-    if entries.values.is_empty() {
-        for (&id, &place) in pairs {
+    let (entries, values) = entries.of(sentence);
+    for_each_entry!(
+        entries,
+        values,
+        |(&id, &place)| {
             let row = &mut gradient[id as usize * stride..][..vectors];
             let marginals = &marginals[place as usize / lanes..][..vectors];
             for n in 0..vectors {
                 row[n] = simd.add_f64s(row[n], marginals[n]);
             }
-        }
-    } else {
-        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+        },
+        |value| {
             let row = &mut gradient[id as usize * stride..][..vectors];
             let marginals = &marginals[place as usize / lanes..][..vectors];
             let value = simd.splat_f64s(if squared { value * value } else { value });
@@ -194,7 +194,7 @@ fn spread_reaching<S: Simd>(
                 row[n] = simd.mul_add_e_f64s(value, marginals[n], row[n]);
             }
         }
-    }
+    );
 }
 
 /// scores += value * weight, for a sentence's entries of single features; cells[0] is the weight of feature `base`.
@@ -207,17 +207,13 @@ fn add_entries<R: Read>(
     base: usize,
     scores: &mut [f64],
 ) {
-    let range = entries.range(sentence);
-    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
-    if entries.values.is_empty() {
-        for (&id, &place) in pairs {
-            scores[place as usize] += read.cell(cells[id as usize - base]);
-        }
-    } else {
-        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
-            scores[place as usize] += value * read.cell(cells[id as usize - base]);
-        }
-    }
+    let (entries, values) = entries.of(sentence);
+    for_each_entry!(
+        entries,
+        values,
+        |(&id, &place)| scores[place as usize] += read.cell(cells[id as usize - base]),
+        |value| scores[place as usize] += value * read.cell(cells[id as usize - base])
+    );
 }
 
 /// gradient += value * marginal, for a sentence's entries of single features, or value^2 * marginal if `squared`; gradient[0]
@@ -230,16 +226,14 @@ pub(super) fn spread_entries(
     base: usize,
     gradient: &mut [f64],
 ) {
-    let range = entries.range(sentence);
-    let pairs = entries.ids[range.clone()].iter().zip(&entries.places[range.clone()]);
-    if entries.values.is_empty() {
-        for (&id, &place) in pairs {
-            gradient[id as usize - base] += marginals[place as usize];
-        }
-    } else {
-        for ((&id, &place), &value) in pairs.zip(&entries.values[range]) {
+    let (entries, values) = entries.of(sentence);
+    for_each_entry!(
+        entries,
+        values,
+        |(&id, &place)| gradient[id as usize - base] += marginals[place as usize],
+        |value| {
             let value = if squared { value * value } else { value };
             gradient[id as usize - base] += value * marginals[place as usize];
         }
-    }
+    );
 }

@@ -1,5 +1,7 @@
 //! The features of a group's cells: each entry names a feature and the place of a cell, packed into as few bytes as they need.
 
+use crate::chain::objective::layout::for_each_entry;
+
 /// Bits of a place in a narrow entry, and of a feature's number.
 const NARROW: u32 = 16;
 
@@ -80,7 +82,7 @@ impl CellEntries {
     #[inline(always)]
     pub fn add_weights(&self, group: usize, w: &[f64], scores: &mut [f64]) {
         let range = self.range(group);
-        let values = self.values.get(range.clone());
+        let values = self.values.get(range.clone()).unwrap_or_default();
         match &self.packed {
             Packed::Narrow(entries) => add_weights(&entries[range], values, w, scores),
             Packed::Wide(entries) => add_weights(&entries[range], values, w, scores),
@@ -91,7 +93,7 @@ impl CellEntries {
     #[inline(always)]
     pub fn spread(&self, group: usize, marginals: &[f64], gradient: &mut [f64]) {
         let range = self.range(group);
-        let values = self.values.get(range.clone());
+        let values = self.values.get(range.clone()).unwrap_or_default();
         match &self.packed {
             Packed::Narrow(entries) => spread(&entries[range], values, marginals, gradient),
             Packed::Wide(entries) => spread(&entries[range], values, marginals, gradient),
@@ -106,37 +108,16 @@ impl CellEntries {
 }
 
 #[inline(always)]
-fn add_weights<E: Entry>(entries: &[E], values: Option<&[f64]>, w: &[f64], scores: &mut [f64]) {
-    match values {
-        Some(values) if !values.is_empty() => {
-            for (entry, value) in entries.iter().zip(values) {
-                let (feature, place) = entry.parts();
-                scores[place] += value * w[feature];
-            }
-        }
-        _ => {
-            for entry in entries {
-                let (feature, place) = entry.parts();
-                scores[place] += w[feature];
-            }
-        }
-    }
+fn add_weights<E: Entry>(entries: &[E], values: &[f64], w: &[f64], scores: &mut [f64]) {
+    let entries = entries.iter().copied().map(Entry::parts);
+    for_each_entry!(entries, values, |(feature, place)| scores[place] += w[feature], |value| scores[place] +=
+        value * w[feature]);
 }
 
 #[inline(always)]
-fn spread<E: Entry>(entries: &[E], values: Option<&[f64]>, marginals: &[f64], gradient: &mut [f64]) {
-    match values {
-        Some(values) if !values.is_empty() => {
-            for (entry, value) in entries.iter().zip(values) {
-                let (feature, place) = entry.parts();
-                gradient[feature] += value * marginals[place];
-            }
-        }
-        _ => {
-            for entry in entries {
-                let (feature, place) = entry.parts();
-                gradient[feature] += marginals[place];
-            }
-        }
-    }
+fn spread<E: Entry>(entries: &[E], values: &[f64], marginals: &[f64], gradient: &mut [f64]) {
+    let entries = entries.iter().copied().map(Entry::parts);
+    for_each_entry!(entries, values, |(feature, place)| gradient[feature] += marginals[place], |value| gradient
+        [feature] +=
+        value * marginals[place]);
 }
