@@ -39,8 +39,8 @@ impl ChainObjective {
         if !(1..=2).contains(&features.order) {
             return Err(OptionError::new_err(format!("order={} is neither 1 nor 2", features.order)));
         }
-        let constraints = model::constraints(constraints, &corpus.labels)?;
-        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, constraints, threads))?;
+        let allowed = model::allowed(constraints, &corpus.labels)?;
+        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, allowed, threads))?;
         Ok(ChainObjective::of(inner).into())
     }
 

@@ -6,7 +6,7 @@ use crate::bindings::interrupt::interruptible;
 use crate::bindings::single::Singles;
 use crate::bindings::stream::tag_stream;
 use crate::chain::features::source::Source as Trained;
-use crate::chain::inference::{ChunkRule, Constraints, Labelling, Pair, Span};
+use crate::chain::inference::{Allowed, ChunkRule, Labelling, Pair, Span, constraints};
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Wanted;
 use crate::chain::tagging::confidence::{Decode, Probabilities};
@@ -31,9 +31,9 @@ use std::sync::{Arc, Mutex};
 /// sentence and each label before.
 type Rule = (Vec<Option<String>>, PyBackedBytes);
 
-/// The constraints that Python states as JSON. Error: they do not fit the labels.
-pub fn constraints(stated: &str, labels: &[String]) -> PyResult<Option<Arc<Constraints>>> {
-    Ok(Constraints::of(&parsed(stated)?, labels)?.map(Arc::new))
+/// What the constraints allow that Python states as JSON. Error: they do not fit the labels.
+pub fn allowed(stated: &str, labels: &[String]) -> PyResult<Option<Arc<Allowed>>> {
+    Ok(constraints::allowed(&parsed(stated)?, labels)?)
 }
 
 fn parsed(stated: &str) -> PyResult<Value> {
@@ -78,8 +78,8 @@ impl ChainModel {
     #[pyo3(signature = (bytes, constraints="null"))]
     fn from_bytes(bytes: &[u8], constraints: &str) -> PyResult<Self> {
         let model = foreign::of_bytes(bytes)?;
-        let constraints = self::constraints(constraints, &model.labels)?;
-        Ok(model.under(constraints).into())
+        let allowed = allowed(constraints, &model.labels)?;
+        Ok(model.under(allowed).into())
     }
 
     /// The model with these weights: attributes, each with the numbers of labels and their weights, and pairs of labels.
@@ -128,8 +128,8 @@ impl ChainModel {
         {
             return Ok(same);
         }
-        let constraints = Constraints::of(&stated, &model.inner.labels)?.map(Arc::new);
-        let derived = Bound::new(py, ChainModel::from(model.inner.constrained(constraints)))?;
+        let allowed = constraints::allowed(&stated, &model.inner.labels)?;
+        let derived = Bound::new(py, ChainModel::from(model.inner.constrained(allowed)))?;
         let last = locked(&model.derived).replace(derived.clone().unbind());
         drop(last); // behind the lock
         Ok(derived)
@@ -138,13 +138,13 @@ impl ChainModel {
     /// The pairs of labels that the constraints forbid, by number, None for the edge of the sentence.
     #[getter]
     fn forbidden(&self) -> Vec<Pair> {
-        self.inner.constraints().map_or_else(Vec::new, |constraints| constraints.forbidden.clone())
+        self.inner.allowed().map_or_else(Vec::new, |allowed| allowed.forbidden.clone())
     }
 
     /// Whether some labellings are forbidden.
     #[getter]
     fn is_constrained(&self) -> bool {
-        self.inner.constraints().is_some()
+        self.inner.allowed().is_some()
     }
 
     /// The attribute whose features score every token.
@@ -351,7 +351,7 @@ impl ChainModel {
 impl ChainModel {
     /// What the model's constraints were made of.
     fn stated(&self) -> &Value {
-        self.inner.constraints().map_or(&Value::Null, |constraints| &constraints.stated)
+        self.inner.allowed().map_or(&Value::Null, |allowed| &allowed.stated)
     }
 
     fn label(&self, id: u16) -> &str {

@@ -205,8 +205,8 @@ impl ChainPart {
         threads: usize,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (corpus, table) = (Arc::clone(&corpus.inner), Arc::clone(&table.inner));
-        let constraints = model::constraints(constraints, &table.labels)?;
-        let inner = interruptible(py, |_| part::ChainPart::new(corpus, &table, constraints, threads))?;
+        let allowed = model::allowed(constraints, &table.labels)?;
+        let inner = interruptible(py, |_| part::ChainPart::new(corpus, &table, allowed, threads))?;
         Ok(ChainPart { inner: Arc::new(inner) }.into())
     }
 

@@ -1,7 +1,7 @@
 //! A model as programs in C hold it: it may label on several threads at once.
 
 use crate::c_api::status::Failure;
-use crate::chain::inference::Constraints;
+use crate::chain::inference::constraints::allowed_by_settings;
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Answer;
 use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
@@ -15,7 +15,7 @@ use crate::text::input::Source;
 use crate::threads::{self, Interrupt, locked};
 use std::ffi::CString;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 /// Bytes of a text from which several threads label it.
 const LONG: usize = 64 << 10;
@@ -34,8 +34,8 @@ impl OpenModel {
     /// Opens a model file of any kind that the library reads, under the constraints of its settings.
     pub fn open(path: &Path) -> Result<OpenModel, Failure> {
         let model = foreign::open(path)?;
-        let constraints = Constraints::in_settings(model.settings(), &model.labels)?;
-        let model = model.under(constraints.map(Arc::new));
+        let allowed = allowed_by_settings(model.settings(), &model.labels)?;
+        let model = model.under(allowed);
         let name = |label: &String| CString::new(label.as_str());
         let labels: Result<Vec<CString>, _> = model.labels.iter().map(name).collect();
         let nul = |_| Error::ModelFile(format!("{}: a label holds the character NUL", path.display()));

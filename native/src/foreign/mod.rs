@@ -115,7 +115,7 @@ pub fn of_bytes(bytes: &[u8]) -> Result<Model> {
 /// Errors: the other program has no such models; `labels` are not the model's.
 pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result<Vec<u8>> {
     let order = order_of(model, labels.unwrap_or(&model.labels))?;
-    if model.constraints().is_some() {
+    if model.allowed().is_some() {
         let message = "other programs' models have no constraints; save the model as a loglinear model instead";
         return Err(Error::ModelFile(message.into()));
     }

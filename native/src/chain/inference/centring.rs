@@ -24,7 +24,7 @@
 //! A forward variable that becomes 0 or loses digits below 1e-307 loses at most 1e-318 * (1 + psi_t(y) r_t), sums over thousands
 //! of labels included, and Z loses that much times beta_t(y). `LEAST_BACKWARD` is added to all backward variables at all tokens:
 //! that is more than they can lose themselves, and adds nothing, for they are multiplied by forward variables of at most 1. So
-//! they are nowhere too small, whatever the constraints, and m is at most the sum over tokens and nodes of
+//! they are nowhere too small, whatever is forbidden, and m is at most the sum over tokens and nodes of
 //!
 //! FLOOR * psi_t(y) * beta_t(y) / Z + 1e-318 * (1 + psi_t(y) r_t) * beta_t(y) / Z
 //!

@@ -55,7 +55,7 @@ pub struct Links {
     pub(super) raised: Vec<u32>,
     /// The largest |transition score|, in second order plus the largest |triple score|.
     pub max_abs: f64,
-    /// The least ratio of a forward variable to its potential where constraints are; 0 with centred scores.
+    /// The least ratio of a forward variable to its potential where transitions are forbidden; 0 with centred scores.
     pub(super) least: f64,
     /// How scores are centred; None if they are not.
     pub(super) centred: Option<CentredLinks>,
@@ -203,16 +203,16 @@ impl Links {
         let Some(scores) = &transitions.triples else {
             let link = |(from, to)| (from as u32, to as u32, score(from, to));
             let featured = pairs.iter().map(|&[from, to]| (usize::from(from), usize::from(to)));
-            let Some(constraints) = &transitions.constraints else {
+            let Some(allowed) = &transitions.allowed else {
                 links.set(labels, transitions, featured.map(link).collect(), || all().map(link).collect());
                 return links;
             };
             let mut is_free = vec![true; labels];
-            constraints.forbidden_transitions().for_each(|(_, to)| is_free[to] = false);
-            let allowed = || all().filter(|&(from, to)| constraints.allows(from, to));
-            let listed = featured.filter(|&(_, to)| is_free[to]).chain(allowed().filter(|&(_, to)| !is_free[to]));
+            allowed.forbidden_transitions().for_each(|(_, to)| is_free[to] = false);
+            let listable = || all().filter(|&(from, to)| allowed.allows(from, to));
+            let listed = featured.filter(|&(_, to)| is_free[to]).chain(listable().filter(|&(_, to)| !is_free[to]));
             links.rests.iter_mut().zip(&is_free).filter(|(_, free)| !**free).for_each(|(rest, _)| *rest = 0.0);
-            links.set(labels, transitions, listed.map(link).collect(), || allowed().map(link).collect());
+            links.set(labels, transitions, listed.map(link).collect(), || listable().map(link).collect());
             return links;
         };
         links.second_order = true;

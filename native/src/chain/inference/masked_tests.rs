@@ -1,13 +1,13 @@
-//! Inference under constraints and masks, sentence by sentence and abreast, against enumeration of the labellings that they allow.
+//! Inference with forbidden transitions and masks, sentence by sentence and abreast, against enumeration of the labellings
+//! that they allow.
 
-use crate::chain::inference::{
-    Abreast, Constraints, LabelSets, Lattice, Links, Pair, PairCounts, Transitions, Triples,
-};
+use crate::chain::inference::{Abreast, Allowed, LabelSets, Lattice, Links, Pair, PairCounts, Transitions, Triples};
 use crate::corpus::UNKNOWN;
 use crate::numeric::arch::simd_task;
 use crate::numeric::{LANES, log_sum_exp};
 use proptest::prelude::*;
 use pulp::{Arch, Simd, WithSimd};
+use serde_json::Value;
 use std::sync::Arc;
 
 mod centred;
@@ -152,8 +152,9 @@ impl Problem {
     fn transitions(&self) -> Transitions {
         let l = self.labels;
         let mut transitions = Transitions::new(l);
-        let constraints = Constraints::new(l, self.forbidden.clone());
-        transitions.constrain((!self.forbidden.is_empty()).then(|| Arc::new(constraints)));
+        transitions.constrain(
+            (!self.forbidden.is_empty()).then(|| Arc::new(Allowed::new(l, self.forbidden.clone(), Value::Null))),
+        );
         transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
         transitions.triples = self
             .triples
@@ -166,7 +167,7 @@ impl Problem {
     fn sets(&self, sentence: &Sentence) -> Option<LabelSets> {
         let mut sets = LabelSets::full(sentence.allowed.len(), self.labels);
         sentence.allowed.iter().enumerate().for_each(|(t, allowed)| sets.set(t, allowed.iter().copied()));
-        Constraints::new(self.labels, self.forbidden.clone()).prune(&mut sets).then_some(sets)
+        Allowed::new(self.labels, self.forbidden.clone(), Value::Null).prune(&mut sets).then_some(sets)
     }
 
     /// Each sentence by itself; all scores of the first token are `shift` higher.

@@ -9,13 +9,14 @@
 //! - `abreast` takes eight sentences at once, over the transitions that `links` lists; `pruned` takes eight pieces of sentences
 //!   whose tokens keep a few of their labels.
 //!
-//! `Constraints` forbid transitions, and a `Mask` forbids labels of single tokens. What is forbidden has the potential 0, takes no
-//! part in the choice of a recursion, and keeps no sentence off the fast recursions.
+//! `Allowed` says which transitions are allowed, and a `Mask` forbids labels of single tokens. What is forbidden has the
+//! potential 0, takes no part in the choice of a recursion, and keeps no sentence off the fast recursions.
 
 mod abreast;
+mod allowed;
 mod centring;
 mod chunks;
-mod constraints;
+pub mod constraints;
 mod counts;
 mod dispatch;
 mod label_sets;
@@ -36,8 +37,8 @@ mod triples;
 mod viterbi;
 
 pub use abreast::Abreast;
+pub use allowed::Allowed;
 pub use chunks::{ChunkRule, Span};
-pub use constraints::Constraints;
 pub use counts::PairCounts;
 pub use label_sets::LabelSets;
 pub use lattice::Lattice;

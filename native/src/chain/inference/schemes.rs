@@ -1,7 +1,5 @@
 //! Tagging schemes: the pairs of labels that a scheme forbids.
 
-use crate::error::{Error, Result};
-
 const REMEDY: &str = "give auto, BIO, IOB1, IOBES, BILOU, BMES or none";
 
 /// A transition by the numbers of its labels; None stands for the edge of the sentence.
@@ -69,8 +67,8 @@ const TAGS: [(&str, &[&str]); 5] = [
 ];
 
 /// The pairs of labels that a scheme forbids. Error: there is no such scheme, or a label does not belong to it.
-pub fn forbidden(scheme: &str, labels: &[String]) -> Result<Vec<Pair>> {
-    let fail = |what: String| Error::Option(format!("constraints='{scheme}': {what}; {REMEDY}"));
+pub fn forbidden(scheme: &str, labels: &[String]) -> Result<Vec<Pair>, String> {
+    let fail = |what: String| format!("{what}; {REMEDY}");
     let known = TAGS.iter().find(|(name, _)| *name == scheme).ok_or_else(|| fail("there is no such scheme".into()))?;
     let mut tags: Vec<(Option<u32>, Tag<'_>)> = vec![(None, None)];
     for (label, number) in labels.iter().zip(0..) {

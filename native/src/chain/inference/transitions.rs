@@ -1,7 +1,7 @@
 //! Transition scores, padded and exponentiated once for all sentences.
 
+use crate::chain::inference::allowed::Allowed;
 use crate::chain::inference::centring::{Centred, Square};
-use crate::chain::inference::constraints::Constraints;
 use crate::chain::inference::triples::Triples;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::{self, padded};
@@ -27,7 +27,8 @@ pub struct Transitions {
     /// The largest |score| of the transitions that are allowed.
     pub max_abs: f64,
     pub triples: Option<Triples>,
-    pub constraints: Option<Arc<Constraints>>,
+    /// The transitions that are allowed; all without it.
+    pub allowed: Option<Arc<Allowed>>,
     /// Where the forbidden transitions are in `scores` and `exp`.
     forbidden: Vec<u32>,
     /// The centred transitions, made when a sentence needs them; None if they cannot be centred.
@@ -47,7 +48,7 @@ impl Transitions {
             ones: Aligned::new(width, 0.0),
             max_abs: 0.0,
             triples: None,
-            constraints: None,
+            allowed: None,
             forbidden: Vec::new(),
             centred: OnceLock::new(),
         };
@@ -56,16 +57,16 @@ impl Transitions {
         transitions
     }
 
-    /// Whether constraints forbid some transitions, or labels at the ends of a sentence.
+    /// Whether some transitions are forbidden, or labels at the ends of a sentence.
     pub fn is_constrained(&self) -> bool {
-        self.constraints.is_some()
+        self.allowed.is_some()
     }
 
-    /// Forbids what constraints forbid, from the next time on that scores are set.
-    pub fn constrain(&mut self, constraints: Option<Arc<Constraints>>) {
-        let pairs = constraints.iter().flat_map(|constraints| constraints.forbidden_transitions());
+    /// Forbids what is not allowed, from the next time on that scores are set.
+    pub fn constrain(&mut self, allowed: Option<Arc<Allowed>>) {
+        let pairs = allowed.iter().flat_map(|allowed| allowed.forbidden_transitions());
         self.forbidden = pairs.map(|(from, to)| (from * self.width + to) as u32).collect();
-        self.constraints = constraints;
+        self.allowed = allowed;
     }
 
     /// Sets the scores given as (from, to, score), and all other scores to 0.
@@ -101,7 +102,7 @@ impl Transitions {
 
     /// The centred transitions, if they can be centred.
     pub(super) fn centred(&self) -> Option<&Centred> {
-        let centre = || if self.constraints.is_some() { None } else { Centred::new(self.square()) };
+        let centre = || if self.allowed.is_some() { None } else { Centred::new(self.square()) };
         self.centred.get_or_init(centre).as_ref()
     }
 

@@ -6,7 +6,7 @@ pub mod start;
 mod weights;
 
 use crate::chain::features::source::Source;
-use crate::chain::inference::{Constraints, LabelSets, Labelling, Lattice, Transitions, Triples};
+use crate::chain::inference::{Allowed, LabelSets, Labelling, Lattice, Transitions, Triples};
 use crate::chain::model::encoding::{encode, seal};
 use crate::chain::model::weights::{Places, TENSORS, TRIPLES, check, places};
 use crate::corpus::Corpus;
@@ -59,22 +59,22 @@ impl Model {
         Model::from_storage(Storage::owned(bytes).into(), "the model")
     }
 
-    /// The same model under other constraints; its bytes are shared.
-    pub fn constrained(&self, constraints: Option<Arc<Constraints>>) -> Model {
+    /// The same model with other transitions allowed; its bytes are shared.
+    pub fn constrained(&self, allowed: Option<Arc<Allowed>>) -> Model {
         Model {
             storage: Arc::clone(&self.storage),
             contents: Arc::clone(&self.contents),
             places: self.places.clone(),
             labels: self.labels.clone(),
             template: self.template.clone(),
-            transitions: transition_scores(&self.weights(), self.labels.len(), constraints),
+            transitions: transition_scores(&self.weights(), self.labels.len(), allowed),
             intercept: self.intercept.clone(),
         }
     }
 
-    /// The model under constraints, or as it is without any.
-    pub fn under(self, constraints: Option<Arc<Constraints>>) -> Model {
-        if constraints.is_some() { self.constrained(constraints) } else { self }
+    /// The model with these transitions allowed, or as it is without any to forbid.
+    pub fn under(self, allowed: Option<Arc<Allowed>>) -> Model {
+        if allowed.is_some() { self.constrained(allowed) } else { self }
     }
 
     fn from_storage(storage: Arc<Storage>, name: &str) -> Result<Model> {
@@ -120,22 +120,22 @@ impl Model {
         scores.iter_mut().zip(&self.intercept).for_each(|(score, intercept)| *score += intercept);
     }
 
-    /// The constraints of inference.
-    pub fn constraints(&self) -> Option<&Constraints> {
-        self.transitions.constraints.as_deref()
+    /// The transitions that are allowed; all without it.
+    pub fn allowed(&self) -> Option<&Allowed> {
+        self.transitions.allowed.as_deref()
     }
 
-    /// Whether the constraints allow a labelling.
+    /// Whether a labelling is allowed.
     pub fn allows(&self, labels: &[u32]) -> bool {
-        self.constraints().is_none_or(|constraints| constraints.first_mistake(labels).is_none())
+        self.allowed().is_none_or(|allowed| allowed.first_mistake(labels).is_none())
     }
 
     /// Sets the mask of a sentence whose tokens are read; `sets` is a buffer.
     #[inline(always)]
     pub fn mask(&self, lattice: &mut Lattice, sets: &mut LabelSets) {
-        if let Some(constraints) = self.constraints() {
+        if let Some(allowed) = self.allowed() {
             sets.fill(lattice.tokens, self.labels.len());
-            constraints.prune(sets);
+            allowed.prune(sets);
             lattice.mask.add(sets, self.transitions.width);
         }
     }
@@ -274,9 +274,9 @@ impl Model {
 }
 
 /// The scores of transitions and triples.
-fn transition_scores(weights: &ModelWeights<'_>, labels: usize, constraints: Option<Arc<Constraints>>) -> Transitions {
+fn transition_scores(weights: &ModelWeights<'_>, labels: usize, allowed: Option<Arc<Allowed>>) -> Transitions {
     let mut transitions = Transitions::new(labels);
-    transitions.constrain(constraints);
+    transitions.constrain(allowed);
     let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
     transitions.set(pairs.map(|(&[from, to], &weight)| (usize::from(from), usize::from(to), weight)));
     if !weights.triples.is_empty() {

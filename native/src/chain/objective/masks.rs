@@ -1,6 +1,7 @@
-//! The allowed labellings of an objective's sentences: under its constraints, and with what is known of their labels.
+//! The allowed labellings of an objective's sentences: those without forbidden transitions, and with what is known of their
+//! labels.
 
-use crate::chain::inference::{Constraints, LabelSets};
+use crate::chain::inference::{Allowed, LabelSets};
 use crate::corpus::{Corpus, FIRST_SET, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::numeric::aligned::Aligned;
@@ -25,11 +26,11 @@ pub type Masked = [(u32, u32)];
 /// The tokens that may not have every label, sentence by sentence; by default every labelling is allowed, and every label known.
 #[derive(Default)]
 pub struct Masks {
-    pub constraints: Option<Arc<Constraints>>,
+    pub allowed: Option<Arc<Allowed>>,
     width: usize,
     /// Rows of 1 for labels that are allowed and 0 for others, each once.
     rows: Aligned,
-    /// Under the constraints alone.
+    /// By the transitions alone.
     free: MaskedTokens,
     /// With what is known of the labels as well; empty for sentences whose labels are all known.
     clamped: MaskedTokens,
@@ -52,8 +53,8 @@ impl MaskedTokens {
 
 impl Masks {
     /// The masks of the sentences of a labelled corpus. Error: no labelling of a sentence is allowed.
-    pub fn new(corpus: &Corpus, constraints: Option<Arc<Constraints>>) -> Result<Masks> {
-        if constraints.is_none() && !corpus.is_partial() {
+    pub fn new(corpus: &Corpus, allowed: Option<Arc<Allowed>>) -> Result<Masks> {
+        if allowed.is_none() && !corpus.is_partial() {
             return Ok(Masks::default());
         }
         let labels = corpus.labels.len();
@@ -63,31 +64,31 @@ impl Masks {
         for sentence in corpus.sweep() {
             let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);
             let (mut is_allowed, mut knowledge) = (true, Known::All);
-            if let Some(constraints) = &constraints {
+            if let Some(allowed) = &allowed {
                 sets.fill(gold.len(), labels);
-                is_allowed = constraints.prune(&mut sets);
+                is_allowed = allowed.prune(&mut sets);
                 maker.add(&sets, &mut free.entries);
             }
             if gold.iter().any(|&label| label >= FIRST_SET) {
                 let at = clamped.entries.len();
                 sets.fill(gold.len(), labels);
                 gold.iter().enumerate().for_each(|(token, &label)| restrict(&mut sets, token, label, corpus));
-                is_allowed &= constraints.as_ref().is_none_or(|constraints| constraints.prune(&mut sets));
+                is_allowed &= allowed.as_ref().is_none_or(|allowed| allowed.prune(&mut sets));
                 maker.add(&sets, &mut clamped.entries);
                 let unclamped = &free.entries[free.ends.last().copied().unwrap_or(0)..];
                 knowledge = if clamped.entries[at..] == *unclamped { Known::Nothing } else { Known::Some };
-            } else if let Some(constraints) = &constraints {
-                is_allowed &= constraints.first_mistake(gold).is_none();
+            } else if let Some(allowed) = &allowed {
+                is_allowed &= allowed.first_mistake(gold).is_none();
             }
             if !is_allowed {
-                return Err(forbidden(corpus, sentence, constraints.as_deref()));
+                return Err(forbidden(corpus, sentence, allowed.as_deref()));
             }
             free.ends.push(free.entries.len());
             clamped.ends.push(clamped.entries.len());
             known.push(knowledge);
         }
         let Maker { width, rows, .. } = maker;
-        Ok(Masks { constraints, width, rows, free, clamped, known })
+        Ok(Masks { allowed, width, rows, free, clamped, known })
     }
 
     /// What is known of a sentence's labels.
@@ -105,7 +106,7 @@ impl Masks {
         self.known.contains(&Known::Some)
     }
 
-    /// The mask of a sentence under the constraints.
+    /// The mask of a sentence by the transitions that are allowed.
     pub fn free(&self, sentence: usize) -> &Masked {
         self.free.get(sentence)
     }
@@ -156,7 +157,7 @@ impl Maker {
 }
 
 /// The error of a sentence none of whose labellings is allowed.
-fn forbidden(corpus: &Corpus, sentence: usize, constraints: Option<&Constraints>) -> Error {
+fn forbidden(corpus: &Corpus, sentence: usize, allowed: Option<&Allowed>) -> Error {
     let gold = &corpus.gold[corpus.tokens(sentence)];
     let name = |label: u32| corpus.labels[label as usize].as_str();
     let remedy = "mend the labels, or choose other constraints";
@@ -165,7 +166,7 @@ fn forbidden(corpus: &Corpus, sentence: usize, constraints: Option<&Constraints>
             format!("sentence {sentence}: the constraints forbid every labelling that its labels leave; {remedy}");
         return Error::Data(message);
     }
-    let token = constraints.and_then(|constraints| constraints.first_mistake(gold)).unwrap_or(0);
+    let token = allowed.and_then(|allowed| allowed.first_mistake(gold)).unwrap_or(0);
     let what = match (token.checked_sub(1).map(|before| name(gold[before])), gold.get(token).map(|&label| name(label)))
     {
         (Some(before), Some(label)) => format!("token {token}: the constraints forbid {label} after {before}"),

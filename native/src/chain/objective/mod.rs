@@ -4,9 +4,9 @@
 //! `value(w)` = sum over sentences of weight * (log Z(x) - w . f(x, y))
 //! `gradient` = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
 //!
-//! Under constraints Y is one of the labellings that they allow. Where y is known in part, log Z over the allowed labellings that
-//! agree with it stands for w . f(x, y), and the expectation over them for f(x, y) (Tsuboi et al. 2008). The value is then not
-//! convex.
+//! Where transitions are forbidden, Y is one of the labellings without them. Where y is known in part, log Z over the allowed
+//! labellings that agree with it stands for w . f(x, y), and the expectation over them for f(x, y) (Tsuboi et al. 2008). The
+//! value is then not convex.
 //!
 //! Blocks of sentences go to threads. The sums of blocks are added up in the sequence of the blocks, so that the result is
 //! bitwise the same on any number of threads.
@@ -29,7 +29,7 @@ mod sums;
 mod weighted;
 
 use crate::chain::features::{Features, NO_FEATURES, Selection};
-use crate::chain::inference::{Constraints, Links, PairCounts, Transitions, Triples};
+use crate::chain::inference::{Allowed, Links, PairCounts, Transitions, Triples};
 use crate::chain::objective::counts::empirical_counts;
 use crate::chain::objective::layout::Block;
 use crate::chain::objective::masks::Masks;
@@ -82,11 +82,11 @@ struct Scratch {
 }
 
 impl ChainObjective {
-    /// Finds the features of a corpus and lays its sentences out in blocks. Error: the constraints forbid a sentence's labels.
+    /// Finds the features of a corpus and lays its sentences out in blocks. Error: a sentence's labels are not allowed.
     pub fn new(
         corpus: Arc<Corpus>,
         mut selection: Selection,
-        constraints: Option<Arc<Constraints>>,
+        allowed: Option<Arc<Allowed>>,
         n_threads: usize,
     ) -> Result<Self> {
         if corpus.triples {
@@ -96,7 +96,7 @@ impl ChainObjective {
         let (features, blocks, masks) = pool.install(|| -> Result<_> {
             corpus.check(&Interrupt::default())?;
             let features = Features::new(&corpus, selection)?;
-            let masks = Masks::new(&corpus, constraints)?;
+            let masks = Masks::new(&corpus, allowed)?;
             let blocks = layout::blocks(&corpus, &features, |block| settled(&corpus, block))?;
             Ok((features, blocks, masks))
         })?;
@@ -203,8 +203,8 @@ impl ChainObjective {
     pub fn sample(&self, sentences: &[usize]) -> Result<Self> {
         // An attribute, or a feature, that is frequent enough in all sentences may be rare in these.
         let selection = Selection { min_count: 1, min_sum: None, ..self.selection };
-        let (corpus, constraints) = (Arc::new(self.corpus.select(sentences)?), self.masks.constraints.clone());
-        ChainObjective::new(corpus, selection, constraints, self.n_threads())
+        let (corpus, allowed) = (Arc::new(self.corpus.select(sentences)?), self.masks.allowed.clone());
+        ChainObjective::new(corpus, selection, allowed, self.n_threads())
     }
 
     /// 1 or 2: the number of labels before a token's own that its score depends on.
@@ -294,14 +294,14 @@ impl ChainObjective {
         self.features.state_range(0..self.features.n_dense + self.features.n_shared).end
     }
 
-    /// Transitions under the objective's constraints whose scores are still to be set.
+    /// Transitions, some of them forbidden, whose scores are still to be set.
     pub fn unset_transitions(&self) -> Transitions {
         let mut transitions = Transitions::new(self.features.n_labels);
-        transitions.constrain(self.masks.constraints.clone());
+        transitions.constrain(self.masks.allowed.clone());
         transitions
     }
 
-    /// The transitions of a chain with these features and weights, under the objective's constraints.
+    /// The transitions of a chain with these features and weights, some of them forbidden.
     fn transitions_of(&self, features: &Features, w: &[f64]) -> Transitions {
         let mut transitions = self.unset_transitions();
         let pairs = features.transitions.iter().zip(w);

@@ -4,7 +4,7 @@
 use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
 use crate::chain::features::table::FeatureTable;
 use crate::chain::features::{Features, NOWHERE, Selection, blocks};
-use crate::chain::inference::Constraints;
+use crate::chain::inference::Allowed;
 use crate::chain::objective::ChainObjective;
 use crate::chain::objective::layout;
 use crate::chain::objective::masks::Masks;
@@ -31,11 +31,11 @@ pub struct ChainPart {
 }
 
 impl ChainPart {
-    /// The part that a corpus holds. Errors: the corpus has labels that the table has not; the constraints forbid a sentence's labels.
+    /// The part that a corpus holds. Errors: the corpus has labels that the table has not; a sentence's labels are not allowed.
     pub fn new(
         corpus: Arc<Corpus>,
         table: &FeatureTable,
-        constraints: Option<Arc<Constraints>>,
+        allowed: Option<Arc<Allowed>>,
         n_threads: usize,
     ) -> Result<ChainPart> {
         let pool = threads::pool(n_threads)?;
@@ -43,7 +43,7 @@ impl ChainPart {
         let corpus = relabelled(corpus, table)?;
         let (features, blocks, masks) = pool.install(|| -> Result<_> {
             let features = features_of(&corpus, table)?;
-            let masks = Masks::new(&corpus, constraints)?;
+            let masks = Masks::new(&corpus, allowed)?;
             let blocks = layout::blocks(&corpus, &features, |block| settled(&corpus, block))?;
             Ok((features, blocks, masks))
         })?;

@@ -6,7 +6,7 @@ use crate::numeric::arch::simd_task;
 use proptest::prelude::*;
 use pulp::Simd;
 
-/// A problem with these largest scores of states and of links; without constraints and masks if it is `free`.
+/// A problem with these largest scores of states and of links; with every labelling allowed if it is `free`.
 fn scaled(mut problem: Problem, states: f64, links: f64, free: bool) -> Problem {
     let times = |score: &mut f64, factor: f64| *score = (*score * factor * 64.0).round() / 64.0;
     for sentence in &mut problem.sentences {
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn masks_and_constraints_at_large_states_are_right_or_left_out(
+    fn masks_and_forbidden_transitions_at_large_states_are_right_or_left_out(
         base in problem(1.0), states in 150.0..2000.0f64, links in 0.0..30.0f64,
     ) {
         check(&scaled(base, states, links, false), false);

@@ -1,12 +1,13 @@
 //! Probabilities of spans against enumeration of every labelling, in both orders.
 
 use crate::chain::inference::tests::{Problem, scored};
-use crate::chain::inference::{ChunkRule, Constraints, LabelSets, Lattice, Span, Transitions};
+use crate::chain::inference::{Allowed, ChunkRule, LabelSets, Lattice, Span, Transitions};
 use crate::numeric::arch::simd_task;
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use pulp::{Arch, Simd};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A sentence and a rule by which chunks are read.
@@ -76,17 +77,17 @@ impl Chunked {
         let is_forbidden = |score: &f64| *score == f64::NEG_INFINITY;
         let pairs = (0..l * l).filter(|&at| is_forbidden(&problem.transitions[at]));
         let pairs = pairs.map(|at| (Some((at / l) as u32), Some((at % l) as u32)));
-        let constraints = Arc::new(Constraints::new(l, pairs.collect()));
+        let transitions_allowed = Arc::new(Allowed::new(l, pairs.collect(), Value::Null));
         let mut allowed = LabelSets::full(problem.tokens, l);
         for at in (0..problem.states.len()).filter(|&at| is_forbidden(&problem.states[at])) {
             allowed.remove(at / l, at % l);
         }
-        constraints.prune(&mut allowed);
+        transitions_allowed.prune(&mut allowed);
         let mut finite = problem.clone();
         let scores = finite.states.iter_mut().chain(&mut finite.transitions);
         scores.filter(|score| is_forbidden(score)).for_each(|score| *score = 0.0);
         let mut transitions = Transitions::new(l);
-        transitions.constrain(Some(constraints));
+        transitions.constrain(Some(transitions_allowed));
         finite.set_scores(&mut transitions);
         let mut lattice = Lattice::default();
         lattice.prepare(&transitions);
