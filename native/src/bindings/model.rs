@@ -4,12 +4,13 @@ use crate::bindings::data::{Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::single::Singles;
-use crate::bindings::stream::tag_stream;
+use crate::bindings::stream::to_stdout;
 use crate::chain::features::source::Source as Trained;
 use crate::chain::inference::{Allowed, ChunkRule, Labelling, Pair, Span, constraints};
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Wanted;
 use crate::chain::tagging::confidence::{Decode, Probabilities};
+use crate::chain::tagging::stream::tag_stream;
 use crate::chain::tagging::tagger;
 use crate::files::atomic::write_atomically;
 use crate::foreign;
@@ -337,7 +338,10 @@ impl ChainModel {
         let answer = Wanted { marginals, n_best, probabilities, layout, detail }.answer()?;
         if let Some(look) = stream {
             let (name, input) = Input::open(&path)?;
-            return tag_stream(py, &self.inner, &name, input, format, answer, threads::pool(threads)?, look);
+            let pool = threads::pool(threads)?;
+            return to_stdout(py, look, |output, interrupt| {
+                tag_stream(&self.inner, &name, input, format, answer, pool, output, interrupt)
+            });
         }
         let tagged = self.run(py, threads, |interrupt| {
             let text = source(&path, interrupt)?.text()?;

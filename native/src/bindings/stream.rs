@@ -1,38 +1,26 @@
 //! Text that is labelled while it arrives, for Python: answers go to stdout.
 
 use crate::bindings::interrupt::interruptible;
-use crate::chain::model::Model;
-use crate::chain::tagging::answer::Answer;
-use crate::chain::tagging::stream::{self, Output};
+use crate::chain::tagging::stream::Output;
 use crate::error::{Error, Result};
-use crate::text::arriving::{Input, write_interruptibly};
-use crate::text::format::Format;
-use crate::threads::{Interrupt, Pool};
+use crate::text::arriving::write_interruptibly;
+use crate::threads::Interrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Labels a text that arrives, writes to stdout, and calls `look` with the beginning of the text.
-#[allow(clippy::too_many_arguments)]
-pub fn tag_stream(
+/// Calls `tag`, which labels a text that arrives, with an output to stdout; `look` is called with the beginning of the text.
+pub fn to_stdout(
     py: Python<'_>,
-    model: &Model,
-    name: &str,
-    input: Input,
-    format: Format,
-    answer: Answer<'_>,
-    pool: Pool,
     look: Py<PyAny>,
+    tag: impl FnOnce(ToStdout<'_>, &Interrupt) -> Result<usize> + Send,
 ) -> PyResult<usize> {
     let mut raised = None;
-    let written = interruptible(py, |interrupt| {
-        let output = ToStdout { look, raised: &mut raised, interrupt };
-        stream::tag_stream(model, name, input, format, answer, pool, output, interrupt)
-    });
+    let written = interruptible(py, |interrupt| tag(ToStdout { look, raised: &mut raised, interrupt }, interrupt));
     raised.map_or(written, Err)
 }
 
 /// Writes answers to stdout; a Python function looks at the beginning of the text.
-struct ToStdout<'a> {
+pub struct ToStdout<'a> {
     look: Py<PyAny>,
     /// What the function has raised.
     raised: &'a mut Option<PyErr>,
