@@ -147,28 +147,22 @@ pub struct Entries<'a, I, V> {
 macro_rules! with_entries {
     ($lists:expr, $name:ident => $work:expr) => {
         match $lists.parts() {
-            ($crate::numeric::ragged::Ids::Short(ids), $crate::numeric::ragged::Values::Ones(values)) => {
-                let $name = $crate::numeric::ragged::Entries { ids, values };
+            ($crate::numeric::ragged::Ids::Short(ids), values) => with_entries!(ids, values, $name => $work),
+            ($crate::numeric::ragged::Ids::Long(ids), values) => with_entries!(ids, values, $name => $work),
+        }
+    };
+    ($ids:ident, $all:ident, $name:ident => $work:expr) => {
+        match $all {
+            $crate::numeric::ragged::Values::Ones(values) => {
+                let $name = $crate::numeric::ragged::Entries { ids: $ids, values };
                 $work
             }
-            ($crate::numeric::ragged::Ids::Short(ids), $crate::numeric::ragged::Values::Single(values)) => {
-                let $name = $crate::numeric::ragged::Entries { ids, values };
+            $crate::numeric::ragged::Values::Single(values) => {
+                let $name = $crate::numeric::ragged::Entries { ids: $ids, values };
                 $work
             }
-            ($crate::numeric::ragged::Ids::Short(ids), $crate::numeric::ragged::Values::Double(values)) => {
-                let $name = $crate::numeric::ragged::Entries { ids, values };
-                $work
-            }
-            ($crate::numeric::ragged::Ids::Long(ids), $crate::numeric::ragged::Values::Ones(values)) => {
-                let $name = $crate::numeric::ragged::Entries { ids, values };
-                $work
-            }
-            ($crate::numeric::ragged::Ids::Long(ids), $crate::numeric::ragged::Values::Single(values)) => {
-                let $name = $crate::numeric::ragged::Entries { ids, values };
-                $work
-            }
-            ($crate::numeric::ragged::Ids::Long(ids), $crate::numeric::ragged::Values::Double(values)) => {
-                let $name = $crate::numeric::ragged::Entries { ids, values };
+            $crate::numeric::ragged::Values::Double(values) => {
+                let $name = $crate::numeric::ragged::Entries { ids: $ids, values };
                 $work
             }
         }
