@@ -63,7 +63,7 @@ def test_the_recipe_of_solvers_names_every_file_that_knows_a_solver(name, per_sa
     batch, besides = steps.split("A method that goes sample by sample")
     besides, exceptions = besides.split("\nIf fields on graphs")
     assert len(paths(batch, name)) == 5
-    assert len(paths(batch + besides, name)) == 9
+    assert len(paths(batch + besides, name)) == 8
     named = paths(steps if per_sample else batch, name)
     assert exceptions
     knowing = mentions(rf"(?i)\b{name}(_pass|State)?\b|{name.replace('_', '').title()}\b")

@@ -16,9 +16,9 @@ STUBS = sorted((Path(loglinear.__file__).parent / "_core").glob("*.pyi"))
 SPECIAL = {"__len__"}
 
 
-def declared() -> dict[str, ast.stmt]:
-    """Public name -> its declaration; every name stands in one file."""
-    found: dict[str, ast.stmt] = {}
+def declared() -> dict[str, tuple[Path, ast.stmt]]:
+    """Public name -> its stub and its declaration; every name stands in one file."""
+    found: dict[str, tuple[Path, ast.stmt]] = {}
     for path in STUBS:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
@@ -28,19 +28,25 @@ def declared() -> dict[str, ast.stmt]:
             else:
                 continue
             assert name not in found, f"{name} is declared twice"
-            found[name] = node
+            found[name] = path, node
     return found
 
 
 DECLARED = declared()
-CLASSES = [name for name, node in DECLARED.items() if isinstance(node, ast.ClassDef)]
+CLASSES = [name for name, (_, node) in DECLARED.items() if isinstance(node, ast.ClassDef)]
 
 
-def members(name: str) -> dict[str, ast.FunctionDef]:
-    """The methods and properties of a class."""
-    node = DECLARED[name]
-    assert isinstance(node, ast.ClassDef)
-    return {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+def members(path: Path, name: str) -> dict[str, ast.FunctionDef]:
+    """The methods and properties of a class that a file defines or imports; its protocols' too, not a native base's."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in DECLARED]
+            found = {member: each for base in bases for member, each in members(path, base).items()}
+            return found | {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+        if isinstance(node, ast.ImportFrom) and node.level and name in {alias.name for alias in node.names}:
+            module = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            return members(module / "__init__.py" if module.is_dir() else module.with_suffix(".py"), name)
+    return {}  # a class of another package
 
 
 def arguments(node: ast.FunctionDef) -> list[tuple[str, bool]]:
@@ -72,7 +78,7 @@ def test_every_name_of_the_module_is_declared_and_exported():
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_member_of_a_class_is_declared_with_its_arguments(name):
-    kind, of_class = getattr(_core, name), members(name)
+    kind, of_class = getattr(_core, name), members(DECLARED[name][0], name)
     native = {member: value for member, value in vars(kind).items() if not member.startswith("__") or member in SPECIAL}
     assert (of_class.keys() ^ native.keys()) - {"__init__"} == set()
     for member, value in native.items():
@@ -83,8 +89,8 @@ def test_every_member_of_a_class_is_declared_with_its_arguments(name):
             assert arguments(of_class[member]) == of_signature(getattr(kind, member)), member
 
 
-@pytest.mark.parametrize("name", [name for name, node in DECLARED.items() if isinstance(node, ast.FunctionDef)])
+@pytest.mark.parametrize("name", [name for name, (_, node) in DECLARED.items() if isinstance(node, ast.FunctionDef)])
 def test_every_function_is_declared_with_its_arguments(name):
-    node = DECLARED[name]
+    _, node = DECLARED[name]
     assert isinstance(node, ast.FunctionDef)
     assert arguments(node) == of_signature(getattr(_core, name))

@@ -7,7 +7,7 @@ as their recipe, from which the other process makes them again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -211,7 +211,7 @@ class ChainPart:
     def passes(self) -> SGDL1Passes:
         """The part for passes over its sentences, over the features that it can meet; made once."""
         if self._passes is None:
-            self._passes = cast(SGDL1Passes, self.own.per_sample())
+            self._passes = self.own.per_sample()
         return self._passes
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ..errors import OptionError
-from .adagrad import AdaGrad
+from .adagrad import AdaGrad, AdaGradPasses
 from .auto import Auto
 from .bfgs import BFGS
 from .clustered import Clustered
@@ -35,9 +35,9 @@ from .owlqn import OWLQN
 from .parameter_mixing import ParameterMixing
 from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
-from .sag import SAG
-from .sg import ASG, SG, Pegasos
-from .sgd_l1 import SGDL1
+from .sag import SAG, SAGPasses
+from .sg import ASG, SG, Pegasos, SGPasses
+from .sgd_l1 import SGDL1, SGDL1Passes
 from .two_stage import TwoStage
 
 __all__ = [
@@ -139,6 +139,11 @@ SolverName = Literal[
     "sg",
 ]
 """The names of the solvers, for type checkers."""
+
+if TYPE_CHECKING:
+
+    class NativePasses(AdaGradPasses, SAGPasses, SGDL1Passes, SGPasses, Protocol):
+        """The passes of all solvers that the native module makes; its `SamplePasses` has them."""
 
 
 def solver_class(name: str) -> type[Any]:
