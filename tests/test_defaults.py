@@ -6,6 +6,7 @@ Defaults that the literature gives have their source in the docstring of the opt
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import loglinear
 from loglinear import LBFGS, OWLQN, SGDL1
 from loglinear.compat.pycrfsuite._online import AROW, AveragedPerceptron, PassiveAggressive
+from loglinear.models.estimator import Estimator
 from loglinear.networks.exact import Exact
 from loglinear.networks.gibbs import Gibbs
 from loglinear.networks.graph import Report
@@ -31,7 +33,10 @@ MODEL = {
 }  # fmt: skip
 ONLINE = {"max_iterations": 100, "epsilon": 0.0}
 TRAINED = MODEL | {"random_state": 0, "keep": None, "patience": None}
-FEATURES = {"all_states": False, "all_transitions": False, "min_count": 1, "order": 1, "constraints": None}
+# A truth value that is not named is off by default.
+FEATURES = {each.name: False for each in fields(loglinear.ChainFeatures) if each.type == "bool"} | {
+    "all_states": False, "all_transitions": False, "min_count": 1, "order": 1, "constraints": None,
+}  # fmt: skip
 DEFAULTS = {
     "adagrad": VISITS | {"delta": 1.0},
     "asg": VISITS,
@@ -118,7 +123,10 @@ def test_options_have_the_defaults_they_have_always_had(key):
     assert found == DEFAULTS[key]
 
 
-def test_the_defaults_of_a_solver_without_a_row_are_stated_in_its_own_tests():
-    for name in SOLVERS.keys() - DEFAULTS.keys():
-        own = Path(__file__).parent / "solvers" / f"test_{name}.py"
-        assert "defaults" in own.read_text(encoding="utf-8"), name
+def test_the_defaults_of_a_solver_or_an_estimator_without_a_row_are_stated_in_its_own_tests():
+    public = [getattr(loglinear, name) for name in loglinear.__all__]
+    estimators = {kind for kind in public if isinstance(kind, type) and issubclass(kind, Estimator)}
+    homes = {kind: Path("models", f"test_{kind.__module__.rpartition('.')[2]}.py") for kind in estimators}
+    homes |= {name: Path("solvers", f"test_{name}.py") for name in SOLVERS}
+    for key in homes.keys() - DEFAULTS.keys():
+        assert "defaults" in (Path(__file__).parent / homes[key]).read_text(encoding="utf-8"), key

@@ -13,7 +13,7 @@ import pytest
 from loglinear import ChainCRF, GraphCRF, MaxEnt, ModelFileError, OptionError, PairwiseMRF, grid_edges
 from loglinear.cli.kinds import opened
 from loglinear.cli.kinds.kind import Kind
-from loglinear.cli.main import COMMANDS
+from loglinear.cli.main import COMMANDS, command_parser
 from loglinear.data.texts import make_vectorizer
 from loglinear.models.files.schema import KINDS, PROGRAMS
 from loglinear.models.text_classifier import TextClassifier
@@ -71,15 +71,28 @@ MAKERS = {
     "crf++": lambda folder: (REAL / "crfpp" / "model", REAL / "crfpp" / "train.txt"),
     "crf++-text": lambda folder: (REAL / "crfpp" / "model.txt", REAL / "crfpp" / "train.txt"),
 }
-# Command that reads a model -> its arguments; MODEL, DATA and OUT stand for files.
-QUESTIONS = {
+
+
+def reads(command):
+    """The arguments of a command that are files to read."""
+    return set(importlib.import_module(f"loglinear.cli.commands.{command}").READS)
+
+
+def question(command):
+    """The arguments that a command cannot do without, with MODEL, DATA and OUT for files."""
+    module, parser = command_parser(command)
+    words = []
+    for action in parser._actions:
+        if action.required or not action.option_strings:
+            read = "MODEL" if action.dest == "model" else "DATA"
+            words += [*action.option_strings[:1], read if action.dest in module.READS else "OUT"]
+    return " ".join(words)
+
+
+# Command that reads a model -> its arguments.
+QUESTIONS = {name: question(name) for name in COMMANDS if "model" in reads(name)} | {
     "train": "DATA --start MODEL -m OUT --max-iterations 1 -q",
-    "tag": "-m MODEL DATA",
-    "explain": "-m MODEL DATA",
-    "evaluate": "-m MODEL DATA",
-    "report": "MODEL --data DATA -o OUT",
     "convert": "MODEL OUT --to loglinear",
-    "inspect": "MODEL",
 }
 # What a refusal names; all other pairs of kind and command are answered.
 REFUSALS = {
@@ -92,11 +105,6 @@ REFUSALS = {
         "convert": "other programs have no such models",
     },
 }
-
-
-def reads(command):
-    """The arguments of a command that are files to read."""
-    return set(importlib.import_module(f"loglinear.cli.commands.{command}").READS)
 
 
 @pytest.fixture(scope="module", params=MAKERS)

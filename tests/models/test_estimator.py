@@ -17,18 +17,20 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
+import loglinear
 from loglinear import ChainCRF, ChainFeatures, ElasticNet, GraphCRF, MaxEnt, OptionError, PairwiseMRF
 from loglinear.cli.commands import select, structure, train
 from loglinear.models.estimator import Estimator
 from loglinear.models.files.chain import open_model
-from loglinear.models.training.options import SolverOptions, thread_count
+from loglinear.models.training.options import Minimisation, SolverOptions, thread_count
 from loglinear.models.training.structure import NetworkOptions
 from loglinear.solvers import LBFGS, SOLVERS
 
-ESTIMATORS = [ChainCRF, MaxEnt, GraphCRF, PairwiseMRF]
+PUBLIC = [getattr(loglinear, name) for name in loglinear.__all__]
+ESTIMATORS = [kind for kind in PUBLIC if isinstance(kind, type) and issubclass(kind, Minimisation)]
 OPTIONS = [each for kind in (SolverOptions, ChainFeatures) for each in fields(kind)]
-# Another value than the default for every option of chains and solvers.
-OTHERS = {
+# Another value than the default for every option of chains and solvers: of a truth value it is the other one.
+OTHERS = {each.name: not each.default for each in OPTIONS if isinstance(each.default, bool)} | {
     "l1": 0.25,
     "l2": 0.5,
     "solver": "two_stage",
@@ -37,14 +39,12 @@ OTHERS = {
     "solver_options": {"memory": 5},
     "random_state": 7,
     "max_iterations": 3,
-    "all_states": True,
-    "all_transitions": True,
     "min_count": 2,
     "order": 2,
     "constraints": [["A", "A"]],
 }
-X = [["a", "b", "a"], ["b", "a"], ["c", "a", "b"]]
-Y = [["A", "B", "A"], ["B", "A"], ["B", "A", "B"]]
+X = [["a", "b", "a"], ["b", "a"], ["c", "a", "b", "b"]]
+Y = [["A", "B", "A"], ["B", "A"], ["B", "A", "B", "B"]]
 
 
 def parser_of(command):
