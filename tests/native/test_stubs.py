@@ -40,7 +40,8 @@ def members(path: Path, name: str) -> dict[str, ast.FunctionDef]:
     """The methods and properties of a class that a file defines or imports; its protocols' too, not a native base's."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ClassDef) and node.name == name:
-            bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id not in DECLARED]
+            bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+            bases = [base for base in bases if path.suffix == ".py" or base not in DECLARED]
             found = {member: each for base in bases for member, each in members(path, base).items()}
             return found | {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
         if isinstance(node, ast.ImportFrom) and node.level and name in {alias.name for alias in node.names}:

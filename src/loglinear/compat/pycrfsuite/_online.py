@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ObjectiveError
 from ...options import Options, option, option_class, real_number, whole_number
@@ -37,14 +37,6 @@ def _switch(name: str, value: object) -> None:
 
 class OnlinePasses(Protocol):
     """The native passes of the online learners; each returns the sum of the losses."""
-
-    @property
-    def n_features(self) -> int:
-        """Length of w."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of sentences."""
 
     def perceptron_pass(self, w: Vector, sum: Vector, iterates: int, *, visits: Numbers) -> float:
         """Update w, and the sum of its changes, each times the number of iterates before it, in place."""
@@ -311,7 +303,7 @@ def train_online(
     from ...solvers.common.per_sample import visiting
 
     whole_number("seed", seed, 0, 2**64 - 1)
-    passes = cast(OnlinePasses, objective.per_sample())
+    passes = objective.per_sample()
     n = passes.n_samples
     state = learner.start(passes.n_features)
     for number in range(learner.max_iterations):
