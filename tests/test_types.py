@@ -30,10 +30,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import scipy.sparse
 from typing_extensions import assert_type
 
-from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, grid_edges, minimize
+from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, Tagging, grid_edges, minimize
 from loglinear.solvers import LabelSets
 
 X, y = [[["w=the"], ["w=dog"]]], [["DET", "NOUN"]]
@@ -94,6 +95,11 @@ LabelSets(memory="five")  # error
 LabelSets(nonsense=3)  # error
 graph = GraphCRF(random_state=1).fit([(np.ones((4, 1)), grid_edges(2, 2))], [[0, 1, 1, 0]])
 print(graph.result_.seconds, Tagger(crf).tag(["the", "dog"]))
+for found in Tagger(crf).tag_batch([["the", "dog"]], probabilities=True):
+    assert_type(found, Tagging)
+assert_type(Tagger(crf).tag_batch((["the"] for _ in X)), list[list[Any]])
+Tagger(crf).tag_batch(pa.array([["the", "dog"]]), probabilities=bool(X)).to_pylist()
+Tagger(crf).tag_batch(5)  # error
 Stop(max_iterations="many")  # error
 """
 

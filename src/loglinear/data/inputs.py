@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 __all__ = [
     "Array",
+    "ArrowData",
     "Classes",
     "Graph",
     "Label",
@@ -51,6 +52,19 @@ class SparseMatrix(Protocol):
         """Return the matrix with its rows one after the other."""
 
 
+class ArrowArray(Protocol):
+    """An array of Arrow, of any library."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
+
+class ArrowStream(Protocol):
+    """Arrays of Arrow one after the other, as in a chunked array."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+ArrowData: TypeAlias = "ArrowArray | ArrowStream"
 Row: TypeAlias = "SupportsArray | Sequence[SupportsFloat]"
 Matrix: TypeAlias = "SupportsArray | SparseMatrix | Sequence[Row]"
 """Numbers, shape (n_samples, n_columns)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..data.labels import typed
 from ..errors import OptionError
@@ -11,9 +11,7 @@ from .files.chain import ChainModel, open_model, tag_arrow, tag_lists
 from .files.tagging import Tagging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ..data.inputs import Sentence
+    from ..data.inputs import ArrowData, Sentence, Sentences
     from .chain import ChainCRF
 
 __all__ = ["Tagger"]
@@ -97,9 +95,18 @@ class Tagger:
         labels = self._model.predict_single(tokens)
         return labels if self._label_type == "str" else typed([labels], self._label_type)[0]
 
+    @overload
     def tag_batch(
-        self, sentences: Iterable[Sequence[Any]] | Any, *, probabilities: bool = False, threads: int = 0
-    ) -> Any:
+        self, sentences: Sentences, *, probabilities: Literal[False] = False, threads: int = 0
+    ) -> list[list[Any]]: ...
+
+    @overload
+    def tag_batch(self, sentences: Sentences, *, probabilities: Literal[True], threads: int = 0) -> list[Tagging]: ...
+
+    @overload
+    def tag_batch(self, sentences: ArrowData, *, probabilities: bool = False, threads: int = 0) -> Any: ...
+
+    def tag_batch(self, sentences: Any, *, probabilities: bool = False, threads: int = 0) -> Any:
         """The most probable labels of many sentences, found in parallel.
 
         Arrow arrays are read where they lie: `list<string>`, or for templates of several columns
