@@ -61,10 +61,17 @@ def test_a_name_is_the_object_of_its_module_whatever_was_imported_before():
     assert run(code).strip() == "[]"
 
 
-@pytest.mark.parametrize("first", ["ChainCRF", "LBFGS", "Stop", "Corpus"])
-def test_minimize_is_the_function_beside_any_other_import(first):
-    code = f"from loglinear import {first}, minimize; print(callable(minimize))"
-    assert run(code).strip() == "True"
+def test_minimize_is_the_function_beside_any_other_import():
+    code = """if True:
+        import sys
+        for first in ("ChainCRF", "LBFGS", "Stop", "Corpus"):
+            for module in [name for name in sys.modules if name.split(".")[0] == "loglinear"]:
+                if module != "loglinear._core":  # which may be initialised once in a process
+                    del sys.modules[module]
+            exec(f"from loglinear import {first}, minimize")
+            print(callable(minimize))
+    """
+    assert run(code).split() == ["True"] * 4
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -72,12 +79,11 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = loglinear.nonsense
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_has_a_docstring_and_all_that_holds(name):
-    module = importlib.import_module(name)
-    assert module.__doc__
-    for public in getattr(module, "__all__", []):
-        assert hasattr(module, public), public
+def test_a_module_has_a_docstring_and_all_that_holds():
+    for module in map(importlib.import_module, MODULES):
+        assert module.__doc__, module
+        for public in getattr(module, "__all__", []):
+            assert hasattr(module, public), (module, public)
 
 
 @pytest.mark.parametrize("name", loglinear.__all__)
@@ -123,7 +129,6 @@ def test_tagging_does_not_import_what_is_heavy(tmp_path):
     assert run(code, model, tmp_path / "in.txt") == "a\tA\nb\tB\n\nb\tB\n\n"
 
 
-@pytest.mark.parametrize("module", ["loglinear", "loglinear.cli", "loglinear.errors"])
-def test_importing_does_not_import_what_is_heavy(module):
-    code = f"import sys, {module}; print(sorted({HEAVY} & set(sys.modules)))"
+def test_importing_does_not_import_what_is_heavy():
+    code = f"import sys, loglinear, loglinear.cli, loglinear.errors; print(sorted({HEAVY} & set(sys.modules)))"
     assert run(code).strip() == "[]"

@@ -34,6 +34,7 @@ def test_any_number_of_threads_gives_the_same_bits(threads, alone):
     assert {name: value for name, value in found.items() if value != alone[name]} == {}
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_bits(alone):
     command = [sys.executable, "-m", "oracles.determinism", "2"]
     # The order of sets and dicts of strings depends on this seed.

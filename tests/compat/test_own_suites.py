@@ -57,6 +57,7 @@ def sdist(name: str, folder: Path) -> Path:
     return folder / file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SUITES))
 def test_the_peers_own_suite_passes(name, tmp_path):
     with tarfile.open(sdist(name, tmp_path)) as archive:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("distributed")
+
+
+def pytest_collection_modifyitems(items):
+    """Leave the tests that start a cluster to the night, but for those that are marked `smoke`."""
+    here, clusters = Path(__file__).parent, {"client", "processes"}
+    for item in items:
+        if item.path.parent == here and clusters & set(item.fixturenames) and not item.get_closest_marker("smoke"):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,12 @@ def test_value_gradient_and_restriction_are_bitwise_those_of_one_process(client,
 
 @pytest.mark.parametrize(
     "options",
-    [{"l2": 1.0}, {"l1": 0.5}, {"l1": 0.5, "solver": "grafting_light"}, {"l1": 0.5, "solver": "parameter_mixing"}],
+    [
+        pytest.param({"l2": 1.0}, marks=pytest.mark.smoke),
+        {"l1": 0.5},
+        {"l1": 0.5, "solver": "grafting_light"},
+        {"l1": 0.5, "solver": "parameter_mixing"},
+    ],
 )
 def test_weights_and_model_file_are_bitwise_those_of_one_process(client, folder, parts, options):
     options = {**options, "max_iterations": 12}

@@ -20,6 +20,8 @@ from loglinear.models.training.options import DevOptions, SolverOptions
 from loglinear.objectives.parts import ChainParts
 from oracles.samples import chunky
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -186,7 +188,6 @@ def test_misuse_is_a_clear_error(arguments, message, tmp_path):
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
-@pytest.mark.slow
 def test_ctrl_c_in_a_terminal_keeps_the_weights_reached(folder, tmp_path):
     # A terminal sends Ctrl-C to all processes of the group: the workers too.
     given = [folder, "--workers", 2, "--l1", 0.01, "--model", tmp_path / "model", "-p", "tolerance=1e-16"]

@@ -67,7 +67,7 @@ def expected(folder):
         return trained(client, folder)
 
 
-@pytest.mark.parametrize("look", [1, 2, 3])
+@pytest.mark.parametrize("look", [1, pytest.param(2, marks=pytest.mark.smoke), 3])
 def test_a_worker_that_leaves_after_a_look_at_the_workers_takes_no_part_with_it(
     client, folder, expected, look, monkeypatch
 ):

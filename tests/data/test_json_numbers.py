@@ -40,7 +40,7 @@ DECIMALS = st.tuples(st.sampled_from(["", "-"]), INTEGERS, FRACTIONS | st.just("
 
 
 @pytest.mark.thread_unsafe
-@examples(1000)
+@examples(500)
 @given(number=DECIMALS | st.floats(allow_nan=False, allow_infinity=False).map(repr))
 def test_a_number_has_the_same_bits_from_a_file_and_from_python(tmp_path_factory, number):
     folder = tmp_path_factory.getbasetemp()

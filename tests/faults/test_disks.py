@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from examples import by_day
 from oracles.faults import contents, sweep
 
 
@@ -49,12 +50,12 @@ COMMANDS = [
     *("a longer corpus", "train on a corpus"),
 ]
 # Commands that are tried by day.
-FEW = ("train", "checkpoint", "tag", "encode", "another corpus", "a longer corpus", "train on a corpus")
+FEW = ("train",)
 
 
 def nightly(names):
     """The names, those that are tried by night alone marked."""
-    return [pytest.param(name, marks=[] if name in FEW else [pytest.mark.slow]) for name in names]
+    return by_day(names, lambda name: name in FEW)
 
 
 @pytest.fixture
@@ -139,7 +140,7 @@ def test_writes_that_are_short_or_interrupted_are_continued(swept, name):
     assert run.files == found.whole.files
 
 
-@pytest.mark.parametrize("name", ["train", "tag", "encode"])
+@pytest.mark.parametrize("name", nightly(["train", "tag", "encode"]))
 def test_an_error_names_the_file_that_was_to_be_written(swept, name):
     found = swept(name, "fail", errno.ENOSPC)
     for run in found.runs:
@@ -168,6 +169,7 @@ def test_a_killed_process_leaves_what_was_there_and_the_next_one_completes_it(sw
         assert again == found.after, run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tag", "encode"])
 def test_the_next_run_removes_what_a_killed_one_has_left(swept, name):
     for run in swept(name, "kill-after").runs:

@@ -336,6 +336,7 @@ def search(crf, *data, n_jobs=None):
     return grid.fit(*data)
 
 
+@pytest.mark.slow
 def test_a_corpus_is_searched_on_threads_and_says_so_when_it_is_sent_to_a_process():
     corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)
     with pytest.raises(TypeError, match=r"joblib.parallel_config\('threading'\), give it the sentences, or save"):
@@ -344,6 +345,7 @@ def test_a_corpus_is_searched_on_threads_and_says_so_when_it_is_sent_to_a_proces
         assert search(ChainCRF(), corpus, n_jobs=2).best_params_ == search(ChainCRF(), corpus).best_params_
 
 
+@pytest.mark.slow
 def test_grid_search_on_a_corpus_finds_what_it_finds_on_lists_and_encodes_once(monkeypatch):
     on_lists = search(ChainCRF(template=TEMPLATE), COLUMNS, LABELS)
     corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)

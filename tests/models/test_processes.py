@@ -101,6 +101,7 @@ print("done")
     assert run(FORK + program, tmp_path) == ["done"]
 
 
+@pytest.mark.slow
 def test_a_fork_from_a_thread_while_another_trains(tmp_path):
     program = """
 expected, stop = work(0), threading.Event()
@@ -120,6 +121,7 @@ print("done")
     assert run(FORK + program, tmp_path) == ["done"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_a_pool_of_processes(method, tmp_path):
     program = f"""
@@ -133,6 +135,7 @@ if __name__ == "__main__":
     assert run(program, tmp_path) == ["done"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 def test_backends_of_joblib(backend, tmp_path):
     program = f"""
@@ -147,6 +150,7 @@ if __name__ == "__main__":
     assert run(program, tmp_path) == ["done"]
 
 
+@pytest.mark.slow
 def test_a_grid_search_in_forked_processes(tmp_path):
     program = """
 import multiprocessing
@@ -161,6 +165,7 @@ print("done", search.best_score_)
     assert run(program, tmp_path) == ["done", "1.0"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="needs the threads' names of Linux")
 def test_n_jobs_is_the_number_of_threads_that_work(tmp_path):
     program = """
@@ -190,6 +195,7 @@ print(*(names() - before).elements())
     assert run(program, tmp_path) in (["loglinear-0"], [])
 
 
+@pytest.mark.slow
 def test_workers_of_a_data_loader_label_in_a_loop(tmp_path):
     """Workers as PyTorch's: forked after the parent has labelled, each with its share, results over a queue."""
     program = """
@@ -246,6 +252,7 @@ print("done")
     assert run(program, tmp_path) == ["done"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="needs POSIX")
 def test_a_service_whose_workers_are_killed_answers_right():
     program = Path(__file__).parents[2] / "benchmarks" / "service.py"

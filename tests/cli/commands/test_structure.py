@@ -199,6 +199,7 @@ def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l
     assert "interrupted; the weights are those of the last complete iteration" in done.said
 
 
+@pytest.mark.slow
 def test_a_path_that_ends_too_early_goes_on_by_itself(structure, data, monkeypatch, tmp_path):
     usual = structure(data).rows
 

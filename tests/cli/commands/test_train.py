@@ -14,6 +14,7 @@ import time
 import pytest
 
 import loglinear
+from examples import by_day
 from loglinear import _core
 from loglinear.datasets import demo_paths
 from oracles.command_line import COMMAND, TEMPLATE, Interruptible, until
@@ -279,7 +280,7 @@ def test_terminal_gets_a_bar(tiny, tmp_path):
 
 @posix
 @pytest.mark.usefixtures("hang_up_counts")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", by_day(["SIGINT", "SIGTERM", "SIGHUP"], lambda name: name == "SIGINT"))
 def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name):
     train, _ = demo_paths()
     trace, model = tmp_path / "t", tmp_path / "m"
