@@ -121,3 +121,23 @@ fn spread<E: Entry>(entries: &[E], values: &[f64], marginals: &[f64], gradient: 
         [feature] +=
         value * marginals[place]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_add_value_times_weight_and_spread_value_times_marginal() {
+        for (features, values) in [(3, &[][..]), (3, &[0.5, -2.0, 3.0]), (1 << 17, &[0.5, -2.0, 3.0])] {
+            let mut entries = CellEntries::default();
+            entries.extend(&[(0, 1), (2, 0), (2, 1)], values, features, 2);
+            entries.end_group();
+            let (mut scores, mut gradient) = ([0.0; 2], [0.0; 3]);
+            entries.add_weights(0, &[1.0, 10.0, 100.0], &mut scores);
+            entries.spread(0, &[0.25, 0.5], &mut gradient);
+            let [a, b, c] = if values.is_empty() { [1.0; 3] } else { [0.5, -2.0, 3.0] };
+            assert_eq!(scores, [b * 100.0, a + c * 100.0]);
+            assert_eq!(gradient, [a * 0.5, 0.0, b * 0.25 + c * 0.5]);
+        }
+    }
+}
