@@ -76,6 +76,8 @@ def test_pairs_name_labels_and_the_edges_of_sentences():
         (["O", "B-X", "I-X"], [["O", "B-X", "I-X"]], "BIO"),
         (["O", "B-X", "I-X"], [["O", "I-X"]], "IOB1"),
         (["O", "B-X", "I-X"], [["I-X"]], "IOB1"),
+        (["O", "B", "I"], [["B", "I", "I"]], "BIO"),
+        (["O", "B", "I"], [["O", "I"]], "IOB1"),
         (["O", "B-X", "I-X", "I-Y"], None, "IOB1"),
         (["O", "B-X", "I-X"], None, "BIO"),
         # Behind a label that is not known any label may stand.

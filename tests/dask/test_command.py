@@ -69,9 +69,11 @@ def test_workers_train_a_classifier_as_one_process_does(folder, tmp_path, option
     flags += [*options, "--dev", folder / "part-00.jsonl"] if "--keep" in options else options
     (tmp_path / "all.jsonl").write_text("".join(path.read_text() for path in sorted(folder.iterdir())))
     for data, *more in ([folder, "--workers", 2, "--part-mb", 0.004], [tmp_path / "all.jsonl"]):
-        done = ended(data, *flags, *more, "--model", tmp_path / str(len(more)))
+        trace = tmp_path / f"trace{len(more)}"
+        done = ended(data, *flags, *more, "--model", tmp_path / str(len(more)), "--trace", trace)
         assert done.returncode == 0, done.stderr
-        assert ("2 workers; dashboard" in done.stderr) == bool(more)
+        assert ("2 workers; dashboard" in done.stderr) == ("slowest at part" in done.stderr) == bool(more)
+        assert len(trace.read_text().splitlines()) > 2
         assert "Traceback" not in done.stderr
     there, here = (MaxEnt.load(tmp_path / name) for name in ("4", "0"))
     assert sorted(there.attributes_) == sorted(here.attributes_)

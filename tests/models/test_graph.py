@@ -11,7 +11,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from loglinear import (
     ChainCRF,
@@ -456,7 +456,8 @@ def test_a_saved_model_answers_as_before(tmp_path):
         assert [each.tolist() for each in model.predict(X)] == [each.tolist() for each in again.predict(X)]
         np.testing.assert_array_equal(model.edge_weights_, again.edge_weights_)
         assert (again.exact_, again.n_iter_) == (model.exact_, model.n_iter_)
-        assert not hasattr(again, "result_")
+        with pytest.raises(NotFittedError, match="model files hold no result of training"):
+            again.result_  # noqa: B018
         assert {name: again.get_params()[name] for name in options} == options
     constrained = GraphCRF(constraints=[("verb", "verb")]).fit([graph(2, [(0, 1)])], [np.array(["noun", "verb"])])
     constrained.save(tmp_path / "c")

@@ -285,6 +285,8 @@ def test_a_saved_network_answers_as_before(tmp_path):
     assert again.get_params() == model.get_params()
     assert [each.tolist() for each in again.categories_] == [each.tolist() for each in model.categories_]
     assert again.feature_names_in_.tolist() == NAMES
+    with pytest.raises(NotFittedError, match="model files hold no result of training"):
+        again.result_  # noqa: B018
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):

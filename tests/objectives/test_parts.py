@@ -144,6 +144,15 @@ def test_templates_with_bigrams_and_constraints(features):
     assert objective.model(w, "{}").to_bytes() == whole.model(w_whole, "{}").to_bytes()
 
 
+def test_one_part_that_is_no_bio_makes_the_data_iob1():
+    X, bio, iob1 = [[["a"], ["b"], ["c"]]], [["O", "B-X", "I-X"]], [["O", "I-X", "B-X"]]
+    found = [
+        ChainParts([ListedPart(str(at), X, y) for at, y in enumerate(parts)], ChainFeatures(constraints="auto"))
+        for parts in ([bio, bio], [bio, iob1], [iob1, bio])
+    ]
+    assert [each.features.constraints for each in found] == ["BIO", "IOB1", "IOB1"]
+
+
 def test_parts_sum_over_the_labellings_that_the_constraints_allow():
     X, y = [[["a"], ["b"]], [["b"], ["a"]]], [["A", "B"], ["B", "B"]]
     parts = [ListedPart("", X[at : at + 1], y[at : at + 1]) for at in range(2)]
