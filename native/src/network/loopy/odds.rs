@@ -150,9 +150,7 @@ impl<'a> Odds<'a> {
     ) {
         let block = self.slots.out_of(variables.clone());
         incoming.resize(block.len(), 0.0);
-        for (message, &reverse) in incoming.iter_mut().zip(&self.slots.reverse[block.clone()]) {
-            *message = messages[reverse as usize];
-        }
+        pick(messages, &self.slots.reverse[block.clone()], incoming);
         let factors =
             if self.powers.is_empty() { &*incoming } else { raised.of(&block, incoming, &self.powers[block.clone()]) };
         for variable in variables {
@@ -239,6 +237,20 @@ fn most_of_products(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64
         }
     }
     bounds.iter().flatten().fold(0.0, |most, &bound| bound.max(most))
+}
+
+/// Writes the values at the given places, eight at a time: with one at a time the time depends on where the loop lies in memory.
+#[inline(always)]
+fn pick(values: &[f64], places: &[u32], out: &mut [f64]) {
+    let ((out, last_out), (places, last_places)) = (out.as_chunks_mut::<8>(), places.as_chunks::<8>());
+    for (out, places) in out.iter_mut().zip(places) {
+        for k in 0..out.len() {
+            out[k] = values[places[k] as usize];
+        }
+    }
+    for (out, &place) in last_out.iter_mut().zip(last_places) {
+        *out = values[place as usize];
+    }
 }
 
 /// The product of all values, in `PRODUCTS` partial products: each multiplication in a single product would wait for the one
