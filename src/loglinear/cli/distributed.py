@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +14,8 @@ from .output import counted, keeping_reached
 from .reading import Reading, sizes_of_sentences
 
 if TYPE_CHECKING:
+    from argparse import _ActionsContainer as Arguments
+
     from ..dask.cluster import Cluster
     from ..dask.spread import Tally
     from ..data.corpus import Corpus
@@ -28,14 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["add_cluster", "fit_on_cluster", "one_file", "spread"]
 
 
-def add_cluster(parser: ArgumentParser) -> None:
+def add_cluster(parser: Arguments) -> None:
     """Add --workers, --cluster and --part-mb."""
     add = parser.add_argument
     needs = "needs loglinear[distributed]"
     add("--workers", type=int, metavar="N", help=f"train with N worker processes on this machine; {needs}")
-    address = "train on the Dask cluster whose scheduler is there, such as tcp://host:8786"
+    address = "train on the Dask cluster with this scheduler, such as tcp://host:8786"
     add("--cluster", metavar="ADDRESS", help=f"{address}; {needs}")
-    size = "with --workers or --cluster: megabytes of a file that are one part of the work (16)"
+    size = "size of the parts that files are split into, in megabytes (16)"
     add("--part-mb", type=float, default=16.0, metavar="X", help=size)
 
 

@@ -27,21 +27,21 @@ from .places import check_places
 __all__ = ["COMMANDS", "command_parser", "main"]
 
 COMMANDS = {
-    "train": "train a linear-chain CRF or a classifier on a file of labelled sentences, samples or texts",
-    "tag": "label a file: the input columns, and the predicted label behind them",
-    "explain": "say why each token has its label and not another one, feature by feature",
-    "evaluate": "compare a model's labels with those of a file",
-    "report": "write a report of a model on labelled data: scores, confusions, mistakes in context, one HTML file",
-    "select": "list features in the order in which they enter, or follow a regularisation path",
-    "structure": "learn which variables of a table interact, and draw the graph",
-    "encode": "encode texts into a corpus on disk, which opens at once and may be larger than memory",
-    "convert": "convert a model from or to the formats of CRFsuite, Wapiti and CRF++",
-    "inspect": "show what a model holds: features, labels, template, strongest weights, training",
-    "solvers": "list the solvers with what they need, or the options of one",
-    "presets": "list the named templates, or print one",
-    "doctor": "say what is installed and what this machine offers: for reports of errors, and where something is slow",
-    "completion": "print a script that lets the shell complete commands, flags and their values",
-    "demo": "train a part-of-speech tagger on embedded data, evaluate it, tag a sentence",
+    "train": "train a CRF on labelled sentences, or a classifier on labelled samples or texts",
+    "tag": "label a file; writes the input columns plus the predicted labels",
+    "evaluate": "score a model on labelled data: accuracy, precision, recall and F1",
+    "explain": "explain why each token has its label, feature by feature",
+    "report": "write an HTML report about a model: scores, confusions, errors in context, calibration",
+    "inspect": "show the contents of a model: features, labels, template, strongest weights, training",
+    "select": "select features, or follow a regularisation path and pick its best model",
+    "structure": "learn which columns of a table depend on each other, and draw the graph",
+    "encode": "encode training data into a corpus on disk, which may be larger than memory",
+    "convert": "convert models from and to the formats of CRFsuite, Wapiti and CRF++",
+    "solvers": "list the solvers and what each needs, or the options of one",
+    "presets": "list the built-in feature templates, or print one",
+    "demo": "train a part-of-speech tagger on embedded data, evaluate it and tag a sentence",
+    "doctor": "show versions, threads and optional packages, for bug reports and slow runs",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from argparse import _ActionsContainer as Arguments
     from collections.abc import Mapping
     from dataclasses import Field
 
@@ -43,7 +44,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: float) -> None:
+def add_options(parser: Arguments, kind: type, *names: str, **defaults: float) -> None:
     """Add a flag for each field of a dataclass of options, or for the named ones, in this order.
 
     Args:
@@ -59,7 +60,7 @@ def add_options(parser: ArgumentParser, kind: type, *names: str, **defaults: flo
         _add_option(parser, known[name], defaults.get(name, known[name].default))
 
 
-def _add_option(parser: ArgumentParser, option: Field[Any], default: object) -> None:
+def _add_option(parser: Arguments, option: Field[Any], default: object) -> None:
     text = option.metadata["help"].partition(". ")[0].removesuffix(".").replace("``", "`")
     if default != option.default:
         text = text.partition("; by default ")[0]
@@ -97,7 +98,7 @@ def solvers_help() -> str:
     from ..solvers import SOLVERS, summary
 
     width = max(map(len, SOLVERS))
-    title = "solvers (`loglinear solvers` says what they need, `loglinear solvers NAME` lists the -p options of one):"
+    title = "solvers (`loglinear solvers` says what each needs, `loglinear solvers NAME` lists its -p options):"
     lines = {name: f"  {name:<{width}}  {summary(kind)}" for name, kind in SOLVERS.items()}
     return "\n".join([title, *under_headings(lines)])
 
@@ -110,25 +111,25 @@ def under_headings(accounts: dict[str, str]) -> list[str]:
     return [f"\nfor research:\n{text}" if name == first else text for name, text in accounts.items()]
 
 
-def add_features(parser: ArgumentParser) -> None:
+def add_features(parser: Arguments) -> None:
     """Add the flags that say which features a chain has."""
     from ..objectives.chain import ChainFeatures
 
     add_options(parser, ChainFeatures)
 
 
-def add_threads(parser: ArgumentParser) -> None:
+def add_threads(parser: Arguments) -> None:
     """Add --threads."""
     parser.add_argument(
-        "-j", "--threads", type=_thread_count, default=0, metavar="N", help="threads; all cores by default"
+        "-j", "--threads", type=_thread_count, default=0, metavar="N", help="number of threads; by default all cores"
     )
 
 
-def add_templates(parser: ArgumentParser) -> None:
+def add_templates(parser: Arguments) -> None:
     """Add --preset and --template."""
     templates = parser.add_mutually_exclusive_group()
-    templates.add_argument("--preset", metavar="NAME", help="named template; see `loglinear presets`")
-    templates.add_argument("--template", metavar="FILE", help="template file in CRF++'s or Wapiti's language")
+    templates.add_argument("--preset", metavar="NAME", help="built-in feature template; `loglinear presets` lists them")
+    templates.add_argument("--template", metavar="FILE", help="feature template file (CRF++ or Wapiti syntax)")
 
 
 def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
@@ -150,28 +151,26 @@ def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
     return words
 
 
-def add_format(parser: ArgumentParser, *kinds: Holds, default: str = "the format of the training data") -> None:
-    """Add --format, of files that hold some kinds of data, or any; by default told by the extension, else `default`."""
+def add_format(parser: Arguments, *kinds: Holds, default: str = "the format of the training data") -> None:
+    """Add --format, for files that hold some kinds of data, or any; the default is by extension, else `default`."""
     from ..data.formats import listed
 
     names = listed(*(kinds or ("sentences", "samples", "texts")))
-    parser.add_argument("-f", "--format", help=f"{names}; told by the file's extension, else {default}")
+    parser.add_argument("-f", "--format", help=f"{names}; by default from the file extension, else {default}")
 
 
-def add_model(parser: ArgumentParser) -> None:
+def add_model(parser: Arguments) -> None:
     """Add --model, of a model to read."""
     parser.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file")
 
 
-def add_scheme(parser: ArgumentParser) -> None:
+def add_scheme(parser: Arguments) -> None:
     """Add --scheme."""
-    scheme = (
-        "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks; by default found in the labels"
-    )
+    scheme = "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks; by default detected"
     parser.add_argument("--scheme", metavar="NAME", help=scheme)
 
 
-def add_json(parser: ArgumentParser) -> None:
+def add_json(parser: Arguments) -> None:
     """Add --json."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 

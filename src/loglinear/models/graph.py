@@ -48,32 +48,31 @@ class GraphParameters(Options):
 
     inference: GraphInference = option(
         default="auto",
-        help='"exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and on graphs that are hardly '
-        "wider, loopy_bp elsewhere",
+        help='"exact", "loopy_bp", "trw" (tree-reweighted), or "auto": exact on trees and narrow graphs, loopy_bp '
+        "otherwise",
         check=partial(one_of, choices=get_args(GraphInference)),
     )
     inference_options: Mapping[str, Any] | None = option(
         default=None,
-        help='options of an inference given by name, such as {"damping": 0.5}; see `loglinear.networks`',
+        help='options of the inference method, such as {"damping": 0.5}; see `loglinear.networks`',
         check=optional(mapping),
     )
     symmetric: bool = option(
         default=False,
-        help="whether both orders of a pair of labels have the same weight, for edges without direction",
+        help="share one weight between both orders of a pair of labels, for undirected edges",
         check=truth_value,
     )
     constraints: Sequence[tuple[Any, Any]] | None = option(
         default=None,
-        help='pairs of labels that no edge may have, the label of its first node first, as ``[("b", "a")]``; of '
-        "symmetric weights in either order",
+        help='forbidden pairs of labels on an edge, first node first, such as ``[("b", "a")]``; with ``symmetric`` in '
+        "either order",
         check=check_constraints,
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
         default=None,
-        help='what a wrong label of a node costs in training, nats, by the right label, or "balanced": '
-        "n_nodes / (n_labels * count of the label). None for the plain likelihood. With costs the objective is the "
-        "softmax-margin (Gimpel & Smith 2010), which asks for a score that is higher by the cost, and so looks more "
-        "closely at rare labels.",
+        help='cost of a wrong label in training, in nats, by true label; "balanced" is n_nodes / (n_labels * count of '
+        "the label), None the plain likelihood. With costs the objective is the softmax margin (Gimpel & Smith 2010), "
+        "which gives more weight to rare labels.",
         check=check_class_weight,
     )
 

@@ -51,29 +51,31 @@ class ChainFeatures(Options):
 
     all_states: bool = option(
         default=False,
-        help="a feature for every attribute with every label, not only for those seen together",
+        help="use every combination of attribute and label as a feature, not only those in the training data",
         check=truth_value,
     )
     all_transitions: bool = option(
-        default=False, help="a feature for every transition, not only for those seen", check=truth_value
+        default=False,
+        help="use every transition between labels as a feature, not only those in the training data",
+        check=truth_value,
     )
     min_count: int = option(
         default=1,
-        help="attributes on fewer tokens are left out; >= 1",
+        help="drop attributes that occur on fewer tokens than this",
         check=partial(whole_number, least=1, most=2**32 - 1),
     )
     order: int = option(
         default=1,
-        help="1, or 2 for a feature for every three labels in a row that are seen, or for all if all transitions are "
-        "asked for. 2 needs a batch solver and at most 256 labels. With a template, its lines decide what there is: a "
-        "T line asks for triples with order 1 too, and a template with neither a T nor a plain B line has none.",
+        help="order of the chain: 1 for features of label pairs, 2 for features of label triples as well. Order 2 "
+        "needs a batch solver and at most 256 labels. A template's own lines take precedence: a T line adds "
+        "triples at order 1 too, and a template with neither a T line nor a plain B line has no transitions.",
         check=partial(whole_number, least=1, most=2),
     )
     constraints: str | Sequence[tuple[Any, Any]] | None = option(
         default=None,
-        help="labellings that are allowed, in training and afterwards: a tagging scheme (BIO, IOB1, IOBES, BILOU or "
-        "BMES), or auto for the scheme of the labels. A list of pairs (from, to) forbids these labels in a row; None "
-        "stands for the start or the end of a sentence.",
+        help="only allow label sequences that follow a tagging scheme (BIO, IOB1, IOBES, BILOU or BMES), in "
+        "training and in tagging; auto detects the scheme. Or a list of forbidden pairs (from, to), where "
+        "None stands for the start or the end of a sentence.",
         check=check_constraints,
     )
 

@@ -59,7 +59,7 @@ def test_a_template_is_not_lost_without_a_word(done, sample, tmp_path):
 
 def test_misuse_is_refused(misuse, sample, crfsuite_model, tmp_path):
     model, _ = crfsuite_model
-    assert "give --to" in misuse("convert", model, tmp_path / "m.bin")
+    assert "add --to" in misuse("convert", model, tmp_path / "m.bin")
     assert "#!wapiti" in misuse("convert", model, tmp_path / "m.wapiti")
     assert "would overwrite" in misuse("convert", model, model)
     (tmp_path / "bad.crfsuite").write_bytes(model.read_bytes()[:-5])

@@ -1,4 +1,4 @@
-"""Print a script with which the shell completes commands, flags, and the values of flags that have a list of them.
+"""Print a script that makes the shell complete commands, flags and the values of flags.
 
 bash:  loglinear completion bash > ~/.local/share/bash-completion/completions/loglinear
 zsh:   loglinear completion zsh >> ~/.zshrc
@@ -42,7 +42,7 @@ complete -o filenames -F _loglinear loglinear"""
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
 
 
 def run(arguments: Namespace) -> None:

@@ -1,12 +1,12 @@
-"""Convert a model file: from and to the formats of CRFsuite, Wapiti and CRF++, and loglinear's own.
+"""Convert model files between the formats of loglinear, CRFsuite, Wapiti and CRF++.
 
-`tag`, `evaluate`, `inspect` and `train --start` take the models of these programs as they are; they open faster once
-they are converted. A model that another program cannot hold is refused with the reason, such as one of second order.
+`tag`, `evaluate`, `inspect` and `train --start` also read models of these programs directly; converted models open
+faster. Models that the other program cannot represent, such as second-order chains, are rejected with the reason.
 
-  crfsuite     CRFsuite, python-crfsuite, sklearn-crfsuite; a template is left out: these programs form attributes first
-  wapiti       Wapiti; the model's template has to follow Wapiti's rules, by a first line #!wapiti
-  crf++        CRF++, its binary model; crf++-text is its text model. Weights keep some 7 digits
-  loglinear    ours
+  crfsuite     CRFsuite, python-crfsuite and sklearn-crfsuite; without the template, which these programs do not have
+  wapiti       Wapiti; the template must follow Wapiti's rules (first line #!wapiti)
+  crf++        CRF++, binary; crf++-text for its text format; weights are rounded to about 7 digits
+  loglinear    loglinear's own
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "logl
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="model file of any of the formats")
-    parser.add_argument("output", metavar="FILE", help="file to write; - for standard output")
-    text = "format of FILE; by default told by its extension: .crfsuite, .wapiti or .loglinear"
+    parser.add_argument("model", metavar="MODEL", help="model file in any of these formats")
+    parser.add_argument("output", metavar="FILE", help="output file; - for stdout")
+    text = "format of FILE; by default from its extension: .crfsuite, .wapiti or .loglinear"
     parser.add_argument("--to", choices=(*PROGRAMS, "loglinear"), help=text)
 
 
@@ -38,6 +38,6 @@ def run(arguments: Namespace) -> None:
     """Convert."""
     format = arguments.to or _EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None:
-        message = f"{arguments.output}: its extension names no format of models; give --to, such as --to crf++"
+        message = f"{arguments.output}: unknown model format; add --to, such as --to crf++"
         raise OptionError(message)
     opened(arguments.model).convert(arguments.output, format)

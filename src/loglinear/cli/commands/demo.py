@@ -1,4 +1,4 @@
-"""Train a part-of-speech tagger on embedded data, evaluate it, tag a sentence."""
+"""Train a part-of-speech tagger on embedded data, evaluate it and tag a sentence."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def run(arguments: Namespace) -> None:
         print("  " + " ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
     print(
         f"""
-Next, on your own file (a token a line, its label in the last column, blank lines between sentences):
-  loglinear presets                                             # choose a template
+Next, on your own file (one token per line, its label in the last column, a blank line after each sentence):
+  loglinear presets                                             # pick a template
   loglinear train train.txt --preset ner --l1 1 --model my.loglinear --dev dev.txt
   loglinear evaluate --model my.loglinear test.txt
   loglinear tag --model my.loglinear new.txt

@@ -1,4 +1,4 @@
-"""Say what is installed and what this machine offers: versions, threads, instruction set, optional packages."""
+"""Show what is installed and what this machine offers: versions, threads, instruction set, optional packages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Encode labelled sentences into a corpus on disk: a folder that train, select and evaluate take in place of a file.
+"""Encode labelled sentences into a corpus on disk: a folder that train, select and evaluate accept instead of a file.
 
-An encoded corpus opens in milliseconds and is read from disk when it is used, so it may be larger than memory. Encoding
-takes text of any length: memory holds the names of the attributes, and some megabytes of text. FILE may also be the
-folder of another corpus, whose sentences are copied.
+An encoded corpus opens in milliseconds and is read from disk as needed, so it may be larger than memory. Encoding
+needs memory only for the attribute names and a few megabytes of text. FILE may also be the folder of another corpus,
+whose sentences are copied.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _PERIOD = 2.0
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="labelled sentences, gzip and xz too; - for stdin; encoded corpora")
-    add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; a corpus that is there is replaced")
-    add("--append", action="store_true", help="add the sentences to the corpus that is there, with its template")
+    add("files", nargs="+", metavar="FILE", help="labelled sentences (gzip, xz, - for stdin) or encoded corpora")
+    add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; an existing corpus is replaced")
+    add("--append", action="store_true", help="add the sentences to the existing corpus, with its template")
     add_format(parser, "sentences", "samples", default="columns")
     add_templates(parser)
-    add("--partial", action="store_true", help="labels may be known in part: ? is any label, A|B one of several")
+    add("--partial", action="store_true", help="allow partial labels: ? matches any label, A|B either of two")
     add("--unlabelled", action="store_true", help="the files have no labels")
-    min_count = "leave out attributes on fewer tokens of FILEs, which are read twice (1)"
+    min_count = "drop attributes that occur on fewer tokens; reads the files twice (1)"
     add("--min-count", type=int, default=1, metavar="N", help=min_count)
-    add("-q", "--quiet", action="store_true", help="no progress")
+    add("-q", "--quiet", action="store_true", help="show no progress")
     add_threads(parser)
 
 

@@ -1,6 +1,5 @@
-"""Compare a model's labels with the labels in a file: accuracy; precision, recall and F of chunks or of labels.
+"""Evaluate a model on labelled data: accuracy, and precision, recall and F1 of chunks or labels.
 
-With --calibration also: how often labels and spans are right, by how sure the model is of them.
 For the model of a network: the log-likelihood of a table.
 """
 
@@ -24,16 +23,16 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="labelled sentences, or a table; - for stdin")
     add_json(parser)
     output = (
-        "file to write columns to as conlleval reads them: the token's columns, or its number where the format has "
-        "none, gold label, predicted label; for - to stdout, and the scores to stderr"
+        "write columns for conlleval to this file: the token's columns (its number if the format has none), gold "
+        "label, predicted label; - for stdout, with the scores on stderr"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=output)
-    mode = "how chunks are read: conlleval (the default), malformed ones too; strict, only well-formed ones"
+    mode = "how to count chunks: conlleval (default) accepts malformed ones; strict only well-formed ones"
     parser.add_argument("--mode", default="conlleval", help=mode)
     add_scheme(parser)
     calibration = (
-        "add how often tokens and spans are right, by how sure the model is of them, and the expected calibration "
-        "error; draw it to PICTURE, .svg, .png or .pdf, with matplotlib; stands behind FILE"
+        "add a calibration table (accuracy by predicted probability) and the expected calibration error; draw the "
+        "reliability diagram to PICTURE (.svg, .png or .pdf; needs matplotlib); goes after FILE"
     )
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
     add_format(parser)

@@ -1,8 +1,9 @@
-"""Say why a model gives each token its label: what the features add to its score over that of another label.
+"""Explain why each token has its label, feature by feature.
 
-The other label is the token's label in the best labelling in which it has another one. The numbers are weights, in
-nats, and add up to the difference of the two labellings' scores. Of a classifier of texts every text is explained, of a
-network every variable of every sample, whose most probable state given all others is set beside the second one.
+For each token, the best label sequence is compared with the best sequence in which the token has a different label. The
+listed numbers are weights, in nats; they add up to the difference between the scores of the two sequences. For a
+classifier of texts, each text is explained. For a network, each variable of each row: its most probable state given all
+other variables is compared with the second most probable one.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ WRITES: tuple[str, ...] = ("output",)
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_model(parser)
-    text = "sentences, texts or a table as `loglinear tag` reads them; stdin by default, or for -"
+    text = "sentences, texts or a table, as for `loglinear tag`; by default, or for -, stdin"
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help=text)
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write; stdout by default")
-    parser.add_argument("--top", type=count, default=8, metavar="N", help="strongest features of each token (8)")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file; by default stdout")
+    parser.add_argument("--top", type=count, default=8, metavar="N", help="number of features to show per token (8)")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
-        "--json", action="store_true", help="write a line of JSON for each sentence, text or sample, with all features"
+        "--json", action="store_true", help="write one line of JSON per sentence, text or sample, with all features"
     )
-    kind.add_argument("--html", action="store_true", help="write a page of HTML")
+    kind.add_argument("--html", action="store_true", help="write an HTML page")
     add_format(parser)
     add_threads(parser)
 

@@ -1,7 +1,7 @@
-"""Show what a model holds: features, labels, template, strongest weights, how it was trained.
+"""Show the contents of a model: features, labels, template, strongest weights, and how it was trained.
 
-Of a network: variables with their states, and the strongest interactions. Of an encoded corpus: sizes, labels,
-template, and whether its files are whole.
+For a network: the variables with their states, and the strongest interactions. For an encoded corpus: sizes, labels,
+template, and whether its files are intact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WRITES: tuple[str, ...] = ()
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file, or the folder of an encoded corpus")
-    parser.add_argument("--top", type=count, default=20, metavar="N", help="how many of the strongest weights (20)")
+    parser.add_argument("--top", type=count, default=20, metavar="N", help="number of strongest weights to show (20)")
     add_json(parser)
 
 

@@ -1,4 +1,4 @@
-"""List the named templates, or print one."""
+"""List the built-in feature templates, or print one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WRITES: tuple[str, ...] = ()
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the preset to print")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print this template")
 
 
 def run(arguments: Namespace) -> None:

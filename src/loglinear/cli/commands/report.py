@@ -1,8 +1,8 @@
-"""Write a report of a model on labelled data: one HTML file that needs no network and no other file.
+"""Write a report about a model on labelled data: a single HTML file that works offline.
 
-It has the scores of chunks and labels with confidence intervals, confusions, the most frequent mistakes in context,
-the strongest features, transitions, and whether the probabilities can be believed. Of a network it has how probable
-the rows of a table are, how well each value is told from the others of its row, and the strongest edges. It needs
+It shows the scores of chunks and labels with confidence intervals, a confusion matrix, the most frequent errors in
+context, the strongest features, the transitions and the calibration of the probabilities. For a network: how probable
+the rows of a table are, how well each value can be predicted from the rest of its row, and the strongest edges. Needs
 Jinja2: pip install 'loglinear[report]'.
 """
 
@@ -28,10 +28,10 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument(
-        "--data", required=True, metavar="FILE", help="labelled sentences, samples or texts; the table of a network"
+        "--data", required=True, metavar="FILE", help="labelled sentences, samples or texts; for a network, a table"
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write; - for stdout")
-    trace = "JSON lines that train wrote with --trace, for the curve of the training"
+    trace = "file written by `loglinear train --trace`, for the training curve"
     parser.add_argument("--trace", metavar="FILE", help=trace)
     add_scheme(parser)
     add_format(parser)

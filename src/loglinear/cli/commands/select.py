@@ -1,12 +1,12 @@
-"""Select the features of a linear-chain CRF: show them in the order in which they enter, or a regularisation path.
+"""Select the features of a linear-chain CRF: list them in the order in which they enter, or along an L1 path.
 
-Features enter by the gradient (Grafting-Light), the --select most promising ones at a time. The table has a line for
-each: its rank, the round it entered in, its weight at the end; and what stood when the round was over: the objective,
-how many features were at work, how many had weights other than 0, and the score on development data.
+Features enter by their gradient (Grafting-Light), the --select most promising ones at a time. The table has one line
+per feature: its rank, the round in which it entered and its final weight, then the state after that round: the
+objective, the number of selected features, the number with non-zero weight, and the development score.
 
-With --path the table has a line for each strength of the L1 penalty instead, from the largest useful one down, each
-trained from the weights of the one before. With --dev the path goes on behind the N strengths, in the same ratio, until
-the score on development data has turned; the best strength bears a star.
+With --path the table has one line per strength of the L1 penalty instead, from the largest useful one down, each
+trained from the weights before it. With --dev the path continues past N strengths, with the same ratio, until the
+development score gets worse; a star marks the best strength.
 """
 
 from __future__ import annotations
@@ -39,31 +39,33 @@ def configure(parser: ArgumentParser) -> None:
     from ...models.training.options import SolverOptions
 
     add = parser.add_argument
-    add("train", metavar="TRAIN", help="training data; gzip and xz too; - for stdin")
+    add("train", metavar="TRAIN", help="training data (gzip, xz, - for stdin)")
     add_format(parser, "sentences", default="columns")
     add_templates(parser)
     add_features(parser)
-    add("--dev", metavar="FILE", help="labelled data to score every round or strength on")
-    l1 = "L1 penalty l1 * |w|_1 (1); with --path the last one (by default the path ends by itself)"
+    add("--dev", metavar="FILE", help="held-out labelled data to score every round or strength")
+    l1 = "strength of the L1 penalty l1 * |w|_1 (1); with --path, the last one (by default chosen)"
     add("--l1", type=float, metavar="X", help=l1)
     add_options(parser, SolverOptions, "l2", "tolerance", l2=0.0)
-    add("--size", type=int, metavar="N", help="select N features and no more; by default all that are useful")
+    add("--size", type=int, metavar="N", help="select at most N features; by default all useful ones")
     add(
         "--path",
         nargs="?",
         type=_strengths,
         const=20,
         metavar="N",
-        help="a path: N strengths of --l1 to a hundredth of the largest useful one (20), then on with --dev",
+        help="follow a path of N strengths (20), down to a hundredth of the largest useful one, or further with --dev",
     )
-    solver = "grafting_light (the default), or grafting, which optimises before it selects"
+    solver = "grafting_light (default), or grafting, which optimises fully before each selection"
     add("--solver", default="grafting_light", choices=("grafting_light", "grafting"), help=solver)
-    add("--select", type=int, metavar="M", help="features selected at a time (10; with --path 1000)")
-    add("--steps", type=int, metavar="K", help="of grafting_light: iterations between selections (10)")
-    add("--table", default="-", metavar="FILE", help="where to write the table, tab-separated; stdout by default")
-    add("--plot", metavar="FILE", help="draw it to this file: .svg, .png or .pdf; needs matplotlib")
-    add("-m", "--model", metavar="MODEL", help="write the model, of the path the best one (the last without --dev)")
-    add("-q", "--quiet", action="store_true", help="no progress")
+    add("--select", type=int, metavar="M", help="number of features selected at a time (10; 1000 with --path)")
+    add("--steps", type=int, metavar="K", help="grafting_light: iterations between selections (10)")
+    add("--table", default="-", metavar="FILE", help="output file for the table, tab-separated; by default stdout")
+    add("--plot", metavar="FILE", help="plot to this file (.svg, .png or .pdf; needs matplotlib)")
+    add(
+        "-m", "--model", metavar="MODEL", help="write the model; with --path, the best one (the last one without --dev)"
+    )
+    add("-q", "--quiet", action="store_true", help="show no progress")
     add_threads(parser)
 
 

@@ -1,4 +1,4 @@
-"""List the solvers with what they need, or the options of one, which `loglinear train` takes as -p NAME=VALUE."""
+"""List the solvers and what each needs, or the options of one, for `loglinear train -p NAME=VALUE`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRITES: tuple[str, ...] = ()
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the solver whose options to list")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="list the options of this solver")
     add_json(parser)
 
 

@@ -1,14 +1,14 @@
-"""Learn which variables of a table interact: the edges of a pairwise Markov random field, with their weights.
+"""Learn which columns of a table depend on each other: the edges of a pairwise Markov random field, with their weights.
 
-Every column of the table is a variable, every line a sample; the first line has the names. Empty cells and NA, N/A,
-n/a, <NA>, NaN, nan, NULL, null, None are missing values. A column of a single value is left out. --bins cuts columns
-of measurements into ranges, which the model keeps for other tables. The strength of the L1 penalty, and with it the
-number of edges, is chosen by the extended Bayesian information criterion unless --l1 says otherwise.
+Each column of the table is a variable and each line a sample; the first line contains the names. Empty cells and NA,
+N/A, n/a, <NA>, NaN, nan, NULL, null and None are missing values. Columns with a single value are ignored. --bins cuts
+numeric columns into bins, which the model keeps for other tables. The strength of the L1 penalty, and with it the
+number of edges, is chosen by the extended Bayesian information criterion unless --l1 is given.
 
-The result has a line for each weight other than 0, the strongest edge's weights first: two variables, a state of each,
-and by how much the pair of states raises log p, in nats. The first state of every variable, in the order of numbers or
-of letters, is the state that others are measured against, and has no weights. With --bootstrap a last column has the
-share of bootstrap samples, trained at the same strength, that have the edge too.
+The output has one line per non-zero weight, strongest edge first: two variables, a state of each, and how much this
+pair of states adds to log p, in nats. The first state of each variable, in numeric or alphabetical order, is its
+reference state and has no weights. With --bootstrap, a last column gives the share of bootstrap samples, trained at the
+same strength, that contain the edge.
 """
 
 from __future__ import annotations
@@ -47,29 +47,33 @@ def configure(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
-    add("--edges", default="-", metavar="FILE", help="where to write the edges, tab-separated; stdout by default")
-    plot = "draw the graph to this file: .svg, .png or .pdf, which need matplotlib, or .html, to look around in"
+    add("--edges", default="-", metavar="FILE", help="output file for the edges, tab-separated; by default stdout")
+    plot = "draw the graph to this file: .svg, .png or .pdf (needs matplotlib), or .html (interactive)"
     add("--plot", metavar="FILE", help=plot)
     add("-m", "--model", metavar="MODEL", help="write the model")
-    l1 = "L1 penalty l1 * |w|_1: a number, or how to choose it: ebic (the default), cv or stars"
+    l1 = "strength of the L1 penalty l1 * |w|_1, or how to choose it: ebic (default), cv or stars"
     add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
     add_options(parser, NetworkOptions, "l2")
-    objective = "pseudolikelihood (the default), likelihood or nodewise"
+    objective = "what to maximise; pseudolikelihood by default"
     add("--objective", default=NetworkOptions.objective, choices=OBJECTIVES, help=objective)
-    inference = "with --objective likelihood: loopy_bp (the default), trw, exact or gibbs"
+    inference = "with --objective likelihood: inference method; loopy_bp by default"
     add("--inference", choices=tuple(INFERENCES), help=inference)
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
-    cut = "bins of a column of numbers by the edges between them, as --cut age=18,30,65; for each such column"
+    cut = "bin edges of a numeric column, such as --cut age=18,30,65; may be repeated"
     add("--cut", action="append", default=[], metavar="COLUMN=EDGE,...", help=cut)
-    bootstrap = "train on so many bootstrap samples too; a column says which share of them has each edge"
+    bootstrap = "also train on N bootstrap samples and report the share that contains each edge"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
-    ignore = "leave out these columns; a name that holds a comma is put between double quotes"
+    ignore = "ignore these columns; put names that contain a comma in double quotes"
     add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
-    add("--no-header", action="store_true", help="the first line is a sample; variables are x1, x2, ...")
-    delimiter = "what separates cells; by default whichever of comma, tab and semicolon fits the first line"
+    add(
+        "--no-header",
+        action="store_true",
+        help="the first line is a sample, not names; variables are called x1, x2, ...",
+    )
+    delimiter = "column separator; by default comma, tab or semicolon, whichever fits the first line"
     add("--delimiter", metavar="C", help=delimiter)
     add_json(parser)
-    add("-q", "--quiet", action="store_true", help="no progress")
+    add("-q", "--quiet", action="store_true", help="show no progress")
     add_threads(parser)
 
 

@@ -1,6 +1,7 @@
-"""Train a linear-chain CRF on a file of labelled sentences, or a maximum-entropy classifier on labelled samples.
+"""Train a CRF on labelled sentences, or a maximum-entropy classifier on labelled samples or texts.
 
-A classifier takes texts (label TAB text a line), svmlight files, or files of sentences, token by token.
+A classifier reads texts (one per line: label, TAB, text), svmlight files, or files of sentences, where each token is a
+sample. No tuning is needed: loglinear picks the solver that suits the data.
 """
 
 from __future__ import annotations
@@ -43,36 +44,50 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     from ...models.training.options import DevOptions, SolverOptions
 
-    add = parser.add_argument
-    several = "with --workers or --cluster several files, folders and quoted patterns"
-    add("train", nargs="+", metavar="TRAIN", help=f"training data; gzip and xz too; - for stdin; {several}")
-    add("-m", "--model", required=True, metavar="MODEL", help="model file to write")
-    add("--model-type", default="chain", choices=("chain", "maxent"), help="chain (the default) or maxent")
-    add_format(parser, default="columns")
-    ngrams = "with --format text: lengths of the word sequences that count as one, such as 1-2 (1)"
-    add("--ngrams", default="1", metavar="N[-M]", help=ngrams)
-    add("--tfidf", action="store_true", help="with --format text: weigh words by their rarity")
-    multi_class = "of a classifier: softmax (the default), or ovr, each class against the rest"
-    add("--multi-class", default="softmax", metavar="KIND", help=multi_class)
-    add("--partial", action="store_true", help="labels may be known in part: ? is any label, A|B one of several")
-    add_templates(parser)
-    start = "model to start at, such as one of older data; without a template, its template reads the data"
-    add("--start", metavar="MODEL", help=start)
-    add_options(parser, SolverOptions)
-    add_features(parser)
-    add("--dev", metavar="FILE", help="labelled data to score now and then, and at the end")
-    add_options(parser, DevOptions)
-    add("--trace", metavar="FILE", help="write a JSON line per iteration to this file")
-    report = "write a report on the development data, else on the training data: one HTML file; needs loglinear[report]"
-    add("--report", metavar="FILE", help=report)
-    checkpoint = "write the training's state to this file now and then, and at Ctrl-C"
-    add("--checkpoint", metavar="FILE", help=checkpoint)
-    minutes = "between two checkpoints; 0 writes one after every iteration (10)"
-    add("--checkpoint-minutes", type=float, default=10.0, metavar="X", help=f"minutes {minutes}")
-    add("--resume", action="store_true", help="go on from the checkpoint, if there is one")
-    add("-q", "--quiet", action="store_true", help="no progress")
-    add_threads(parser)
-    add_cluster(parser)
+    data = parser.add_argument_group("data")
+    several = "several files, folders and quoted patterns with --workers or --cluster"
+    data.add_argument("train", nargs="+", metavar="TRAIN", help=f"training data (gzip, xz, - for stdin); {several}")
+    add_format(data, default="columns")
+    add_templates(data)
+    partial = "allow partial labels: ? matches any label, A|B either of two"
+    data.add_argument("--partial", action="store_true", help=partial)
+    ngrams = "with --format text: lengths of word n-grams, such as 1-2 (1)"
+    data.add_argument("--ngrams", default="1", metavar="N[-M]", help=ngrams)
+    data.add_argument("--tfidf", action="store_true", help="with --format text: weight words by tf-idf")
+
+    model = parser.add_argument_group("model")
+    model.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file to write")
+    kinds = "chain: a CRF for sequences (default); maxent: a classifier"
+    model.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
+    start = "model to start from (warm start); its template is used unless another is given"
+    model.add_argument("--start", metavar="MODEL", help=start)
+    add_features(model)
+    multi_class = "classifiers with more than two classes: softmax (default), or ovr (each class against the rest)"
+    model.add_argument("--multi-class", default="softmax", metavar="KIND", help=multi_class)
+
+    add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2")
+
+    stopping = parser.add_argument_group("solver and stopping")
+    solver = ("solver", "solver_options", "random_state", "tolerance", "gap", "max_iterations")
+    add_options(stopping, SolverOptions, *solver)
+
+    dev = parser.add_argument_group("development data")
+    dev.add_argument("--dev", metavar="FILE", help="held-out labelled data to score during and after training")
+    add_options(dev, DevOptions)
+
+    output = parser.add_argument_group("output")
+    report = "write an HTML report on the development data (training data without --dev); needs loglinear[report]"
+    output.add_argument("--report", metavar="FILE", help=report)
+    output.add_argument("--trace", metavar="FILE", help="write one line of JSON per iteration to this file")
+    checkpoint = "save the state of the training to this file regularly and at Ctrl-C"
+    output.add_argument("--checkpoint", metavar="FILE", help=checkpoint)
+    minutes = "minutes between checkpoints; 0 for one after every iteration (10)"
+    output.add_argument("--checkpoint-minutes", type=float, default=10.0, metavar="X", help=minutes)
+    output.add_argument("--resume", action="store_true", help="continue from the checkpoint, if it exists")
+    output.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+    add_threads(parser.add_argument_group("performance"))
+    add_cluster(parser.add_argument_group("cluster"))
     parser.epilog = f"{solvers_help()}\n\n{EXAMPLE}"
 
 

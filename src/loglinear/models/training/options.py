@@ -93,36 +93,36 @@ class Minimisation(Options):
 
     l1: float = option(
         default=0.0,
-        help="strength of the L1 penalty l1 * |w|_1, >= 0; CRFsuite's c1, CRF++'s 1 / C",
+        help="strength of the L1 penalty l1 * |w|_1 (CRFsuite's c1, CRF++'s 1 / C)",
         check=strength,
     )
     l2: float | None = option(
         default=None,
-        help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0; twice CRFsuite's c2, CRF++'s 1 / C; by default 1 "
+        help="strength of the L2 penalty (l2 / 2) * |w|^2 (twice CRFsuite's c2, CRF++'s 1 / C); by default 1 "
         "without l1, 0 with it",
         check=optional(strength),
     )
     solver: SolverName | Solver[Any] | None = option(
         default=None,
-        help="name of a solver; by default auto, which chooses one by penalty, kind and size of the problem, and says "
-        "which. A solver object will do as well.",
+        help="solver; by default auto, which picks one for the data and the penalty and reports its choice. A name "
+        "or a solver object.",
         check=check_solver,
     )
     tolerance: float | None = option(
         default=None,
-        help="of a solver given by name or by default: when it has converged, for most solvers when the mean relative "
-        "decrease of the objective over the last 5 steps is below it; by default the solver's own",
+        help="convergence tolerance; for most solvers the mean relative decrease of the objective over the last 5 "
+        "iterations; by default the solver's own. Not for a solver object.",
         check=optional(partial(real_number, range="a number >= 0", fits=lambda x: x >= 0.0)),
     )
     solver_options: Mapping[str, Any] | None = option(
         default=None,
-        help="further options of a solver given by name, such as passes=10; `loglinear solvers NAME` lists them. A "
-        "dict.",
+        help="further options of the solver, such as passes=10; `loglinear solvers NAME` lists them. A dict; not for a "
+        "solver object.",
         check=optional(mapping),
     )
-    random_state: int = option(default=0, help="seed of a stochastic solver given by name", check=SEED)
+    random_state: int = option(default=0, help="random seed of stochastic solvers", check=SEED)
     max_iterations: int | None = option(
-        default=1000, help="limit on the solver's steps. None for no limit.", check=partial(limit, whole=True)
+        default=1000, help="maximum number of iterations. None for no limit.", check=partial(limit, whole=True)
     )
 
 
@@ -132,9 +132,9 @@ class SolverParameters(Minimisation):
 
     gap: float | None = option(
         default=None,
-        help="stop when the objective is proved to be within this share of its optimum, such as 0.001. A solver given "
-        "by name or by default then has a tolerance of 0 unless one is given. Needs a convex objective; without l2 the "
-        "proof comes late. None for no such limit.",
+        help="stop when the objective is provably within this share of its optimum, such as 0.001. The solver's "
+        "tolerance is then 0 unless set. Needs a convex objective; without l2 the proof comes late. None for "
+        "no such limit.",
         check=partial(limit, most=USEFUL),
     )
 
@@ -207,13 +207,14 @@ class DevParameters(Options):
 
     keep: Literal["last", "best"] | None = option(
         default=None,
-        help="weights to keep: last, or best by the score on development data; by default best with a patience, else "
+        help="weights to keep: last, or best by the score on the development data; by default best with patience, else "
         "last",
         check=optional(partial(one_of, choices=("last", "best"))),
     )
     patience: int | None = option(
         default=None,
-        help="stop when the score on development data has not risen for this many iterations. None for no such limit.",
+        help="early stopping: stop when the development score has not improved for this many iterations. None to "
+        "disable.",
         check=optional(partial(whole_number, least=1, most=2**31 - 1)),
     )
 
@@ -241,12 +242,10 @@ class RunOptions(Options):
 
     n_jobs: int | None = option(
         default=None,
-        help="threads; None and -1 stand for all cores",
+        help="number of threads; None and -1 mean all cores",
         check=lambda name, value: thread_count(value, name),
     )
-    verbose: bool = option(
-        default=False, help="whether to print a line to stderr at every iteration", check=check_verbose
-    )
+    verbose: bool = option(default=False, help="print a line to stderr at every iteration", check=check_verbose)
 
 
 @option_class
@@ -255,17 +254,18 @@ class ClassifierParameters(Options):
 
     multi_class: Literal["softmax", "ovr"] = option(
         default="softmax",
-        help='with more than two classes, "softmax" (one model) or "ovr" (each class against the rest)',
+        help='how to handle more than two classes: "softmax" (one model) or "ovr" (one model per class against the '
+        "rest)",
         check=partial(one_of, choices=("softmax", "ovr")),
     )
-    fit_intercept: bool = option(default=True, help="whether there is an intercept", check=truth_value)
+    fit_intercept: bool = option(default=True, help="fit an intercept", check=truth_value)
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
         default=None,
-        help='a dict of weights by class, "balanced" (inversely to the classes\' frequencies), or None',
+        help='class weights: a dict, "balanced" (inversely proportional to class frequencies), or None',
         check=check_class_weight,
     )
     min_count: int = option(
         default=1,
-        help="attributes in fewer samples are left out, >= 1; of columns without names none is",
+        help="drop attributes that occur in fewer samples than this. Does not apply to columns without names.",
         check=partial(whole_number, least=1, most=2**32 - 1),
     )

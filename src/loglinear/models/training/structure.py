@@ -62,73 +62,72 @@ class NetworkParameters(Minimisation):
 
     l1: Criterion | float = option(  # type: ignore[assignment]
         default="ebic",
-        help='strength of the L1 penalty, >= 0; or how to choose it on a path: "ebic", the extended Bayesian '
-        'information criterion (Foygel & Drton 2010), "cv", cross validation, or "stars", the stability of the edges '
-        "on subsamples "
-        "(Liu, Roeder & Wasserman 2010)",
+        help='strength of the L1 penalty, or how to choose it along a regularisation path: "ebic" (extended Bayesian '
+        'information criterion, Foygel & Drton 2010), "cv" (cross-validation) or "stars" (stability of the edges on '
+        "subsamples, Liu, Roeder & Wasserman 2010)",
         check=lambda name, value: check_strength(name, value),
     )
-    l2: float = option(default=0.0, help="strength of the L2 penalty (l2 / 2) * |w|^2, >= 0", check=strength)
+    l2: float = option(default=0.0, help="strength of the L2 penalty (l2 / 2) * |w|^2", check=strength)
     solver: SolverName | Solver[Any] = option(
         default="grafting_light",
-        help="name of a solver, or a solver object. The default needs an l1 > 0; groups get prox_gradient in its "
-        "place. "
-        '"nodewise" has solvers of its own, and no use for this option.',
+        help="solver, a name or a solver object. The default needs an l1 > 0; groups use prox_gradient instead. "
+        '"nodewise" has its own solvers and ignores this option.',
         check=check_solver,
     )
     solver_options: Mapping[str, Any] | None = option(
         default=None,
-        help="further options of a solver given by name, such as steps=5. With the likelihood grafting_light selects "
-        "n_variables / 10 weights at a time unless ``select`` says otherwise.",
+        help="further options of the solver, such as steps=5. With the likelihood, grafting_light selects "
+        "n_variables / 10 weights at a time unless ``select`` is given.",
         check=optional(mapping),
     )
-    random_state: int = option(default=0, help="seed of all that is drawn", check=SEED)
+    random_state: int = option(default=0, help="random seed", check=SEED)
     objective: ObjectiveName = option(
         default="pseudolikelihood",
-        help='"likelihood", "pseudolikelihood" (all conditionals at once, an edge\'s weights shared by both ends) or '
-        '"nodewise" (each by itself; the two estimates of an edge are joined by ``rule``)',
+        help='"likelihood", "pseudolikelihood" (all conditionals at once; both ends of an edge share its weights) or '
+        '"nodewise" (one regression per variable; ``rule`` combines the two estimates of an edge)',
         check=partial(one_of, choices=OBJECTIVES),
     )
     inference: InferenceName | None = option(
         default=None,
-        help='of objective="likelihood": "loopy_bp", its default, "trw", "exact" (small tree-width) or "gibbs"',
+        help='inference for objective="likelihood": "loopy_bp" (the default), "trw", "exact" (small treewidth) or '
+        '"gibbs"',
         check=optional(partial(one_of, choices=tuple(INFERENCES))),
     )
     inference_options: Mapping[str, Any] | None = option(
-        default=None, help="options of the inference. A dict; see `loglinear.networks`.", check=optional(mapping)
+        default=None, help="options of the inference method, a dict; see `loglinear.networks`", check=optional(mapping)
     )
     grouped: bool = option(
         default=False,
-        help="penalise all weights of an edge together, by their Euclidean norm; for variables of many states",
+        help="penalise all weights of an edge together, by their Euclidean norm; for variables with many states",
         check=truth_value,
     )
     rule: Literal["and", "or"] = option(
         default="and",
-        help='of "nodewise": an edge needs both estimates ("and") or one ("or"); its weight is their mean',
+        help='for "nodewise": keep an edge if both estimates are non-zero ("and") or either is ("or"); its weight is '
+        "their mean",
         check=partial(one_of, choices=RULES),
     )
     path_options: Mapping[str, Any] | None = option(
         default=None,
-        help="options of a path: ``l1``, the number of strengths, behind which EBIC goes on until it has turned, or "
-        "the strengths; ``ratio`` of the last to the first; ``gamma`` of EBIC; ``folds`` of cross validation; "
-        "``subsamples`` and the largest ``instability`` of stars",
+        help="options of the regularisation path: ``l1``, the strengths or their number (EBIC continues past it "
+        "until its minimum); ``ratio`` of the last strength to the first; ``gamma`` of EBIC; ``folds`` of "
+        "cross-validation; ``subsamples`` and largest ``instability`` of stars",
         check=optional(mapping),
     )
     max_states: int = option(
         default=32,
-        help="most states of a variable; a variable of more is refused",
+        help="maximum number of states per variable (error if exceeded)",
         check=partial(whole_number, least=2, most=2**16 - 1),
     )
     bins: int | None = option(
         default=None,
-        help="cut every column of numbers that has more different values than this into this many ranges, of about "
-        "equally many values each",
+        help="cut each numeric column with more than N different values into N bins with about equally many values",
         check=optional(partial(whole_number, least=2, most=2**16 - 1)),
     )
     cuts: Mapping[Any, Sequence[float]] | None = option(
         default=None,
-        help="edges between the bins of columns of numbers, ascending, by the column's name, as in {'age': [18, 30, "
-        "65]}. An edge belongs to the bin above it. Where columns have no names, by their number.",
+        help="bin edges of numeric columns, ascending, by column name, such as {'age': [18, 30, 65]}. An edge "
+        "belongs to the bin above it. Columns without names go by their number.",
         check=optional(lambda name, value: check_cuts(name, value)),
     )
 
