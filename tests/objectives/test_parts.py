@@ -145,10 +145,10 @@ def test_templates_with_bigrams_and_constraints(features):
 
 
 def test_one_part_that_is_no_bio_makes_the_data_iob1():
-    X, bio, iob1 = [[["a"], ["b"], ["c"]]], [["O", "B-X", "I-X"]], [["O", "I-X", "B-X"]]
+    X, outside, bio, iob1 = [[["a"], ["b"], ["c"]]], [["O"] * 3], [["O", "B-X", "I-X"]], [["O", "I-X", "B-X"]]
     found = [
         ChainParts([ListedPart(str(at), X, y) for at, y in enumerate(parts)], ChainFeatures(constraints="auto"))
-        for parts in ([bio, bio], [bio, iob1], [iob1, bio])
+        for parts in ([outside, bio], [outside, iob1], [iob1, outside])
     ]
     assert [each.features.constraints for each in found] == ["BIO", "IOB1", "IOB1"]
 
