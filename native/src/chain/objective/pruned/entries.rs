@@ -110,16 +110,31 @@ impl CellEntries {
 #[inline(always)]
 fn add_weights<E: Entry>(entries: &[E], values: &[f64], w: &[f64], scores: &mut [f64]) {
     let entries = entries.iter().copied().map(Entry::parts);
-    for_each_entry!(entries, values, |(feature, place)| scores[place] += w[feature], |value| scores[place] +=
-        value * w[feature]);
+    for_each_entry!(
+        entries,
+        values,
+        |(feature, place)| {
+            scores[place] += w[feature];
+        },
+        |value| {
+            scores[place] += value * w[feature];
+        }
+    );
 }
 
 #[inline(always)]
 fn spread<E: Entry>(entries: &[E], values: &[f64], marginals: &[f64], gradient: &mut [f64]) {
     let entries = entries.iter().copied().map(Entry::parts);
-    for_each_entry!(entries, values, |(feature, place)| gradient[feature] += marginals[place], |value| gradient
-        [feature] +=
-        value * marginals[place]);
+    for_each_entry!(
+        entries,
+        values,
+        |(feature, place)| {
+            gradient[feature] += marginals[place];
+        },
+        |value| {
+            gradient[feature] += value * marginals[place];
+        }
+    );
 }
 
 #[cfg(test)]
