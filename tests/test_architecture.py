@@ -289,6 +289,10 @@ def test_few_files_touch_the_native_module():
     touching = [name for name, targets in python_graph().items() if "_core/__init__.pyi" in targets]
     assert len(touching) > 5
     assert [name for name in touching if not name.startswith(AT_THE_WALL)] == []
+    assert all(any(name.startswith(place) for name in touching) for place in AT_THE_WALL)
+    page = (PYTHON.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (line,) = (line for line in page.splitlines() if "name the native module" in line)
+    assert set(re.findall("`([a-z_/.]+)`", line)) - {"loglinear._core"} == set(AT_THE_WALL)
 
 
 def test_circles_and_rising_arrows_are_found():

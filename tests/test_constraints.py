@@ -100,7 +100,7 @@ def test_names_have_other_names():
 
 @pytest.mark.parametrize("value", ["XYZ", 3, ["AB"], [("A",)], "", [("A", "B", "C")]])
 def test_what_stands_for_no_constraints_is_refused(value):
-    with pytest.raises(OptionError, match=r"constraints=.* stands for no constraints; give auto, BIO"):
+    with pytest.raises(OptionError, match=r"constraints=.* is not a tagging scheme or a list of pairs; give auto, BIO"):
         check_constraints("constraints", value)
 
 

@@ -14,7 +14,7 @@ from .errors import OptionError
 from .options import fail
 from .schemes import detect_scheme, parsed_tag
 
-__all__ = ["Constraints", "as_json", "check_constraints", "resolved"]
+__all__ = ["Constraints", "as_json", "check_constraints", "check_pairs", "resolved"]
 
 Constraints = str | Sequence[tuple[Any, Any]] | None
 """Name of a scheme, "auto" or "none", or pairs (from, to) that are forbidden, None for the edge of the sentence."""
@@ -39,11 +39,20 @@ def check_constraints(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is no constraints: neither a name nor pairs of labels."""
     if value is None or (isinstance(value, str) and (value.upper() in _SCHEMES or value.lower() in ("auto", "none"))):
         return
-    if not isinstance(value, (list, tuple, set, frozenset)) or not all(map(_is_pair, value)):
-        fail(name, value, f"stands for no constraints; {_REMEDY}")
-    if any(pair[0] is None and pair[1] is None for pair in value):
+    check_pairs(name, value, "a tagging scheme or a list of pairs", _REMEDY)
+    if (None, None) in map(tuple, value):  # type: ignore[call-overload]
         message = f"{name}: the pair (None, None) has no label; {_REMEDY}"
         raise OptionError(message)
+
+
+def check_pairs(
+    name: str, value: object, what: str = "a list of pairs", remedy: str = "give pairs of labels, such as [('b', 'a')]"
+) -> None:
+    """Raise OptionError if the value of an option is neither None nor pairs of labels."""
+    if value is None:
+        return
+    if not isinstance(value, (list, tuple, set, frozenset)) or not all(map(_is_pair, value)):
+        fail(name, value, f"is not {what}; {remedy}")
 
 
 def _is_pair(pair: object) -> bool:

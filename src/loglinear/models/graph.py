@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from ..constraints import check_constraints
+from ..constraints import check_pairs
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
 from ..errors import DataError, OptionError
@@ -66,7 +66,7 @@ class GraphParameters(Options):
         default=None,
         help='forbidden pairs of labels on an edge, first node first, such as ``[("b", "a")]``; with ``symmetric`` in '
         "either order",
-        check=check_constraints,
+        check=check_pairs,
     )
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
         default=None,

@@ -22,7 +22,7 @@ from ..problem import Objective
 from ..vectors import Vector
 from .balance import best_shift, flows, stationary
 
-__all__ = ["ClassifierData", "ClassifierObjective"]
+__all__ = ["ClassifierData", "ClassifierObjective", "coefficients"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -207,10 +207,7 @@ class ClassifierObjective:
 
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
-        matrix = w.reshape(self.n_columns, self.n_outputs)
-        if not self.intercept:
-            return matrix.T, np.zeros(self.n_outputs)
-        return matrix[:-1].T, matrix[-1] * self.intercept
+        return coefficients(w, self.n_outputs, self.intercept)
 
     @property
     def design(self) -> scipy.sparse.csr_array:
@@ -428,3 +425,17 @@ def _intercept(intercept: float | str) -> dict[str, Any]:
         one_of("intercept", intercept, ("scaled",))
         return {"intercept": 1.0, "scaled": True}
     return {"intercept": float(intercept) if intercept else None}
+
+
+def coefficients(w: Vector, n_outputs: int, intercept: float) -> tuple[Vector, Vector]:
+    """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score.
+
+    Args:
+        w: weights, column by column, the intercept's last.
+        n_outputs: number of scores.
+        intercept: value of the intercept's column; 0 without an intercept.
+    """
+    matrix = w.reshape(-1, n_outputs)
+    if not intercept:
+        return matrix.T, np.zeros(n_outputs)
+    return matrix[:-1].T, matrix[-1] * intercept

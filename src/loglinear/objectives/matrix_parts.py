@@ -16,7 +16,7 @@ from ..data.labels import check_several
 from ..data.samples import labels_and_weights, samples_with
 from ..errors import DataError
 from ..vectors import Vector
-from .classifier import ClassifierObjective
+from .classifier import ClassifierObjective, coefficients
 from .groups import Group
 from .part import EncodedPart
 from .parts import PartsObjective
@@ -201,10 +201,7 @@ class ClassifierParts(PartsObjective):
 
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
-        matrix = w.reshape(-1, self.n_outputs)
-        if not self.intercept:
-            return matrix.T, np.zeros(self.n_outputs)
-        return matrix[:-1].T, matrix[-1] * self.intercept
+        return coefficients(w, self.n_outputs, self.intercept)
 
 
 @dataclass(frozen=True)

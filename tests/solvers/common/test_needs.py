@@ -158,16 +158,16 @@ def test_a_remedy_leaves_out_solvers_that_memory_does_not_hold(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "objective", "penalty", "words"),
     [
-        ("owlqn", "plain", "groups", "needs a penalty of single weights, and GroupLasso is not one; use prox_gradient"),
+        ("owlqn", "plain", "groups", "a penalty of single weights, and this penalty is not one; use prox_gradient"),
         ("lbfgs", "plain", "L1", r"lbfgs cannot minimise an L1 penalty \(l1=0\.5\); use owlqn, "),
         ("grafting", "plain", "L2", "l1=0: give an l1 > 0; use lbfgs, "),
-        ("sg", "plain", "L2", "an objective that can go sample by sample, and Logistic is not one; use lbfgs, "),
-        ("sag", "graphs", "L2", "SAG's passes, and GraphLikelihood is not one; use lbfgs, "),
+        ("sg", "plain", "L2", "an objective that can go sample by sample, and this objective is not one; use lbfgs, "),
+        ("sag", "graphs", "L2", "SAG's passes, and this objective is not one; use lbfgs, "),
         ("sag", "chain of order 2", "L2", "sag cannot be used: .*chains of order 1; use lbfgs, "),
-        ("hybrid", "plain", "L2", "a batch of its samples, and Logistic is not one; use lbfgs, "),
-        ("iis", "chain", "L2", "design matrix, and ChainObjective is not one; use lbfgs, "),
+        ("hybrid", "plain", "L2", "a batch of its samples, and this objective is not one; use lbfgs, "),
+        ("iis", "chain", "L2", "design matrix, and this objective is not one; use lbfgs, "),
         ("iis", "two classes with negative features", "L2", r"holds -0\.\d+ in row 5: shift the column; use lbfgs, "),
-        ("dual_cd", "chain", "L2", "passes of dual coordinate descent, and ChainObjective is not one; use lbfgs, "),
+        ("dual_cd", "chain", "L2", "passes of dual coordinate descent, and this objective is not one; use lbfgs, "),
         ("dual_cd", "two classes", "L1", "no intercept without penalty: give fit_intercept=False; use owlqn, "),
         ("prox_newton", "three classes", "L2", "two classes, or one against the rest, and there are 3; use lbfgs, "),
         ("sag", "chain", "bare weights", "the 0 weights of the intercept only, and unpenalised=1; use lbfgs, "),
@@ -244,7 +244,7 @@ def test_passes_that_are_missing_are_told_by_what_they_are_for():
             return self
 
     message = (
-        "sg needs an objective that can make passes of stochastic gradient descent, and Other is not one; use lbfgs"
+        "sg needs an objective that can make passes of stochastic gradient descent, and this objective is not one; u"
     )
     with pytest.raises(OptionError, match=message):
         SG().init(Problem(Other(3, 5), ElasticNet(l2=1.0)), np.zeros(3))

@@ -18,7 +18,7 @@ __all__ = ["Graphs"]
 class Graphs(Kind):
     """The model of a conditional random field on graphs."""
 
-    called = "a model of graphs, which commands cannot read from files"
+    called = "a model of graphs"
     estimator = "GraphCRF"
 
     def explain(self, arguments: Namespace) -> NoReturn:

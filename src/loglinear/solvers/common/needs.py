@@ -63,10 +63,11 @@ class Needs:
 
         Cost: for passes, the objective on one sample.
         """
-        asked = [(problem.objective, protocol) for protocol in self.objective]
-        for thing, protocol in (*asked, (problem.penalty, self.penalty)):
-            if missing(thing, protocol):
-                return _lacks(thing, protocol)
+        for protocol in self.objective:
+            if missing(problem.objective, protocol):
+                return _lacks(protocol)
+        if missing(problem.penalty, self.penalty):
+            return _lacks(self.penalty, "penalty")
         unmet = next((fault for condition in self.conditions if (fault := condition(problem))), "")
         return unmet or _unmet_passes(problem.objective, self.passes)
 
@@ -116,7 +117,7 @@ def _unmet_passes(objective: object, protocols: tuple[type, ...]) -> str:
         passes = _passes(cast(PerSample, objective))
     except OptionError as error:
         return f"cannot be used: {str(error).partition(';')[0]}"  # its remedy may not suit the penalty
-    return next((_lacks(objective, protocol) for protocol in protocols if missing(passes, protocol)), "")
+    return next((_lacks(protocol) for protocol in protocols if missing(passes, protocol)), "")
 
 
 def _passes(objective: PerSample) -> object:
@@ -131,6 +132,6 @@ def _union(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*one, *(each for each in other if each not in one))
 
 
-def _lacks(thing: object, protocol: type) -> str:
+def _lacks(protocol: type, thing: str = "objective") -> str:
     what = (protocol.__doc__ or protocol.__name__).partition("\n")[0].rstrip(".")
-    return f"needs {what[0].lower()}{what[1:]}, and {type(thing).__name__} is not one"
+    return f"needs {what[0].lower()}{what[1:]}, and this {thing} is not one"
