@@ -1,5 +1,7 @@
 //! Dialects of templates: our own rules, and the rules of Wapiti and of CRF++, whose templates can be read to the letter.
 
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
+
 use crate::error::{Error, Result};
 
 /// The rules by which a template is read.
@@ -63,7 +65,7 @@ impl Dialect {
         match self {
             Dialect::Wapiti if beyond.abs() > 4 => format!("_x{}#", if beyond < 0 { '-' } else { '+' }),
             Dialect::Wapiti => format!("_x{beyond:+}"),
-            _ => format!("_B{beyond:+}"),
+            Dialect::Own | Dialect::Crfpp => format!("_B{beyond:+}"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A labelled sentence as text: labels, probabilities, several labellings, in the format that `answer` describes.
 
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
+
 use crate::chain::inference::Labelling;
 use crate::chain::tagging::answer::{Answer, PeerFormat};
 use crate::chain::tagging::confidence::Probabilities;
@@ -38,12 +40,10 @@ impl<'m> Scorer<'m> {
     /// wanted, with each of them, behind a line that says its rank and its probability, or that there is none.
     fn print_labellings(&mut self, print: impl Fn(&mut Self)) {
         if self.labellings.is_empty() {
-            match self.answer {
-                Answer::NBest(_) => self.out.extend_from_slice(b"# none\n"),
-                Answer::Confident(Probabilities::Sequence) => {
-                    self.write(format_args!("# {}\n", six_digits(self.tagging.log_probability.exp())));
-                }
-                _ => {}
+            if let Answer::NBest(_) = self.answer {
+                self.out.extend_from_slice(b"# none\n");
+            } else if let Answer::Confident(Probabilities::Sequence) = self.answer {
+                self.write(format_args!("# {}\n", six_digits(self.tagging.log_probability.exp())));
             }
             return print(self);
         }
@@ -115,7 +115,7 @@ impl<'m> Scorer<'m> {
                 let log_z = score - log_probability;
                 self.write(format_args!("@score\t{score:.6}\t{log_z:.6}\n@probability\t{probability:.6}\n"));
             }
-            _ => {}
+            PeerFormat::Wapiti { .. } | PeerFormat::Crfpp { .. } | PeerFormat::Crfsuite { .. } => {}
         }
     }
 
@@ -147,7 +147,7 @@ impl<'m> Scorer<'m> {
                     self.print_marginals(token, ':');
                 }
             }
-            _ => {}
+            PeerFormat::Wapiti { .. } | PeerFormat::Crfpp { .. } => {}
         }
     }
 
