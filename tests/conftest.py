@@ -5,6 +5,7 @@ import signal
 
 from hypothesis import settings
 
+from budget import *  # noqa: F403 - its hooks
 from examples import NIGHT
 
 # Two workers share the processors: NumPy's linear algebra keeps to one thread in each. Nothing above imports NumPy.
