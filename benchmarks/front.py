@@ -155,8 +155,8 @@ def main() -> None:
         crf.save(Path(folder) / "model")
         size = (Path(folder) / "model").stat().st_size
     says = (
-        f"Left: within {REACHED} % of the optimum loglinear is after {seconds_to(ours, REACHED):.1f} seconds, "
-        f"CRFsuite after {seconds_to(theirs, REACHED):.0f}. "
+        f"Left: loglinear comes within {REACHED} % of the optimum in {seconds_to(ours, REACHED):.1f} seconds, "
+        f"CRFsuite in {seconds_to(theirs, REACHED):.0f}. "
         f"Right: {' '.join(SENTENCE)}, tagged {' '.join(tagging.labels)}."
     )
     parts = [*curves(theirs, ours), *tagged(SENTENCE, tagging.labels, tagging.probabilities, size)]
