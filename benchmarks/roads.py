@@ -3,10 +3,10 @@
 A row is a data set under a penalty. Each solver that suits it runs on its own, with its own options but the tolerance,
 for a limited time or until it is within 0.005 % of the best objective so far; `auto`, which runs first, and
 `label_sets` use all of their time. `auto` runs what it chooses with the options that it chooses. Seconds are the
-solver's, from the call to the first record whose objective is within 1, 0.1 and 0.01 % of the best that any found.
+solver's, from the call to the first record whose objective is within 1, 0.1 and 0.01 % of the best of all.
 
     python benchmarks/roads.py --sentences 3000 --limit 12 --json roads.json
-    python benchmarks/roads.py --json roads.json --page docs/benchmarks.md --figure docs/roads.svg
+    python benchmarks/roads.py --json roads.json --page docs/experiments.md --figure docs/roads.svg
 
 Rows that the file has are not run again. Data: the folder named by the environment variable LOGLINEAR_DATA.
 """

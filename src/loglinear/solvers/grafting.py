@@ -294,7 +294,7 @@ class GraftingLight(Grafting):
         steps: of OWL-QN between two selections, >= 1. In the paper 1. Each selection costs an evaluation over all
             features; with 10 there are more evaluations, but most of them over the selected features alone. 1 is better
             where an evaluation over all features costs little more (see docs/papers/zhu2010.md), 20 for a quick way to
-            a good objective on large data (see docs/benchmarks.md).
+            a good objective on large data (see docs/experiments.md).
 
     Example:
         >>> from loglinear import MaxEnt

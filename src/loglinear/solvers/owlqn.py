@@ -49,7 +49,7 @@ class OWLQN:
     - The decrease is asked for from the largest objective of the last ``window`` points instead of the last point
       (Grippo, Lampariello & Lucidi 1986), so the objective may rise for a step or two: the projection often spoils a
       step a little, and to shorten the step spoils the history, the more so the more pairs there are
-      (docs/benchmarks.md). Where the decrease that the direction promises could hide in rounding errors, it is asked
+      (docs/experiments.md). Where the decrease that the direction promises could hide in rounding errors, it is asked
       for from the last point. With ``window=1`` the search is the paper's, and every step descends:
       ``OWLQN(window=1, memory=10, tolerance=1e-4)`` is what Tsuruoka, Tsujii & Ananiadou (2009) and Zhou et al. (2011)
       ran.
