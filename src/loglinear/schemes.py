@@ -202,9 +202,9 @@ def checked_scheme(labels: Iterable[object], scheme: str, mode: str) -> str | No
     if name not in _TAGS:
         message = f"unknown tagging scheme {scheme!r}; known: {', '.join(SCHEMES)}"
         raise OptionError(message)
-    for label in labels:
+    for label in sorted(labels, key=str):
         if label != "O" and str(label).partition("-")[0] not in _TAGS[name]:
-            message = f"label {label!r} does not belong to the scheme {name}; scheme=None detects the scheme"
+            message = f"label {label!r} does not belong to the scheme {name}; leave out the scheme to have it detected"
             raise DataError(message)
     return name
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import copy
+import dataclasses
 import inspect
 import json
 import pickle
 import subprocess
 import sys
 from dataclasses import fields, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
@@ -311,3 +314,79 @@ def test_what_scikit_learn_asks_of_a_light_estimator_it_answers_itself():
     with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet; call fit first, or load a model"):
         crf.predict([[["a"]]])
     assert pickle.loads(pickle.dumps(crf)).l1 == copy.deepcopy(crf).l1 == 0.5
+
+
+def test_an_estimator_is_no_dataclass_to_other_programs():
+    for kind in (ChainCRF, MaxEnt, PairwiseMRF, GraphCRF):
+        assert not dataclasses.is_dataclass(kind)
+        assert not dataclasses.is_dataclass(kind())
+        with pytest.raises(TypeError):
+            dataclasses.replace(kind(), l1=3.0)
+
+
+def test_dask_tells_estimators_apart_by_parameters_and_by_what_they_learned():
+    tokenize = pytest.importorskip("dask.base").tokenize
+    assert tokenize(ChainCRF(l2=5.0)) != tokenize(ChainCRF(l2=6.0))
+    fitted = [ChainCRF().fit([[["a"]], [["b"]]], [labels, ["B"]]) for labels in (["A"], ["B"])]
+    assert len({tokenize(each) for each in (ChainCRF(), *fitted)}) == 3
+
+
+def test_constructors_of_users_are_kept():
+    class Mine(ChainCRF):
+        def __init__(self, extra=1, l1=0.2):
+            super().__init__(l1=l1)
+            self.extra = extra
+
+    class Mixin:
+        def __init__(self):
+            self.mixed = True
+
+    class Plain:
+        pass
+
+    class Derived(Mine, Plain):
+        pass
+
+    class Annotated(Mine):
+        more: int = 2
+
+    class Mixed(Mixin, ChainCRF):
+        pass
+
+    assert (Mine(extra=2).extra, Derived(extra=2).extra, Annotated().extra) == (2, 2, 1)
+    assert Derived().l1 == Annotated().l1 == 0.2
+    assert Mixed().mixed
+
+
+def test_class_variables_and_private_names_are_no_parameters():
+    class Mine(ChainCRF):
+        KIND: ClassVar[str] = "mine"
+        _cache: dict | None = None
+        depth: int = 3
+
+    assert set(Mine().get_params()) - set(ChainCRF().get_params()) == {"depth"}
+    assert Mine(depth=4, l1=0.5).get_params()["depth"] == 4
+
+
+def test_a_subclass_has_metadata_routing():
+    class Mine(ChainCRF):
+        pass
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        routing = Mine().set_fit_request(sample_weight=True).get_metadata_routing()
+    assert routing.fit.requests["sample_weight"] is True
+
+
+def test_no_random_state_is_the_default_one():
+    X, y = [[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]
+    weights = [
+        ChainCRF(l1=0.1, solver="sgd_l1", max_iterations=2, random_state=seed, solver_options={"passes": 2}).fit(X, y)
+        for seed in (None, 0)
+    ]
+    assert np.array_equal(*(each.result_.w for each in weights))
+
+
+def test_a_loaded_classifier_has_no_results(tmp_path):
+    MaxEnt().fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "m")
+    with pytest.raises(NotFittedError, match="was loaded from a file"):
+        _ = MaxEnt.load(tmp_path / "m").results_

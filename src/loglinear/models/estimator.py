@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, fields
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from weakref import WeakSet
 
 from ..errors import OptionError, warn
 from ..options import Options
@@ -25,24 +26,44 @@ if TYPE_CHECKING:
     from ..result import Result
     from ..trace import TraceRecord
 
-__all__ = ["Estimator", "LightEstimator", "check_end", "check_fitted", "refuse_unfitted"]
+__all__ = ["UNTRAINED", "Estimator", "LightEstimator", "check_end", "check_fitted", "refuse_unfitted"]
+
+UNTRAINED = "this {} was loaded from a file; model files do not contain the result of the training"
+"""Why a fitted estimator has no result."""
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Estimator")
 L = TypeVar("L", bound="LightEstimator")
+_CONSTRUCTORS: WeakSet[Callable[..., None]] = WeakSet()
+"""The constructors that were made here."""
 
 
 def _option_classes(kind: type) -> list[type[Any]]:
     """Return the classes of options among the bases of an estimator, in the order of the bases, RunOptions last."""
-    kinds = [base for base in kind.__mro__ if "__dataclass_fields__" in vars(base)]
+    kinds = [base for base in kind.__mro__ if _is_of_options(base)]
     return sorted(kinds, key=lambda base: base is RunOptions)
 
 
+def _is_of_options(kind: type) -> bool:
+    return isinstance(vars(kind).get("__dataclass_fields__"), dict)
+
+
 def _own_parameters(kind: type) -> dict[str, tuple[Any, Any]]:
-    """Return type and default of the parameters that the body of an estimator's class annotates."""
-    if "__dataclass_fields__" in vars(kind):  # a class of options
+    """Return type and default of the parameters that the body of an estimator's class annotates and gives a default.
+
+    Class variables and names that begin with an underscore are no parameters.
+    """
+    if _is_of_options(kind):
         return {}
-    return {name: (type, vars(kind)[name]) for name, type in get_annotations(kind).items() if name in vars(kind)}
+    public = {name: type for name, type in get_annotations(kind).items() if name in vars(kind) and name[0] != "_"}
+    return {name: (type, vars(kind)[name]) for name, type in public.items() if "ClassVar" not in str(type)}
+
+
+class _NotADataclass:
+    """Hides the fields of options from `dataclasses`, and from Dask, which would compare estimators by them alone."""
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        raise AttributeError
 
 
 class Estimator(RunOptions):
@@ -63,10 +84,11 @@ class Estimator(RunOptions):
         # Those of any object: options are frozen dataclasses, and an estimator is not one.
         __setattr__, __delattr__ = object.__setattr__, object.__delattr__
         __eq__, __hash__ = object.__eq__, object.__hash__
+        __dataclass_fields__ = _NotADataclass()
 
     def __init_subclass__(cls) -> None:
         has_new = _own_parameters(cls) or any(not issubclass(base, Estimator) for base in cls.__bases__)
-        if "__init__" not in vars(cls) and has_new:
+        if has_new and _has_made_constructor(cls):
             shared: dict[str, Field[Any]] = {}
             for kind in _option_classes(cls):
                 for each in fields(kind):
@@ -90,7 +112,7 @@ class Estimator(RunOptions):
         """
         check_fitted(self, "_results")
         if not self._results:
-            refuse_unfitted(f"this {type(self).__name__} was not trained here: model files hold no result of training")
+            refuse_unfitted(UNTRAINED.format(type(self).__name__))
         if len(self._results) > 1:
             message = f"{len(self._results)} models were trained, one for each class: see results_"
             raise AttributeError(message)
@@ -208,7 +230,9 @@ class LightEstimator(Estimator):
 
     def _twin(self) -> Any:
         """Return an estimator of scikit-learn's own that has the methods of this class, and shares the attributes."""
-        methods = {name: value for name, value in vars(type(self)).items() if callable(value)}
+        kinds = type(self).__mro__
+        own = reversed(kinds[: kinds.index(LightEstimator)])
+        methods = {name: value for base in own for name, value in vars(base).items() if callable(value)}
         twin: Any = object.__new__(type(type(self).__name__, (_base_estimator(),), methods))
         twin.__dict__ = self.__dict__
         return twin
@@ -251,6 +275,12 @@ def refuse_unfitted(message: str) -> NoReturn:
     raise NotFittedError(message)
 
 
+def _has_made_constructor(kind: type) -> bool:
+    """Whether the constructor of an estimator's class, its own or inherited, was written by nobody."""
+    home = next(base for base in kind.__mro__ if "__init__" in vars(base))
+    return home is object or _is_of_options(home) or vars(home)["__init__"] in _CONSTRUCTORS
+
+
 def _base_estimator() -> Any:
     from sklearn.base import BaseEstimator
 
@@ -283,6 +313,7 @@ def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[
     signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *keyword], return_annotation=None)
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{name}.__init__"
+    _CONSTRUCTORS.add(__init__)
     return __init__
 
 

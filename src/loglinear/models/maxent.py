@@ -25,7 +25,7 @@ from ..minimize import Callback
 from ..objectives.classifier import ClassifierData, ClassifierObjective
 from ..result import Result, Status
 from ..vectors import Vector
-from .estimator import Estimator, check_end
+from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
 from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
@@ -260,7 +260,9 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         Raises:
             NotFittedError: the classifier is not fitted.
         """
-        check_is_fitted(self, "_results")
+        check_fitted(self, "_results")
+        if not self._results:
+            refuse_unfitted(UNTRAINED.format(type(self).__name__))
         return [*self._results]
 
     def decision_function(self, X: Corpus | Samples) -> Vector:
@@ -369,7 +371,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             "features with a weight": int((self.coef_ != 0).sum()),
             "l1": self.l1,
             "l2": self.l2,
-            **training_rows(training_summary(self.results_) if self.results_ else {}),
+            **training_rows(training_summary(self._results) if self._results else {}),
         }
         return {"classes": labels_text(self.classes_, 20), **settings_rows(rows)}
 

@@ -21,13 +21,18 @@ class Graphs(Kind):
     called = "a model of graphs"
     estimator = "GraphCRF"
 
+    def __init__(self, path: str) -> None:
+        """Open the file, which says whether it is damaged."""
+        super().__init__(path)
+        self.crf = GraphCRF.load(path)
+
     def explain(self, arguments: Namespace) -> NoReturn:
         """Refuse."""
         self.refuse("explain", "loglinear inspect shows the strongest weights")
 
     def inspect(self, *, top: int, as_json: bool) -> str:
         """Show labels, numbers of features, strongest weights, and how the model was trained."""
-        crf = GraphCRF.load(self.path)
+        crf = self.crf
         labels = [str(label) for label in crf.classes_.tolist()]
         nodes = [(Feature(f"node feature {k}", (labels[a],)), w) for (k, a), w in np.ndenumerate(crf.node_weights_)]
         edges = [

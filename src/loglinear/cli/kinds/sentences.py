@@ -336,6 +336,11 @@ class Samples(Sentences):
     estimator = "MaxEnt"
     items = "samples"
 
+    def tag(self, arguments: Namespace) -> None:
+        """Label a file of samples, which no sequence of labels constrains."""
+        self.leave_out(vars(arguments), "constraints", "n_best")
+        super().tag(arguments)
+
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
         """Refuse probabilities of spans and sentences; those of a sample's classes are its marginals."""
         if probabilities is not None:

@@ -49,8 +49,9 @@ def open_as(reader: Callable[[str], T], path: str, *kinds: str) -> T:
     """
     try:
         return reader(path)
-    except ModelFileError:
-        if (kind := kind_of(path)) in KINDS:
+    except ModelFileError as error:
+        is_whole = "checksum" not in str(error)
+        if is_whole and (kind := kind_of(path)) in KINDS:
             check_kind(kind, path, *kinds)
         raise
 

@@ -120,7 +120,7 @@ class Minimisation(Options):
         "solver object.",
         check=optional(mapping),
     )
-    random_state: int = option(default=0, help="random seed of stochastic solvers", check=SEED)
+    random_state: int = option(default=0, help="random seed of stochastic solvers; None is 0", check=SEED)
     max_iterations: int | None = option(
         default=1000, help="maximum number of iterations. None for no limit.", check=partial(limit, whole=True)
     )
@@ -194,7 +194,7 @@ class SolverOptions(SolverParameters):
             elif self.gap is not None and "tolerance" in known:
                 given["tolerance"] = 0.0
             if "seed" in known:
-                given["seed"] = self.random_state
+                given["seed"] = self.random_state or 0
             return name, make_solver(name, **given | dict(self.solver_options or {}))
         if self.solver_options:
             fail("solver_options", self.solver_options, "go with the name of a solver; give them to the object")
