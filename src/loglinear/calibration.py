@@ -20,14 +20,14 @@ _EDGES = [k / 10 for k in range(11)]
 
 
 class CalibrationBin(NamedTuple):
-    """The answers whose confidence lies in one interval.
+    """The predictions whose confidence is in one interval.
 
     Attributes:
-        low: lower end of the interval, which belongs to the bin before, but for the first bin.
+        low: lower end of the interval, exclusive except in the first bin.
         high: upper end of the interval.
-        n: number of answers.
-        confidence: their mean confidence; None without answers.
-        accuracy: the fraction of them that is right; None without answers.
+        n: number of predictions.
+        confidence: mean confidence; None for an empty bin.
+        accuracy: fraction of correct predictions; None for an empty bin.
 
     Example:
         >>> from loglinear.metrics import calibration
@@ -46,9 +46,9 @@ class Calibration(NamedTuple):
     """The result of `calibration`.
 
     Attributes:
-        n: number of answers.
-        expected_error: the expected calibration error: the mean, over all answers, of |accuracy - mean confidence| of
-            the answer's bin; 0 without answers.
+        n: number of predictions.
+        expected_error: expected calibration error: the mean over all predictions of |accuracy - mean confidence| of
+            their bin; 0 without predictions.
         bins: ten bins of equal width from 0 to 1.
 
     Example:
@@ -86,9 +86,8 @@ class TaggingCalibration(NamedTuple):
     """The result of `tagging_calibration`.
 
     Attributes:
-        tokens: calibration of the labels at single tokens.
-        spans: calibration of the spans that were found; None if there are none, or the labels follow no tagging
-            scheme.
+        tokens: calibration of the labels of tokens.
+        spans: calibration of the predicted spans; None without spans, or if the labels do not follow a tagging scheme.
 
     Example:
         >>> from loglinear import Span, Tagging
@@ -115,17 +114,18 @@ class _Tagging(Protocol):
 
 
 def calibration(confidences: Iterable[float], correct: Iterable[bool]) -> Calibration:
-    """Compare how sure answers are with how often they are right.
+    """Compare the confidence of predictions with their accuracy.
 
-    Answers go into ten bins of equal width by their confidence. Source: expected calibration error: Naeini, Cooper &
-    Hauskrecht, AAAI 2015; accuracy against confidence, bin by bin (reliability diagram): DeGroot & Fienberg 1983.
+    Predictions are put into ten bins of equal width by their confidence. Source: expected calibration error: Naeini,
+    Cooper & Hauskrecht, AAAI 2015; accuracy against confidence, bin by bin (reliability diagram): DeGroot & Fienberg
+    1983.
 
     Args:
-        confidences: the probability that the model gives each of its answers.
-        correct: whether each answer is right.
+        confidences: probability that the model assigns to each prediction.
+        correct: whether each prediction is correct.
 
     Raises:
-        DataError: a confidence is not between 0 and 1, or there are more of the one than of the other.
+        DataError: a confidence is not between 0 and 1, or the two differ in length.
 
     Example:
         >>> from loglinear.metrics import calibration
@@ -156,13 +156,13 @@ def calibration(confidences: Iterable[float], correct: Iterable[bool]) -> Calibr
 
 
 def tagging_calibration(gold: Iterable[Sequence[Any]], taggings: Iterable[_Tagging]) -> TaggingCalibration:
-    """Compare how sure a model is of labels and spans with how often they are right.
+    """Compare the confidence of a model in labels and spans with their accuracy.
 
-    A span is right if the gold labels have a chunk of its type at the same tokens (mode "conlleval").
+    A span is correct if the gold labels have a chunk of the same type at the same tokens (mode "conlleval").
 
     Args:
-        gold: the true label sequences.
-        taggings: what `ChainCRF.tag` returned: as many, of the same lengths.
+        gold: gold label sequences.
+        taggings: results of `ChainCRF.tag`, of the same number and lengths.
 
     Raises:
         DataError: two sequences differ in length, or the numbers of sequences differ.

@@ -45,7 +45,7 @@ _N_CONFUSIONS = 20
 
 
 class Score(TypedDict):
-    """Agreement of predicted with gold items of one chunk type or one label; fractions are 0 where undefined.
+    """Precision, recall and F1 of one chunk type or one label; 0 where undefined.
 
     Example:
         >>> from loglinear.metrics import evaluate
@@ -62,21 +62,21 @@ class Score(TypedDict):
 
 
 class Evaluation(NamedTuple):
-    """The result of `evaluate`. Fractions lie between 0 and 1; a quotient with denominator 0 is 0.
+    """The result of `evaluate`. Scores are between 0 and 1; 0 where undefined.
 
     Attributes:
-        accuracy: fraction of tokens with the right label.
-        sentence_accuracy: fraction of sentences with right labels only.
-        precision: fraction of predicted chunks that are gold chunks, all types together; None without a scheme.
+        accuracy: fraction of tokens with the correct label.
+        sentence_accuracy: fraction of sentences without a wrong label.
+        precision: fraction of predicted chunks that are correct, all types together; None without a scheme.
         recall: fraction of gold chunks that were predicted; None without a scheme.
         f1: harmonic mean of precision and recall; None without a scheme.
         per_type: chunk type -> `Score`, sorted by name; empty without a scheme.
         per_label: label -> `Score` over tokens, sorted by name.
         n_tokens: number of tokens compared.
         n_sentences: number of sentences compared.
-        scheme: the tagging scheme by which chunks were read; None if the labels follow none.
-        mode: how chunks were read, "conlleval" or "strict"; None without a scheme.
-        confusion: gold label -> predicted label -> number of tokens; sorted by name, without numbers of 0.
+        scheme: tagging scheme of the chunks; None if the labels do not follow one.
+        mode: how chunks were counted, "conlleval" or "strict"; None without a scheme.
+        confusion: gold label -> predicted label -> number of tokens; sorted by name, without zeros.
 
     Example:
         >>> from loglinear.metrics import evaluate
@@ -191,25 +191,25 @@ def evaluate(
     scheme: str | None = None,
     mode: str = "conlleval",
 ) -> Evaluation:
-    """Compare predicted label sequences with gold ones.
+    """Compare predicted label sequences with the gold ones.
 
-    Both arguments may be generators: they are read once, and no sentence is kept, but in mode "strict" without a
-    scheme. An empty sentence counts as a right sentence. Labels are strings, integers, or other values of one type.
+    Both arguments may be generators. They are read once and not stored, except in mode "strict" without a scheme. An
+    empty sentence counts as correct. Labels are strings, integers, or other values of one type.
 
     Args:
-        gold: the true label sequences.
-        predicted: the predicted label sequences: as many, of the same lengths. None stands for no label, as in a
-            sentence whose every labelling is forbidden: it is wrong, and in no chunk and no confusion.
-        scheme: the tagging scheme of both, as in `chunks`; None detects it from all labels; "none" if the labels stand
-            for no chunks, whatever they are called.
-        mode: how chunks are read: "conlleval", which makes something of malformed sequences too, or "strict", which
-            counts well-formed chunks alone, as seqeval's mode="strict".
+        gold: gold label sequences.
+        predicted: predicted label sequences, of the same number and lengths. None is a missing label, as in a sentence
+            whose constraints forbid every label sequence; it counts as wrong, and is not part of a chunk.
+        scheme: tagging scheme of both, as in `chunks`; None to detect it from all labels; "none" if the labels do not
+            encode chunks.
+        mode: "conlleval" also counts chunks of malformed sequences; "strict" counts only well-formed ones, as seqeval's
+            mode="strict" does.
 
     Raises:
         DataError: two sequences differ in length, or the numbers of sequences differ (the message names the sentence,
-            counted from 1); a sequence is a string or has no order; labels are of several types, or true ones known in
-            part only; or a label does not belong to the given scheme.
-        OptionError: there is no such scheme or mode.
+            from 1); a sequence is a string or unordered; labels have several types, or gold labels are partial; or a
+            label does not belong to the given scheme.
+        OptionError: unknown scheme or mode.
 
     Example:
         >>> from loglinear import evaluate
@@ -274,7 +274,7 @@ def chunk_f1(gold: Labels, predicted: Labels) -> float:
     """Return the F1 of chunks, as `evaluate` computes it.
 
     Raises:
-        DataError: the labels follow no chunk tagging scheme, or see `evaluate`.
+        DataError: the labels do not follow a tagging scheme; or see `evaluate`.
 
     Example:
         >>> from loglinear.metrics import chunk_f1
@@ -289,15 +289,15 @@ def chunk_f1(gold: Labels, predicted: Labels) -> float:
 
 
 def chunk_f1_scorer(estimator: Any, X: Any, y: Labels | None = None) -> float:
-    """Return the F1 of the chunks that an estimator predicts: a scorer for scikit-learn's `scoring`.
+    """Return the F1 of the chunks predicted by an estimator; a scorer for scikit-learn's `scoring`.
 
     Args:
-        estimator: a trained `ChainCRF`, or any estimator or pipeline that predicts a sequence of labels a sentence.
+        estimator: a fitted `ChainCRF`, or any estimator or pipeline that predicts a label sequence per sentence.
         X: sentences, or a labelled `Corpus`.
         y: their label sequences; None with a Corpus.
 
     Raises:
-        DataError: the labels follow no chunk tagging scheme.
+        DataError: the labels do not follow a tagging scheme.
 
     Example:
         >>> from sklearn.model_selection import cross_val_score

@@ -32,13 +32,13 @@ LEAST_DECREASE, LEAST_NLL = 1e-5, 1e-4
 
 @dataclass(frozen=True)
 class PathPoint:
-    """A problem of a path, solved.
+    """One point of a regularisation path.
 
     Attributes:
         l1: strength of the L1 penalty.
-        result: of its minimisation, without the solver's state.
-        n_active: number of weights that are not 0.
-        score: what ``score(w)`` returned; None without one.
+        result: result of the minimisation, without the solver's state.
+        n_active: number of non-zero weights.
+        score: value of ``score(w)``; None without a score function.
     """
 
     l1: float
@@ -49,10 +49,10 @@ class PathPoint:
 
 @dataclass(frozen=True)
 class Path:
-    """Points by falling l1.
+    """A regularisation path: points in decreasing order of l1.
 
     Attributes:
-        points: at least one, unless Ctrl-C came before the first was done.
+        points: the points; empty only if Ctrl-C ended the path before the first one.
         interrupted: whether Ctrl-C ended the path.
     """
 
@@ -61,10 +61,10 @@ class Path:
 
     @property
     def best(self) -> PathPoint:
-        """The point with the highest score; of equal ones the point with the largest l1.
+        """The point with the highest score; ties go to the largest l1.
 
         Raises:
-            OptionError: there are no scores.
+            OptionError: the path has no scores.
         """
         scored = [(point.score, -number) for number, point in enumerate(self.points) if point.score is not None]
         if not scored:
@@ -74,16 +74,16 @@ class Path:
 
     @property
     def best_is_last(self) -> bool:
-        """Whether the best point is the last one of several: smaller strengths may be better still."""
+        """Whether the best of several points is the last one, so that smaller strengths may be better."""
         scored = len(self.points) > 1 and self.points[-1].score is not None
         return scored and self.best is self.points[-1]
 
 
 def largest_l1(problem: Problem) -> float:
-    """Return the least l1 at which all weights that bear a penalty are 0 at the optimum.
+    """Return the smallest l1 at which all penalised weights are 0 at the optimum.
 
-    It is the largest derivative of the NLL by such a weight where these are 0 and the others at their optimum
-    (condition (3) of Zhu, Lao & Xing 2010).
+    This is the largest derivative of the NLL with respect to a penalised weight where the penalised weights are 0 and
+    the others at their optimum (condition (3) of Zhu, Lao & Xing 2010).
     """
     n, free = problem.n_features, min(problem.penalty.unpenalised, problem.n_features)
     w, gradient = np.zeros(n), np.zeros(n)
@@ -107,32 +107,32 @@ def path(
     further: bool | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> Path:
-    """Solve a problem at falling strengths of the L1 penalty, each from the weights of the one before.
+    """Solve a problem for decreasing strengths of the L1 penalty, each with a warm start from the one before.
 
     Source: Friedman, Hastie & Tibshirani, Journal of Statistical Software 33(1), 2010, section 2.5.
-    Cost: a run of the solver at each point; it has little to do where few weights change.
+    Cost: one run of the solver per point; short where few weights change.
 
     Args:
-        problem: its l2 and its weights without penalty are kept, its l1 does not matter.
-        l1: strengths, > 0, in any order; or their number, >= 2: they fall from ``largest_l1`` in equal ratios.
-        ratio: of the last to the first strength if they are not given, in (0, 1).
-        solver: for problems with L1; ``GraftingLight`` by default.
-        w0: weights to start the first point from; zeros by default.
-        stop: limits of each point; None for none.
-        score: of weights, on development data say; the higher the better.
-        further: whether to go on at smaller strengths, in the ratio of the last two, until the score has turned or the
-            objective has reached its limit (see ``onward``); by default if l1 is a number and there is a score.
-        callbacks: called at every point as ``minimize`` calls them; True ends the point.
+        problem: objective and penalty; its l1 is ignored.
+        l1: strengths, > 0, in any order; or their number, >= 2, spaced geometrically from ``largest_l1`` down.
+        ratio: ratio of the last strength to the first, in (0, 1), if l1 is a number.
+        solver: a solver for L1 penalties; ``GraftingLight`` by default.
+        w0: starting weights of the first point; zeros by default.
+        stop: limits of each point; None for no limits.
+        score: function of the weights, such as a development score; higher is better.
+        further: continue to smaller strengths, with the same ratio, until the score gets worse or the objective reaches
+            a plateau (see ``onward``); by default if l1 is a number and there is a score.
+        callbacks: called at every point as in ``minimize``; return True to end the point.
 
     Returns:
-        The points. Ctrl-C ends the path with the points that are done, the one at work among them.
+        The path. Ctrl-C ends it with the points reached, including the current one.
 
     Raises:
-        OptionError: a strength is not > 0, or an option is out of its range.
+        OptionError: a strength is not > 0, or an option is out of range.
         ObjectiveError: see ``minimize``.
 
     Warns:
-        UserWarning: the best point is the last one: smaller strengths may be better still.
+        UserWarning: the best point is the last one, so smaller strengths may be better.
 
     Example:
         >>> from loglinear import ClassifierObjective, Problem, path

@@ -39,7 +39,7 @@ class Penalty(Protocol):
 
     @property
     def unpenalised(self) -> int:
-        """Number of the last weights, which bear no penalty."""
+        """Number of unpenalised weights at the end of w."""
 
     def with_l1(self, l1: float) -> Penalty:
         """Return the same penalty with another l1."""
@@ -51,7 +51,7 @@ class Penalty(Protocol):
         """Return the part with kinks and the smooth part; their sum is this penalty."""
 
     def units(self, n_features: int) -> Numbers:
-        """Return the number of the unit of each weight that bears the penalty."""
+        """Return the unit of each penalised weight."""
 
     def largest(self, g: Vector) -> float:
         """Return the least l1 at which weights of 0 with this gradient, shape (n_penalised,), stay there."""
@@ -133,17 +133,17 @@ class _TwoNorms(ABC):
 
 @dataclass(frozen=True)
 class ElasticNet(_TwoNorms):
-    """The penalty l1 * |w|_1 + (l2 / 2) * |w|^2, in nats, beside an NLL that is summed over samples.
+    """The penalty l1 * |w|_1 + (l2 / 2) * |w|^2, in nats, added to an NLL summed over samples.
 
     CRFsuite's c1 is l1 and its c2 is l2 / 2; scikit-learn's C is 1 / l1 or 1 / l2.
 
     Args:
         l1: weight of the L1 norm, finite, >= 0; makes weights exactly zero.
         l2: weight of half the squared L2 norm, finite, >= 0.
-        unpenalised: number of the last weights that bear no penalty, >= 0: intercepts. The norms leave them out.
+        unpenalised: number of unpenalised weights at the end of w, such as intercepts, >= 0.
 
     Raises:
-        OptionError: l1 or l2 is negative, infinite or no number, or unpenalised is no whole number >= 0.
+        OptionError: l1 or l2 is negative, infinite or not a number, or unpenalised is not an integer >= 0.
 
     Example:
         >>> import numpy as np
@@ -224,14 +224,14 @@ class ElasticNet(_TwoNorms):
 class GroupLasso(_TwoNorms):
     """The penalty l1 * sum over groups of sqrt(size) |w_group|_2 + (l2 / 2) * |w|^2: whole groups become zero.
 
-    Source: Yuan & Lin (2006). It is no sum over single weights, so only solvers that ask for no more than a
-    ``Penalty`` take it.
+    Source: Yuan & Lin (2006). It is not a sum over single weights, so only solvers that accept any ``Penalty`` can use
+    it.
 
     Args:
         l1: weight of the sum over groups, finite, >= 0.
         l2: weight of half the squared L2 norm, finite, >= 0.
-        unpenalised: number of the last weights that bear no penalty, >= 0.
-        groups: number of each penalised weight's group, from 0, shape (n_features - unpenalised,).
+        unpenalised: number of unpenalised weights at the end of w, >= 0.
+        groups: group of each penalised weight, from 0, shape (n_features - unpenalised,).
 
     Raises:
         OptionError: see ``ElasticNet``.

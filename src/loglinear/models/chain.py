@@ -43,30 +43,30 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
-    of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. With order=2 f sees y[t-2] as well: it has a feature for
-    three labels in a row.
+    of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. With order=2, f also depends on y[t-2]: label triples are
+    features as well.
 
     Source: Lafferty, McCallum & Pereira (2001); Sutton & McCallum (2012), sections 2.3 and 4; second order: Sha &
     Pereira (2003). Departures:
 
-    - attributes never go with three labels;
+    - attributes are never combined with label triples;
     - inference is over pairs of labels, not over a chain whose labels are pairs.
-    Cost: the solver's; lbfgs and owlqn make a threaded pass over the data an iteration, O(T L^2) for T tokens and
-    L labels besides the attributes, O(T L^3) with order=2. The weights are the same on any number of threads.
+    Cost: the solver's; lbfgs and owlqn make one threaded pass over the data per iteration, O(T L^2) for T tokens and
+    L labels in addition to the attributes, O(T L^3) with order=2. The weights are the same for any number of threads.
 
-    X is a sequence of sentences, or a `Corpus` that holds them encoded (then y is None, its labels are inside). A
-    sentence is a sequence of tokens; a token is a sequence of attribute names, a dict of attributes, or with a template
-    a str or a sequence of str, its columns (see `Corpus.encode`).
+    X is a sequence of sentences, or an encoded `Corpus`, which contains the labels (y is then None). A sentence is a
+    sequence of tokens. A token is a sequence of attribute names or a dict of attributes; with a template, a str or a
+    sequence of str, its columns (see `Corpus.encode`).
 
     Args:
-        template: name of a preset or text of a template, for raw tokens.
+        template: name of a preset or text of a template, to form attributes from raw tokens.
 
-    Labels are strings, integers or truth values, all of one type, and come back as they were given; those of NumPy as
-    Python's.
+    Labels are strings, integers or booleans, all of the same type. Predictions have that type; NumPy types are
+    converted to Python types.
 
     Attributes:
-        classes_: the labels, the most frequent first, then in byte order of their names.
-        result_: status, trace, optimality violation of the training; a loaded model has none (NotFittedError).
+        classes_: labels, the most frequent first; ties in byte order of their names.
+        result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
         model_: the native model.
 
     Example:
@@ -99,26 +99,26 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         Args:
             X: sentences or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
-            sample_weight: a weight of at least 0 for each sentence.
-            X_dev: development data: sentences to score on. The scores are in the trace, of every tenth step and the
-                last one, or of every step where ``keep`` or ``patience`` choose by them.
+            sample_weight: a weight >= 0 for each sentence.
+            X_dev: development data: sentences to score during training. The trace has the scores of every tenth step
+                and the last one, or of every step if ``keep`` or ``patience`` uses them.
             y_dev: labels of the sentences in X_dev.
-            start: trained model, or the path of its file, such as a model of older data. Features of the same names
-                start at its weights, others at 0, and `result_.start` says how many. Sentences are encoded with its
-                template if the estimator has none. The optimum is the same as from 0, unless labels are known in part.
-                Batch solvers gain most: a pass sample by sample leads away first, and `sag` forgets where it started.
-            callbacks: called as callback(record, state) after every step; True stops.
-            checkpoint: file to write the training's state to now and then, and to go on from after a crash.
+            start: model to start from (warm start), or the path of its file. Features with the same names start at its
+                weights, all others at 0; `result_.start` reports how many. Its template is used if the estimator has
+                none. The optimum is the same as from 0, unless labels are partial. Batch solvers benefit most: passes
+                of stochastic solvers first move away from the starting point, and `sag` does not use it.
+            callbacks: called as callback(record, state) after each step; return True to stop.
+            checkpoint: file to save the state of the training to regularly, and to resume from after a crash.
 
         Raises:
-            OptionError: an option is out of its range, or is not what it was before the checkpoint.
-            DataError: data that cannot be used; names the sentence. The model to start at has labels of another type.
-            ModelFileError: the file to start at is damaged or of another kind.
+            OptionError: an option is out of range, or differs from the checkpoint.
+            DataError: invalid data; names the sentence. Or the model to start from has labels of another type.
+            ModelFileError: the file to start from is damaged or of another kind.
             ObjectiveError: a stochastic solver diverged.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
 
         Warns:
-            UserWarning: the model to start at has another template.
+            UserWarning: the model to start from has another template.
 
         Example:
             >>> from loglinear import ChainCRF
@@ -176,30 +176,29 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     def predict(
         self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: int | None = None
     ) -> list[list[Any]]:
-        """The labels of each sentence, or its most probable labellings.
+        """Return the labels of each sentence, or its n most probable label sequences.
 
-        The search for n labellings is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs
-        O(n T L) besides the O(T L^2) of Viterbi and of the probabilities.
+        The n-best search is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs O(n T L) in
+        addition to the O(T L^2) of Viterbi and of the probabilities.
 
         Args:
             X: sentences, or a Corpus.
-            decode: "viterbi", the most probable labelling; "marginal", the most probable label at each token, of
-                equally probable ones the first in `classes_`. The second makes the fewest wrong labels to be expected
-                (minimum Bayes risk), but may combine labels that do not go together.
-            n_best: how many labellings of each sentence to give; None for one, without its probability.
+            decode: "viterbi" for the most probable label sequence; "marginal" for the most probable label at each
+                token (ties: the first in `classes_`), which minimises the expected number of wrong labels but may
+                combine labels that do not fit together.
+            n_best: number of label sequences per sentence; None for the best one, without its probability.
 
         Returns:
-            A list of labels for each sentence. NumPy makes of it an array of lists, shape (sentences,).
+            A list of labels for each sentence; as a NumPy array, an array of lists, shape (sentences,).
 
-            With n_best, for each sentence a list of pairs of labels and log p(labels | sentence), in nats, the most
-            probable ones first; fewer than n_best where there are no more labellings. The first has the labels that
-            are given without n_best. Of labellings with equal scores the one comes first that has, at the last token
-            where they differ, the label that `classes_` has first.
+            With n_best, for each sentence a list of pairs (labels, log p(labels | sentence) in nats), the most
+            probable first, and fewer than n_best if there are not enough sequences. The first one has the labels
+            returned without n_best. Ties are broken at the last token where the sequences differ, in the order of
+            `classes_`.
 
         Raises:
-            OptionError: there is no such way to decode; n_best is no whole number of at least 1, or stands beside
-                decode="marginal".
-            DataError: sentences that cannot be used; names the sentence.
+            OptionError: unknown decode; n_best is not an integer >= 1, or is combined with decode="marginal".
+            DataError: invalid sentences; names the sentence.
 
         Example:
             >>> import math
@@ -226,16 +225,15 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in labellings_of]
 
     def tag(self, X: Corpus | Sentences, *, decode: Decode = "viterbi") -> list[Tagging]:
-        """The labels of each sentence, and the probabilities of single labels, of spans and of the whole labelling.
+        """Return the labels of each sentence, with probabilities of labels, of spans and of the whole sequence.
 
-        A span is a chunk in the labels, where the labels of the model follow a tagging scheme (see
-        `loglinear.metrics.chunks`). Its probability is the sum over all labellings in which a chunk of its type starts
-        at its first token, goes on through its last token and does not go on behind it. The spans that cover a token,
-        and the label O at this token, exclude one another: their probabilities add up to 1.
+        A span is a chunk, if the labels of the model follow a tagging scheme (see `loglinear.metrics.chunks`). Its
+        probability is the sum over all label sequences in which a chunk of its type covers exactly these tokens. The
+        probabilities of all spans that cover a token, and of the label O at this token, sum to 1.
 
         Source: Culotta & McCallum, HLT-NAACL 2004 (constrained forward-backward).
-        Cost: forward-backward, and O(tokens of the span * L^2) a span for L labels; O(tokens of the span * L^3) with
-        order=2.
+        Cost: forward-backward, plus O(tokens of the span * L^2) per span for L labels; O(tokens of the span * L^3)
+        with order=2.
 
         Args:
             X: sentences or a Corpus.
@@ -245,7 +243,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             A `Tagging` for each sentence.
 
         Raises:
-            OptionError: there is no such way to decode.
+            OptionError: unknown decode.
 
         Example:
             >>> from loglinear import ChainCRF
@@ -261,13 +259,13 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         return tag_corpus(model, corpus, decode=decode, label_type=self._label_type, threads=self._threads)
 
     def predict_marginals(self, X: Corpus | Sentences) -> list[list[dict[Any, float]]]:
-        """For each token of each sentence p(label | sentence) by label."""
+        """Return p(label | sentence) for each token of each sentence, as a dict by label."""
         return [
             [dict(zip(self.classes_, row, strict=True)) for row in sentence.tolist()] for sentence in self.marginals(X)
         ]
 
     def marginals(self, X: Corpus | Sentences) -> list[npt.NDArray[np.float64]]:
-        """For each sentence p(label | sentence), shape (tokens, labels), labels as in `classes_`."""
+        """Return p(label | sentence) for each sentence, shape (tokens, labels), in the order of `classes_`."""
         import numpy as np
 
         model, corpus = self._inputs(X)
@@ -275,7 +273,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         return [np.array(row).reshape(-1, len(self.classes_)) for row in rows]
 
     def transition_marginals(self, X: Corpus | Sentences) -> list[npt.NDArray[np.float64]]:
-        """For each sentence p(y[t], y[t+1] | sentence), shape (tokens - 1, labels, labels)."""
+        """Return p(y[t], y[t+1] | sentence) for each sentence, shape (tokens - 1, labels, labels)."""
         import numpy as np
 
         model, corpus = self._inputs(X)
@@ -284,14 +282,15 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         return [np.array(row).reshape(-1, size, size) for row in pairs]
 
     def explain(self, tokens: Sentence) -> Explanation:
-        """Explain the labels of a sentence: for each token why it has its label and not another one.
+        """Explain why each token of a sentence has its label.
 
         Args:
-            tokens: a sentence, as `predict` takes them.
+            tokens: a sentence, as for `predict`.
 
         Returns:
-            For each token its label, its label in the best labelling in which it has another one, and what each feature
-            adds to the difference of the scores. Printing it shows the strongest ones, a notebook shows a table.
+            For each token its label, its label in the best sequence in which it has a different one, and the
+            contribution of each feature to the difference between the two scores. Printing it shows the strongest
+            features; a notebook shows a table.
 
         Example:
             >>> from loglinear import ChainCRF
@@ -308,14 +307,14 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         return Explainer(model).explain(corpus, shown_words([tokens], corpus), self._threads)[0]
 
     def log_partition(self, X: Corpus | Sentences) -> npt.NDArray[np.float64]:
-        """Log Z(x) of each sentence, in nats, shape (sentences,)."""
+        """Return log Z(x) of each sentence, in nats, shape (sentences,)."""
         import numpy as np
 
         model, corpus = self._inputs(X)
         return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads)])
 
     def log_probability(self, X: Corpus | Sentences, y: Labels | None = None) -> npt.NDArray[np.float64]:
-        """Log p(y | x) of each sentence, in nats, shape (sentences,); -inf where a label is unknown."""
+        """Return log p(y | x) of each sentence, in nats, shape (sentences,); -inf if a label is unknown."""
         import numpy as np
 
         model, corpus = self._inputs(X, y)
@@ -336,13 +335,13 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         Args:
             X: sentences, or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
-            sample_weight: a weight of at least 0 for each sentence; its tokens count as much.
-            metric: "accuracy", the share of tokens labelled right; "sentence_accuracy", the share of sentences labelled
-                right throughout; "f1", of chunks, as `loglinear.metrics.chunk_f1_scorer`.
+            sample_weight: a weight >= 0 for each sentence, which applies to its tokens.
+            metric: "accuracy" of tokens; "sentence_accuracy", the share of sentences without a wrong label; "f1" of
+                chunks, as `loglinear.metrics.chunk_f1_scorer`.
 
         Raises:
-            OptionError: there is no such metric, or "f1" is asked for with weights.
-            DataError: data that cannot be used; with "f1", labels that follow no tagging scheme.
+            OptionError: unknown metric, or "f1" with weights.
+            DataError: invalid data; with "f1", labels that do not follow a tagging scheme.
         """
         one_of("metric", metric, ("accuracy", "sentence_accuracy", "f1"))
         if metric == "f1" and sample_weight is not None:
@@ -374,20 +373,20 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         words: Sequence[Sequence[str]] | None = None,
         title: str = "Report of a linear-chain CRF",
     ) -> Report:
-        """Return a report of the model on labelled data, which a notebook shows and `save` writes as one HTML file.
+        """Return a report about the model on labelled data; notebooks display it, `save` writes a single HTML file.
 
         Args:
             X: sentences, or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
-            words: what to show of each token; by default itself, its first column or its first attribute.
+            words: what to show for each token; by default the token, its first column or its first attribute.
             title: title of the page.
 
         Returns:
-            The tables as attributes: scores with their confidence intervals, confusions, mistakes, features,
-            transitions, calibration. The pages need Jinja2: ``pip install 'loglinear[report]'``.
+            The tables as attributes: scores with confidence intervals, confusions, mistakes, features, transitions,
+            calibration. HTML needs Jinja2: ``pip install 'loglinear[report]'``.
 
         Raises:
-            DataError: data that cannot be used; names the sentence.
+            DataError: invalid data; names the sentence.
 
         Example:
             >>> from loglinear import ChainCRF
@@ -436,7 +435,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, which is replaced whole or not at all.
+        """Write the model to a file, atomically.
 
         Raises:
             OSError: the file cannot be written.
@@ -445,15 +444,15 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         self.model_.save(os.fspath(path))
 
     def export(self, path: str | os.PathLike[str], format: str) -> None:
-        """Write the model to a file of another program, which is replaced whole or not at all.
+        """Write the model in the format of another program, atomically.
 
         Args:
-            path: the file.
-            format: "crfsuite"; "wapiti"; "crf++" or "crf++-text", the binary and the text model of CRF++.
+            path: output file.
+            format: "crfsuite", "wapiti", "crf++" (binary) or "crf++-text".
 
         Raises:
-            OptionError: there is no such format.
-            ModelFileError: the program has no such models, for example none of second order; says why.
+            OptionError: unknown format.
+            ModelFileError: the program cannot represent the model, such as a chain of second order; gives the reason.
             OSError: the file cannot be written.
         """
         from ..data.writing import write_output
@@ -462,9 +461,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ChainCRF:
-        """Open a model file, of this class, of the command line, or of CRFsuite, Wapiti or CRF++.
+        """Open a model file of this class, of the command line, or of CRFsuite, Wapiti or CRF++.
 
-        Our own files are mapped, not read into memory; a model of another program is converted.
+        loglinear's own files are memory-mapped; models of other programs are converted.
 
         Raises:
             ModelFileError: the file is damaged or of another kind.

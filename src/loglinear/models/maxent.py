@@ -49,27 +49,27 @@ __all__ = ["MaxEnt"]
 class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
-    Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept bears
-    no penalty. With two classes p(y = 1 | x) = 1 / (1 + exp(-x . w)), and one weight a column.
+    Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept is
+    not penalised. With two classes p(y = 1 | x) = 1 / (1 + exp(-x . w)), with one weight per column.
 
     Source: Berger, Della Pietra & Della Pietra (1996).
-    Cost: the solver's; an evaluation passes twice over the data, on all threads. The weights are the same on any
+    Cost: the solver's; an evaluation makes two passes over the data, on all threads. The weights are the same for any
     number of threads.
 
     scikit-learn's LogisticRegression minimises the same with l2 = 1 / C, or l1 = 1 / C where l1_ratio is 1.
 
-    X is a matrix; or samples with attributes, each a dict or a sequence of names, as in a token of `ChainCRF`; or a
-    `Corpus`, each token of which is a sample (then y is None: its labels and weights are inside).
+    X is a matrix; or a sequence of samples with attributes, each a dict or a sequence of names, as for the tokens of
+    `ChainCRF`; or a `Corpus`, each token of which is a sample (y is then None: the corpus contains labels and weights).
 
     Attributes:
         classes_: the classes, sorted, shape (n_classes,).
-        coef_: weights, shape (1, n_columns) with two classes, else (n_classes, n_columns).
+        coef_: weights, shape (1, n_columns) for two classes, (n_classes, n_columns) otherwise.
         intercept_: shape (1,) or (n_classes,).
         n_features_in_: number of columns.
         attributes_: names of the columns; None for a matrix.
-        n_iter_: steps of the solver, shape (number of models trained,).
-        result_: status, trace and optimality violation of the training; a loaded model has none (NotFittedError).
-        results_: with "ovr" a result for each class, in place of result_; else the one result.
+        n_iter_: iterations of the solver, shape (number of models trained,).
+        result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
+        results_: one result per model trained: per class with "ovr", otherwise a single one.
 
     Example:
         >>> from loglinear import MaxEnt
@@ -97,17 +97,17 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         Args:
             X: sparse matrix or array, shape (n_samples, n_columns), or samples with attributes.
             y: classes, shape (n_samples,); None with a Corpus.
-            sample_weight: weights of at least 0, shape (n_samples,).
-            X_dev: development data, with one model only: samples to score on. The accuracy is in the trace, of every
-                tenth step and the last one, or of every step where ``keep`` or ``patience`` choose by it.
+            sample_weight: weights >= 0, shape (n_samples,).
+            X_dev: development data: samples to score during training; not with "ovr". The trace has the accuracy of
+                every tenth step and the last one, or of every step if ``keep`` or ``patience`` uses it.
             y_dev: classes of the samples in X_dev.
-            callbacks: called as callback(record, state) after every step; True stops.
-            checkpoint: with one model only: file to write the training's state to now and then, and to go on from
-                after a crash.
+            callbacks: called as callback(record, state) after each step; return True to stop.
+            checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with
+                "ovr".
 
         Raises:
-            OptionError: an option is out of its range, or is not what it was before the checkpoint.
-            ValueError: data that cannot be used; DataError and OptionError are ValueErrors too.
+            OptionError: an option is out of range, or differs from the checkpoint.
+            ValueError: invalid data; DataError and OptionError are ValueErrors too.
             ObjectiveError: a stochastic solver diverged.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
@@ -255,10 +255,10 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
     @property
     def results_(self) -> list[Result]:
-        """The results of all models that were trained: with "ovr" one for each class, else one.
+        """Results of all models trained: one per class with "ovr", otherwise one.
 
         Raises:
-            NotFittedError: the classifier is not fitted.
+            NotFittedError: the classifier is not fitted, or was loaded from a file.
         """
         check_fitted(self, "_results")
         if not self._results:
@@ -266,7 +266,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return [*self._results]
 
     def decision_function(self, X: Corpus | Samples) -> Vector:
-        """Scores x . w: with two classes the second one's, shape (n_samples,); else shape (n_samples, n_classes)."""
+        """Return the scores x . w, shape (n_samples, n_classes); for two classes of the second, (n_samples,)."""
         scores = self._scores(X)
         return scores.ravel() if scores.shape[1] == 1 else scores
 
@@ -290,16 +290,16 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
 
     def predict(self, X: Corpus | Samples) -> Array:
-        """The most probable class of each sample, shape (n_samples,)."""
+        """Return the most probable class of each sample, shape (n_samples,)."""
         scores = self._scores(X)
         return np.asarray(self.classes_[_best(scores)])
 
     def predict_proba(self, X: Corpus | Samples) -> Vector:
-        """p(y | x), shape (n_samples, n_classes); with "ovr" the classes' own probabilities, made to add up to 1."""
+        """Return p(y | x), shape (n_samples, n_classes); with "ovr" the probabilities of the classes, normalised."""
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Corpus | Samples) -> Vector:
-        """Log p(y | x), in nats, shape (n_samples, n_classes)."""
+        """Return log p(y | x), in nats, shape (n_samples, n_classes)."""
         scores = self._scores(X)
         if scores.shape[1] == 1:
             return np.asarray(scipy.special.log_expit(np.hstack([-scores, scores])))
@@ -315,20 +315,20 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         words: Sequence[str] | None = None,
         title: str = "Report of a classifier",
     ) -> Report:
-        """Return a report of the model on labelled data, which a notebook shows and `save` writes as one HTML file.
+        """Return a report about the model on labelled data; notebooks display it, `save` writes a single HTML file.
 
         Args:
             X: as for `fit`.
             y: classes, shape (n_samples,); None with a Corpus.
-            words: what to show of each sample, such as its text; by default its attributes or its number.
+            words: what to show for each sample, such as its text; by default its attributes or its number.
             title: title of the page.
 
         Returns:
-            The tables as attributes: scores with their confidence intervals, confusions, mistakes, features,
-            calibration. The pages need Jinja2: ``pip install 'loglinear[report]'``.
+            The tables as attributes: scores with confidence intervals, confusions, mistakes, features, calibration.
+            HTML needs Jinja2: ``pip install 'loglinear[report]'``.
 
         Raises:
-            DataError: data that cannot be used.
+            DataError: invalid data.
 
         Example:
             >>> from loglinear import MaxEnt

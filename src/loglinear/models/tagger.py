@@ -18,24 +18,24 @@ __all__ = ["Tagger"]
 
 
 class Tagger:
-    """Labels sentences of raw tokens with a linear-chain CRF: one at once, or many in parallel.
+    """Label sentences of raw tokens with a linear-chain CRF: one sentence at a time, or many in parallel.
 
-    The model's template forms the attributes of the tokens in native code; no Python object is made for an attribute,
-    and the interpreter is free while a batch is labelled. Neither NumPy nor scikit-learn is imported. Any number of
-    threads may use a tagger at the same time.
+    The model's template forms the attributes of the tokens in native code, without Python objects, and the GIL is
+    released while a batch is labelled. Neither NumPy nor scikit-learn is imported. A tagger may be used by several
+    threads at the same time.
 
-    A tagger pickles as the bytes of its model's file, not as the path: it is the same on any machine of a cluster.
-    Workers of a process pool that share a disk do better to open the path themselves: the file is mapped, and their
-    memory shared.
+    A tagger is pickled as the bytes of its model file, not as a path, so that it works on any machine of a cluster.
+    Worker processes that share a disk should rather open the path themselves: the file is memory-mapped, and they
+    share its memory.
 
     Args:
-        model: path of a model file, of this library or another program's that it reads; or a fitted `ChainCRF`.
+        model: path of a model file of loglinear, CRFsuite, CRF++ or Wapiti; or a fitted `ChainCRF`.
 
     Attributes:
-        labels: the labels that the model knows.
+        labels: labels of the model.
 
     Raises:
-        ModelFileError: the file is damaged, or the model is not a chain's.
+        ModelFileError: the file is damaged, or the model is not a chain.
         OSError: the file cannot be read.
 
     Example:
@@ -74,17 +74,17 @@ class Tagger:
         return type(self)._of, (self._model, self._label_type)
 
     def tag(self, tokens: Sentence) -> list[Any]:
-        """The most probable labels of a sentence, found on the calling thread.
+        """Return the most probable labels of a sentence; runs on the calling thread.
 
         Args:
-            tokens: a str each, or a sequence of str, the columns that the template looks at. For a model without a
-                template, the attributes of each token: a dict, a str or a sequence of str, as `ChainCRF` takes them.
+            tokens: each a str, or a sequence of str with the columns of the template. For a model without a template,
+                the attributes of each token: a dict, a str or a sequence of str, as for `ChainCRF`.
 
         Returns:
-            A label for each token; None in place of each if every labelling is forbidden.
+            A label for each token; None for each if the constraints forbid every label sequence.
 
         Raises:
-            DataError: a sentence that cannot be used; names the token.
+            DataError: an invalid sentence; names the token.
 
         Example:
             >>> from loglinear import ChainCRF, Tagger
@@ -107,28 +107,27 @@ class Tagger:
     def tag_batch(self, sentences: ArrowData, *, probabilities: bool = False, threads: int = 0) -> Any: ...
 
     def tag_batch(self, sentences: Any, *, probabilities: bool = False, threads: int = 0) -> Any:
-        """The most probable labels of many sentences, found in parallel.
+        """Return the most probable labels of many sentences, in parallel.
 
-        Arrow arrays are read where they lie: `list<string>`, or for templates of several columns
-        `list<list<string>>` or `list<struct>` of strings, in the order of the columns; with 32 or 64 bits of offsets;
-        slices and chunked arrays. Anything with `__arrow_c_array__` or `__arrow_c_stream__` is taken for one.
+        Arrow arrays are read without copying: `list<string>`, or for templates with several columns
+        `list<list<string>>` or `list<struct>` of strings, in the order of the columns; with 32-bit or 64-bit offsets;
+        slices and chunked arrays. Any object with `__arrow_c_array__` or `__arrow_c_stream__` is accepted.
 
         Args:
             sentences: lists of tokens, as for `tag`; or an Arrow array, for a model with a template.
-            probabilities: whether the probabilities of the labels are wanted, too.
-            threads: 0 for all cores. A small batch is labelled on the calling thread.
+            probabilities: also return the probabilities of the labels.
+            threads: number of threads; 0 for all cores. A small batch is labelled on the calling thread.
 
         Returns:
-            For lists, a list of labels for each; with probabilities, a `Tagging` for each, without spans
-            (`ChainCRF.tag` finds them). The probability of a part of the sentence is often taken to be the smallest
-            of its tokens'.
+            For lists, a list of labels for each sentence; with probabilities, a `Tagging` for each, without spans (see
+            `ChainCRF.tag` for spans).
 
-            For an Arrow array, one of the same shape: `list<string>`, or with the type of labels that are no str, and
-            null in place of labels where every labelling is forbidden. With probabilities, a `pyarrow.Table` with
-            the columns `labels`, `probabilities` (`list<double>`) and `log_probability` (`double`).
+            For an Arrow array, an array of the same shape: `list<string>`, or of the type of the labels if they are not
+            strings, with null if the constraints forbid every label sequence. With probabilities, a `pyarrow.Table`
+            with the columns `labels`, `probabilities` (`list<double>`) and `log_probability` (`double`).
 
         Raises:
-            DataError: a sentence that cannot be used: names it. A null in an array.
+            DataError: an invalid sentence, which the message names, or a null in an array.
             TypeError: an array of another type.
             OptionError: an Arrow array for a model without a template.
 

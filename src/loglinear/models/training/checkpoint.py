@@ -27,30 +27,29 @@ __all__ = ["Checkpoint", "Resumes", "Saving"]
 
 
 class Checkpoint:
-    """A file from which a training can go on, after a crash, Ctrl-C or the end of a cluster's patience.
+    """A file from which a training can resume after a crash, Ctrl-C or a time limit.
 
-    The file is replaced as a whole, every few minutes, at Ctrl-C or another signal that ends the program, and when the
-    training ends. Ctrl-C and signals wait for the end of a step; the second one ends the training at once, without
-    a checkpoint. The weights at the end, the iterations, the trace and the scores on development data are bitwise those
-    of a training that was never stopped; seconds add up. A checkpoint that cannot be written gives a warning, and the
-    training goes on.
+    The file is replaced atomically every few minutes, at Ctrl-C or a signal that ends the program, and at the end of
+    the training. Ctrl-C and signals wait for the end of a step; a second one ends the training at once, without a
+    checkpoint. Final weights, iterations, trace and development scores are bitwise those of an uninterrupted training;
+    seconds add up. If a checkpoint cannot be written, the training warns and continues.
 
-    A training that has ended leaves its file: to resume it ends at once with the same weights, or goes on where
-    ``max_iterations`` has been raised. Options that cannot change the weights, such as ``n_jobs``, may change as well;
-    what else has changed is refused by name.
+    The file remains after the training. Resuming then returns the same weights at once, or continues if
+    ``max_iterations`` is larger. Options that do not affect the weights, such as ``n_jobs``, may change; any other
+    change is an error that names the option.
 
     Args:
         path: the file.
-        minutes: between two writes, >= 0; 0 writes after every step.
-        resume: go on from the file; if there is none yet, start from the beginning, so that the same program can be
-            started again and again. Without, a training starts from the beginning and writes over the file.
-        note: called with a line for people: where the training starts.
+        minutes: minutes between checkpoints, >= 0; 0 for one after every step.
+        resume: continue from the file if it exists, so that the same program can be run again and again. Otherwise the
+            training starts from the beginning and overwrites the file.
+        note: called with a line of text that says where the training starts.
 
     Attributes:
-        iteration: the iteration of the checkpoint that was read or written last; None before.
+        iteration: iteration of the last checkpoint read or written; None before.
 
     Raises:
-        OptionError: an argument is out of its range.
+        OptionError: an argument is out of range.
 
     Example:
         >>> import os, tempfile
