@@ -44,7 +44,7 @@ GraphInference = Literal["auto", "exact", "loopy_bp", "trw"]
 
 @option_class
 class GraphParameters(Options):
-    """What a field on graphs is."""
+    """The options of a conditional random field on graphs."""
 
     inference: GraphInference = option(
         default="auto",
@@ -78,27 +78,27 @@ class GraphParameters(Options):
 
 
 class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
-    """Conditional random field on graphs: features of nodes with labels, and of edges with pairs of labels.
+    """Conditional random field on graphs, with features of nodes and labels, and of edges and label pairs.
 
-    Minimises the sum over graphs of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. Graphs are given as
-    (node features, edges) or (node features, edges, edge features): arrays of shapes (n_nodes, n_node_features), which
-    may be sparse, (n_edges, 2), (n_edges, n_edge_features). Without edge features every edge has a
-    single feature of value 1. Pairs of labels are ordered: the label of the node that an edge names first comes first.
-    A label of None is missing: the likelihood is then that of the known labels, which is not convex.
+    Minimises the sum over graphs of -log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats. A graph is a tuple (node
+    features, edges) or (node features, edges, edge features): arrays of shapes (n_nodes, n_node_features), which may be
+    sparse, (n_edges, 2) and (n_edges, n_edge_features). Without edge features, each edge has a single feature with
+    value 1. Pairs of labels are ordered as the nodes of the edge. A label of None is missing; training then maximises
+    the likelihood of the known labels, which is not convex.
 
     Source: Lafferty, McCallum & Pereira (2001); Zhu, Lao & Xing (2010), section 3.
-    Cost: an evaluation runs inference once. Exact inference, by a junction tree, is linear in the nodes of trees and
-    exponential in the tree-width; an iteration of loopy belief propagation is linear in the edges. Where labels hold
-    together strongly, belief propagation has several fixed points, and the log Z of some of them misses the labels:
-    training starts it twice, from uniform messages and near the labels, and takes the larger log Z. Tree-reweighted
-    belief propagation has one fixed point: the objective is convex, and above the true one.
+    Cost: each evaluation runs inference once. Exact inference uses a junction tree: linear in the nodes for trees,
+    exponential in the treewidth. An iteration of loopy belief propagation is linear in the edges. With strong edge
+    weights, belief propagation has several fixed points, and the log Z of some ignores the gold labels. Training
+    therefore runs it twice, from uniform messages and from near the gold labels, and uses the larger log Z.
+    Tree-reweighted belief propagation has a single fixed point; its objective is convex and an upper bound.
 
     Attributes:
-        classes_: the labels, sorted, shape (L,).
+        classes_: labels, sorted, shape (L,).
         node_weights_: shape (n_node_features, L).
         edge_weights_: shape (n_edge_features, L, L).
-        n_iter_: steps of the solver.
-        result_: status, trace and optimality violation of the training; a loaded model has none (NotFittedError).
+        n_iter_: iterations of the solver.
+        result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
         exact_: whether inference was exact.
 
     Example:
@@ -124,14 +124,14 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
 
         Args:
             X: graphs.
-            y: labels of each graph's nodes, shape (n_nodes,) each; None where a label is missing.
-            node_weight: what a wrong label of each node costs, nats, shape (n_nodes,) each, times the class weight if
-                there is one; None for 1 if there are class weights, else 0.
-            callbacks: called as callback(record, state) after every step; True stops.
+            y: labels of the nodes of each graph, shape (n_nodes,) each; None for a missing label.
+            node_weight: cost of a wrong label of each node, in nats, shape (n_nodes,) each; multiplied by the class
+                weight, if any. None for 1 with class weights, 0 otherwise.
+            callbacks: called as callback(record, state) after each step; return True to stop.
 
         Raises:
-            DataError: graphs or labels that cannot be used; or labels of an edge that the constraints forbid.
-            OptionError: an option is out of its range, or exact inference is asked for on too wide a graph.
+            DataError: invalid graphs or labels, or labels of an edge that the constraints forbid.
+            OptionError: an option is out of range, or a graph is too wide for exact inference.
         """
         inference = self._method()
         graphs = Graphs.of(X)
@@ -240,20 +240,20 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         )
 
     def predict(self, X: Iterable[Graph]) -> list[Array]:
-        """Labels of each graph's nodes: the most probable together if inference is exact, else node by node."""
+        """Return the labels of the nodes of each graph: jointly most probable if inference is exact, else per node."""
         field = self._field(X)
         return field.graphs.split(self.classes_[field.best(self._w)])
 
     def predict_proba(self, X: Iterable[Graph]) -> list[Array]:
-        """Probability of each label of each graph's nodes, shape (n_nodes, L) each."""
+        """Return the probability of each label of the nodes of each graph, shape (n_nodes, L) each."""
         field = self._field(X)
         return field.graphs.split(field.marginals(self._w)[1])
 
     def predict_graphs(self, X: Iterable[Graph]) -> list[networkx.Graph]:
-        """Each graph as a networkx.Graph: ``label`` and ``probability`` of its nodes, ``probability`` of its edges.
+        """Return each graph as a networkx.Graph with ``label`` and ``probability`` of nodes, ``probability`` of edges.
 
-        The probability of a node is that of its label, the one of an edge that of both labels together. An edge keeps
-        its direction as the attributes ``first`` and ``second``.
+        The probability of a node is the probability of its label; that of an edge, of its two labels jointly. The
+        attributes ``first`` and ``second`` of an edge keep its direction.
 
         Raises:
             OptionError: networkx is not installed.
@@ -281,23 +281,23 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         return found
 
     def score(self, X: Sequence[Graph], y: Sequence[Classes]) -> float:
-        """Share of nodes with the right label, of those whose label is known."""
+        """Return the accuracy on the nodes with a known label."""
         known, given = _known(y, Graphs.of(X))
         return float(np.mean(np.concatenate(self.predict(X))[known] == given))
 
     def report(self, X: Sequence[Graph], y: Sequence[Classes], *, title: str = "Report of a field on graphs") -> Report:
-        """Return a report on labelled graphs, which a notebook shows and `save` writes as one HTML file.
+        """Return a report about labelled graphs; notebooks display it, `save` writes a single HTML file.
 
         Args:
             X: graphs.
-            y: labels of each graph's nodes, shape (n_nodes,) each.
+            y: labels of the nodes of each graph, shape (n_nodes,) each.
             title: title of the page.
 
         Returns:
-            The tables as attributes. The pages need Jinja2: ``pip install 'loglinear[report]'``.
+            The tables as attributes. HTML needs Jinja2: ``pip install 'loglinear[report]'``.
 
         Raises:
-            DataError: graphs or labels that cannot be used.
+            DataError: invalid graphs or labels.
         """
         from ..report.page import Report
         from ..report.weights import Transitions, strongest_of
@@ -358,10 +358,10 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         return {"labels": labels_text(self.classes_, 20), **self._rows()} if "node_weights_" in vars(self) else {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, which is replaced whole or not at all.
+        """Write the model to a file, atomically.
 
         Raises:
-            DataError: labels are neither strings, numbers nor truth values.
+            DataError: labels are not strings, numbers or booleans.
             OSError: the file cannot be written.
         """
         check_is_fitted(self, "node_weights_")
@@ -378,7 +378,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GraphCRF:
-        """Open the file of a model.
+        """Open a model file of a field on graphs.
 
         Raises:
             ModelFileError: the file is damaged or of another kind.

@@ -56,11 +56,11 @@ class LogLikelihood:
 
     Attributes:
         value: sum over samples.
-        lower: a bound from below.
-        upper: a bound from above.
+        lower: lower bound.
+        upper: upper bound.
         exact: whether the value is exact; otherwise it is an estimate between the bounds.
-        method: how log Z was found: "exact", or "bethe" for the estimate of belief propagation.
-        samples: log p of each sample, shape (n_samples,), as exact as the value.
+        method: how log Z was computed: "exact", or "bethe" for the estimate of belief propagation.
+        samples: log p of each sample, shape (n_samples,), exact if the value is.
     """
 
     value: float
@@ -78,33 +78,33 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum
-    over samples of -weight log p(x), or of -weight log p(x_i | others) over all variables, plus l1 |w|_1 +
-    (l2 / 2) |w|^2 over the edges' weights, in nats; node weights bear no penalty. Pairs of variables whose weights are
-    all 0 have no edge. The first state of a variable has weight 0, alone and in pairs: an edge between variables of r
-    and s states has (r - 1) (s - 1) weights.
+    over samples of -weight log p(x), or of -weight log p(x_i | others) over all variables, plus l1 |w|_1 + (l2 / 2)
+    |w|^2 over the weights of edges, in nats; node weights are not penalised. A pair of variables has an edge if one of
+    its weights is non-zero. The first state of a variable is its reference state, with weight 0 alone and in pairs: an
+    edge between variables with r and s states has (r - 1) (s - 1) weights.
 
     Source: Zhu, Lao & Xing (2010), section 6.2; Lee, Ganapathi & Koller (2006). Pseudo-likelihood: Besag (1975);
     nodewise: Ravikumar, Wainwright & Lafferty (2010).
-    Cost: with "likelihood" an evaluation runs inference on the edges at work; with "pseudolikelihood" it is a pass over
-    the data. Pairs without an edge are scored without building the graph that has them all.
+    Cost: with "likelihood" an evaluation runs inference on the selected edges; with "pseudolikelihood" it is one pass
+    over the data. Pairs without an edge are scored without building a graph of all pairs.
 
-    Columns of a single value, or of none, say nothing: they are left out with a warning, and have no edges.
+    Columns with a single value, or without values, are ignored with a warning and have no edges.
 
     Attributes:
-        categories_: states of each variable, sorted; bins from the lowest to the highest; the only value of a variable
-            that was left out, or nothing if it had none.
-        bin_edges_: edges between the bins of each variable, ascending; None for a variable without bins.
-        feature_names_in_: names of the variables, if X had any.
+        categories_: states of each variable, sorted; bins from the lowest to the highest; for an ignored variable its
+            only value, if it had one.
+        bin_edges_: bin edges of each variable, ascending; None for a variable without bins.
+        feature_names_in_: names of the variables, if X has names.
         n_features_in_: number of variables.
         edges_: pairs of variables i < j, shape (n_edges, 2).
         weights_: a table for each edge, shape (states of i, states of j); its first row and column are 0.
         strengths_: Euclidean norm of each edge's weights, shape (n_edges,).
         node_weights_: weights of the states of each variable; the first is 0.
         l1_: strength of the L1 penalty.
-        path_: the path on which l1 was chosen; missing if l1 was given.
-        n_iter_: steps of the solver.
-        result_: status, trace and optimality violation of the training; a loaded network has none (NotFittedError).
-        inference_report_: how inference went: `loglinear.networks.graph.Report`; None without inference.
+        path_: regularisation path on which l1 was chosen; missing if l1 was given.
+        n_iter_: iterations of the solver.
+        result_: status, trace and optimality violation of the training; NotFittedError for a loaded network.
+        inference_report_: how inference went, a `loglinear.networks.graph.Report`; None without inference.
 
     Example:
         >>> from loglinear import PairwiseMRF
@@ -126,16 +126,15 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """Learn the edges and their weights.
 
         Args:
-            X: categories, shape (n_samples, n_variables): an array or a DataFrame of strings, whole numbers or truth
-                values, and with ``bins`` of any numbers; None, NaN and pandas.NA are missing.
+            X: categories, shape (n_samples, n_variables): an array or a DataFrame of strings, integers or booleans, and
+                with ``bins`` of any numbers; None, NaN and pandas.NA are missing values.
             y: ignored.
-            sample_weight: weights of at least 0, shape (n_samples,).
-            callbacks: called as callback(record, state) after every step; True stops.
+            sample_weight: weights >= 0, shape (n_samples,).
+            callbacks: called as callback(record, state) after each step; return True to stop.
 
         Raises:
-            DataError: data that cannot be used: fewer than two columns that vary, more states than ``max_states``, an
-                empty row.
-            OptionError: an option is out of its range.
+            DataError: invalid data: fewer than two columns that vary, more states than ``max_states``, an empty row.
+            OptionError: an option is out of range.
         """
         options = self._options(NetworkOptions)
         options.check()
@@ -172,21 +171,21 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         random_state: int | None = None,
         observe: Callable[[int], object] | None = None,
     ) -> EdgeConfidence:
-        """Train again on bootstrap samples, at the strength of the penalty found, and say how often edges come back.
+        """Train again on bootstrap samples, at the same strength of the penalty, and count how often each edge recurs.
 
-        The samples are trained side by side on the estimator's threads. Ctrl-C ends with those that are done.
+        Bootstrap samples are trained in parallel on the estimator's threads. Ctrl-C returns those that are finished.
 
         Args:
-            X: what the network was trained on.
+            X: training data of the network.
             n: number of bootstrap samples, >= 2.
-            sample_weight: of the samples, as in `fit`.
-            level: share of the bootstrap samples between the bounds of an edge's strength, from 0 to below 1.
-            random_state: seed; the estimator's by default.
-            observe: called with the number of samples done, after each.
+            sample_weight: weights of the samples, as in `fit`.
+            level: share of the bootstrap samples between the bounds of an edge's strength, in [0, 1).
+            random_state: random seed; the estimator's by default.
+            observe: called with the number of finished bootstrap samples, after each.
 
         Raises:
-            DataError: the data do not fit the network.
-            OptionError: an option is out of its range.
+            DataError: the data do not match the network.
+            OptionError: an option is out of range.
 
         Example:
             >>> from loglinear import PairwiseMRF
@@ -269,7 +268,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
     @property
     def graph_(self) -> networkx.Graph:
-        """The edges as a networkx.Graph: ``strength`` and ``weights`` of each, names of the variables as nodes."""
+        """Edges as a networkx.Graph with ``strength`` and ``weights``; nodes are the names of the variables."""
         check_is_fitted(self, "edges_")
         try:
             import networkx
@@ -308,11 +307,11 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
 
-        They are exact where the tree-width allows; otherwise each is the end of a Gibbs chain.
+        Samples are exact if the treewidth is small enough; otherwise each is the end of a Gibbs chain.
 
         Args:
             n_samples: number of samples.
-            random_state: seed; the estimator's by default.
+            random_state: random seed; the estimator's by default.
             sweeps: sweeps of each Gibbs chain.
         """
         check_is_fitted(self, "edges_")
@@ -329,15 +328,15 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return decoded(codes, self.categories_)
 
     def log_partition(self) -> LogPartition:
-        """Log Z: exact where the tree-width allows, else bounds with the Bethe estimate between them."""
+        """Return log Z: exact if the treewidth is small enough, otherwise bounds and the Bethe estimate."""
         check_is_fitted(self, "edges_")
         return log_partition(self._graph, self._scores, limit=ANSWER)
 
     def log_likelihood(self, X: Table | Observations, sample_weight: npt.ArrayLike | None = None) -> LogLikelihood:
-        """Log p of samples; where values are missing, log p of the observed values.
+        """Return log p of samples; with missing values, log p of the observed values.
 
-        It is exact where the tree-width allows; else an estimate with bounds. The bounds are bounds of log Z: belief
-        propagation sums over a sample's missing values.
+        It is exact if the treewidth is small enough, otherwise an estimate with bounds on log Z; sums over missing
+        values are by belief propagation.
         """
         codes = self._codes(X)
         weights = sample_weights(_weights_of(sample_weight, codes), len(codes))
@@ -355,7 +354,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         )
 
     def score(self, X: Table | Observations, y: object = None, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Mean log p of samples, in nats; an estimate where the tree-width is large."""
+        """Return the mean log p of samples, in nats; an estimate if the treewidth is large."""
         found = self.log_likelihood(X, sample_weight)
         total = len(found.samples) if sample_weight is None else float(np.sum(sample_weight))
         return found.value / total
@@ -369,7 +368,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return method if isinstance(method, Propagation) else LoopyBP()
 
     def marginals(self) -> list[Vector]:
-        """Probability of each state of each variable: exact where the tree-width allows, else by belief propagation."""
+        """Return the probability of each state of each variable; by belief propagation if the treewidth is large."""
         check_is_fitted(self, "edges_")
         method = self._method()
         report = Report(method.name)
@@ -390,7 +389,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return codes, found.beliefs
 
     def predict_proba(self, X: Table | Observations) -> list[Vector]:
-        """Probability of each state of each variable given the values that are not missing.
+        """Return the probability of each state of each variable given the observed values.
 
         Returns:
             For each variable an array of shape (n_samples, states); observed values have probability 1.
@@ -399,9 +398,9 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return self._by_variable(beliefs, 1.0)
 
     def predict(self, X: Table | Observations) -> Array:
-        """The samples with the most probable state in place of each missing value, shape (n_samples, n_variables).
+        """Fill missing values with their most probable state, shape (n_samples, n_variables).
 
-        Numbers of a variable that has bins are replaced by their bins.
+        Numbers of a binned variable are replaced by their bins.
         """
         codes, beliefs = self._beliefs(X)
         return decoded(self._filled(codes, beliefs), self.categories_, columns_of(X))
@@ -412,21 +411,21 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32)
 
     def report(self, X: Table | Observations, *, title: str = "Report of a network") -> page.Report:
-        """Return a report of the network on samples, which a notebook shows and `save` writes as one HTML file.
+        """Return a report about the network on samples; notebooks display it, `save` writes a single HTML file.
 
-        It says how well each value is told from the others of its sample, how probable the samples are, and which
-        edges are the strongest. A missing value is taken as its most probable state, and not counted.
+        It shows how well each value can be predicted from the rest of its sample, how probable the samples are, and the
+        strongest edges. Missing values are replaced by their most probable state, and not counted.
 
         Args:
             X: samples, shape (n_samples, n_variables).
             title: title of the page.
 
         Returns:
-            The tables as attributes. The pages need Jinja2, and Matplotlib for the picture of the graph:
+            The tables as attributes. HTML needs Jinja2, and Matplotlib for the drawing of the graph:
             ``pip install 'loglinear[report]'``.
 
         Raises:
-            DataError: data that cannot be used.
+            DataError: invalid data.
         """
         from .explain.network_report import report_of_network
 
@@ -438,17 +437,16 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return network_rows(self) if "edges_" in vars(self) else {}
 
     def explain(self, X: Table | Observations) -> Iterator[Explanation]:
-        """Say for each sample why each variable's most probable state, given all others, is that and not the second.
+        """Explain for each sample why the most probable state of each variable, given all others, beats the second.
 
-        A contribution is what the variable's own weight, or a neighbour's state, adds to the difference of the two
-        states' scores: the logarithm of their odds. A missing value is taken as its most probable state.
+        A contribution is how much the variable's own weight, or the state of a neighbour, adds to the log odds of the
+        two states. Missing values are replaced by their most probable state.
 
         Args:
             X: samples, shape (n_samples, n_variables).
 
         Returns:
-            An explanation of each sample, made when it is asked for, with an entry for each variable that the network
-            has not left out.
+            A generator of explanations, one per sample, with an entry for each variable of the network.
 
         Example:
             >>> from loglinear import PairwiseMRF
@@ -473,10 +471,10 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the network to a file, which is replaced whole or not at all.
+        """Write the network to a file, atomically.
 
         Raises:
-            DataError: categories are neither strings, numbers nor truth values.
+            DataError: categories are not strings, numbers or booleans.
             OSError: the file cannot be written.
         """
         check_is_fitted(self, "edges_")
@@ -494,7 +492,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PairwiseMRF:
-        """Open the file of a network.
+        """Open a model file of a network.
 
         Raises:
             ModelFileError: the file is damaged or of another kind.

@@ -41,7 +41,7 @@ SHARE_OF_SMOOTH = 0.6
 
 
 class Auto:
-    """The solver that suits the problem, chosen by its penalty, its kind and its size: the default.
+    """Picks the solver that suits the problem, by its penalty, kind and size: the default.
 
     The rules are those of ``Auto.choice``; docs/experiments.md has the measurements. Nothing is random, and no clock is
     read: the same problem has the same solver. A solver's own stopping rule holds.

@@ -316,7 +316,7 @@ class GraftingLight(Grafting):
 
 
 class GaussSeidel(Grafting):
-    """Gauss-Seidel: optimise over the M features that violate optimality most, all others fixed, again and again.
+    """Gauss-Seidel: repeatedly optimise over the M features that violate optimality most, with all others fixed.
 
     Source: Shevade & Keerthi (2003), with M features at a time as in Zhu, Lao & Xing (2010), section 6.
 

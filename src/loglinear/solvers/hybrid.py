@@ -82,7 +82,7 @@ class HybridState:
 
 
 class Hybrid(Unmeasured):
-    """L-BFGS on a sample that grows until it is everything, for L2 problems; then it is L-BFGS.
+    """L-BFGS on a sample of the data that grows until it contains all of them, for L2 problems.
 
     Source: Friedlander & Schmidt (2012), section 5, with |B| <- min(growth |B| + 1, n) as in Schmidt et al. (2015).
 
