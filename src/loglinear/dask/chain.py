@@ -35,20 +35,20 @@ __all__ = ["ChainCRF", "resumable", "train"]
 
 
 class ChainCRF(local.ChainCRF):
-    """Linear-chain CRF whose training data a Dask cluster holds; see `loglinear.ChainCRF` for the model.
+    """Linear-chain CRF trained on a Dask cluster; see `loglinear.ChainCRF` for the model.
 
-    The data are cut into parts, which workers read and keep; the solver runs in this process. The weights depend on the
-    parts and the options, bitwise: not on the number of workers, nor on workers that are lost on the way.
+    The data is split into parts, which the workers read and keep; the solver runs in this process. The weights depend,
+    bitwise, only on the parts and the options, not on the number of workers or on workers that are lost.
 
-    Cost: an evaluation is a task for each part, on one thread each, and sends n_features weights to each worker and
-    gradients of as many numbers between them; a task costs the scheduler about a millisecond.
+    Cost: an evaluation is one single-threaded task per part. It sends n_features weights to each worker, and gradients
+    of the same size between workers; a task costs the scheduler about a millisecond.
 
     Args:
         client: a `distributed.Client`; by default the current one.
-        part_bytes: bytes of a part of a file, >= 1; the weights depend on it, as far as rounding errors go.
+        part_bytes: size of the parts of a file in bytes, >= 1; it affects the weights only by rounding errors.
 
     Attributes:
-        classes_: the labels, the most frequent first, then in byte order of their names.
+        classes_: labels, the most frequent first; ties in byte order of their names.
         result_: status, trace, optimality violation of the training.
         model_: the native model, in this process.
 
@@ -80,33 +80,33 @@ class ChainCRF(local.ChainCRF):
         checkpoint: Checkpoint | None = None,
         tally: Tally | None = None,
     ) -> ChainCRF:
-        """Train on data that the workers of a cluster read or hold.
+        """Train on data that the workers read or already hold.
 
         Args:
-            X: paths of files, patterns such as ``part-*.txt`` and folders, which every worker has to see under the same
-                names, also of JSON lines and Parquet with columns ``tokens`` and ``labels``, and optionally ``weight``;
-                a `dask.bag` of pairs of sentence and labels, or of dicts with ``tokens``, ``labels`` and optionally
-                ``weight``, or of sentences; a list of futures or delayed objects, each a pair of sentences and labels,
-                or a triple with the sentences' weights; or sentences.
-            y: labels: a bag beside a bag of sentences, or a sequence beside sentences; None for all others.
-            sample_weight: a weight of at least 0 for each sentence: a bag or a sequence, as y.
-            format: of files, see `Corpus.read`; by default told by their extensions.
-            partial: whether the labels in files may be known in part.
-            X_dev: development data in this process, sentences to score on; see `loglinear.ChainCRF.fit`.
+            X: one of: paths of files, patterns such as ``part-*.txt`` and folders, visible to all workers under the
+                same names, including JSON lines and Parquet files with columns ``tokens``, ``labels`` and optionally
+                ``weight``; a `dask.bag` of pairs (sentence, labels), of dicts with ``tokens``, ``labels`` and
+                optionally ``weight``, or of sentences; a list of futures or delayed objects, each a pair (sentences,
+                labels) or a triple with weights; or sentences.
+            y: labels: a bag for a bag of sentences, a sequence for sentences; otherwise None.
+            sample_weight: a weight >= 0 for each sentence: a bag or a sequence, as y.
+            format: format of files, see `Corpus.read`; by default from their extensions.
+            partial: allow partial labels in files.
+            X_dev: development data in this process; see `loglinear.ChainCRF.fit`.
             y_dev: labels of the sentences in X_dev.
-            start: trained chain, or the path of its file, at whose weights the training starts.
-            callbacks: called as callback(record, state) after every step; True stops.
-            checkpoint: file to write the training's state to, and to go on from, also on another cluster.
-            tally: what is counted on the way.
+            start: model to start from (warm start), or the path of its file.
+            callbacks: called as callback(record, state) after each step; return True to stop.
+            checkpoint: file to save the state of the training to, and to resume from, also on another cluster.
+            tally: counts rounds and traffic.
 
         Raises:
-            OptionError: an option is out of its range, or is not what it was before the checkpoint.
-            DataError: data that cannot be used; names file and line, or partition and sentence.
-            ClusterError: the cluster is gone, its workers have another version, or die again and again.
+            OptionError: an option is out of range, or differs from the checkpoint.
+            DataError: invalid data; names file and line, or partition and sentence.
+            ClusterError: the cluster is gone, its workers have another version, or keep dying.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
 
         Warns:
-            UserWarning: the model to start at has another template.
+            UserWarning: the model to start from has another template.
         """
         whole_number("part_bytes", self.part_bytes, 1, 2**62)
         cluster, features = Cluster(client_of(self.client)), self._options(ChainFeatures)
@@ -131,10 +131,10 @@ class ChainCRF(local.ChainCRF):
     def predict(
         self, X: Bag | Corpus | Sentences, *, decode: Decode = "viterbi", n_best: int | None = None
     ) -> Bag | list[list[Any]]:
-        """The labels of each sentence; of a `dask.bag` of sentences a bag of labels, computed when asked for.
+        """Return the labels of each sentence; for a `dask.bag` of sentences, a bag of labels, computed lazily.
 
         Args:
-            X: sentences, or a bag of them.
+            X: sentences, or a bag of sentences.
             decode: as in `loglinear.ChainCRF.predict`.
             n_best: as in `loglinear.ChainCRF.predict`.
         """
@@ -144,7 +144,7 @@ class ChainCRF(local.ChainCRF):
         return super().predict(X, decode=decode, n_best=n_best)
 
     def to_local(self) -> local.ChainCRF:
-        """Return the estimator without the cluster: it is small, and can be pickled."""
+        """Return a `loglinear.ChainCRF` without the cluster, which is small and can be pickled."""
         return localised(self, local.ChainCRF)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -41,14 +41,14 @@ Chunks: TypeAlias = "Paths | DaskArray | Sequence[Chunk | Future | Delayed]"
 
 
 class MaxEnt(local.MaxEnt):
-    """Maximum-entropy classifier whose training data a Dask cluster holds; see `loglinear.MaxEnt` for the model.
+    """Maximum-entropy classifier trained on a Dask cluster; see `loglinear.MaxEnt` for the model.
 
-    The weights depend on the chunks and the options, bitwise: not on the number of workers, nor on workers that are
-    lost on the way.
+    The weights depend, bitwise, only on the chunks and the options, not on the number of workers or on workers that are
+    lost.
 
     Args:
         client: a `distributed.Client`; by default the current one.
-        part_bytes: bytes of a part of a file, >= 1.
+        part_bytes: size of the parts of a file in bytes, >= 1.
 
     Example:
         >>> import numpy as np
@@ -78,26 +78,26 @@ class MaxEnt(local.MaxEnt):
         checkpoint: Checkpoint | None = None,
         tally: Tally | None = None,
     ) -> MaxEnt:
-        """Train on samples that the workers of a cluster read or hold.
+        """Train on samples that the workers read or already hold.
 
         Args:
-            X: a sequence of chunks, each a pair of a matrix, sparse or dense, and its classes, or a triple with the
-                samples' weights, or a future or delayed object of such a pair or triple; a `dask.array` cut along its
-                rows; or paths of files, each token or svmlight line of which is a sample.
-            y: a `dask.array` of classes beside one of samples, cut in the same way; else None.
-            sample_weight: a `dask.array` of weights beside one of samples, cut in the same way; else None.
+            X: one of: a sequence of chunks, each a pair (matrix, classes), or a triple with weights, or a future or
+                delayed object of one; a `dask.array` chunked along its rows; or paths of files, each token or svmlight
+                line of which is a sample.
+            y: a `dask.array` of classes, chunked as X; otherwise None.
+            sample_weight: a `dask.array` of weights, chunked as X; otherwise None.
             X_dev: development data in this process; see `loglinear.MaxEnt.fit`.
             y_dev: classes of the samples in X_dev.
-            format: of files, see `Corpus.read`.
-            template: of files of columns.
-            callbacks: called as callback(record, state) after every step; True stops.
-            checkpoint: with one model only: file to write the training's state to, and to go on from.
-            tally: what is counted on the way.
+            format: format of files, see `Corpus.read`.
+            template: template of column files.
+            callbacks: called as callback(record, state) after each step; return True to stop.
+            checkpoint: file to save the state of the training to, and to resume from; not with "ovr".
+            tally: counts rounds and traffic.
 
         Raises:
-            OptionError: an option is out of its range, or is not what it was before the checkpoint.
-            DataError: data that cannot be used; names the chunk, or file and line.
-            ClusterError: the cluster is gone, its workers have another version, or die again and again.
+            OptionError: an option is out of range, or differs from the checkpoint.
+            DataError: invalid data; names the chunk, or file and line.
+            ClusterError: the cluster is gone, its workers have another version, or keep dying.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
         self._check_options(has_dev=X_dev is not None)
@@ -130,7 +130,7 @@ class MaxEnt(local.MaxEnt):
         return encoded.mapped("list", chunk_of_part, encoded.shared("names", self.attributes_))
 
     def predict(self, X: Bag | DaskArray | Corpus | Samples) -> Bag | DaskArray | Array:
-        """The most probable class of each sample; of a `dask.bag` a bag, of a `dask.array` an array of Dask."""
+        """Return the most probable class of each sample; a bag for a `dask.bag`, a Dask array for a `dask.array`."""
         if isinstance(X, Bag):
             check_fitted(self, "coef_")
             return predicted(self.to_local().predict, X)

@@ -27,15 +27,15 @@ __all__ = ["Corpus", "checked_weights"]
 
 
 class Corpus:
-    """Sentences of tokens, each a list of attribute ids; with labels if the data has them.
+    """Encoded sentences: each token is a list of attribute ids, with a label if the data is labelled.
 
-    The numbers are in native memory, or in a folder on disk (`open`), from where they are read when they are used.
+    A corpus is in native memory, or in a folder on disk (`open`), from which it is read as needed.
 
     Attributes:
-        template: the template that formed the attributes; None if the data held attributes.
-        format: the format of the file that was read; "python" if Python objects were encoded.
-        label_type: type of the labels: "str", "int" or "bool"; always "str" if a file was read.
-        path: the folder of a corpus that was opened; None of a corpus in memory.
+        template: template that formed the attributes; None if the data contained attributes.
+        format: format of the file; "python" for Python objects.
+        label_type: type of the labels: "str", "int" or "bool"; always "str" for a file.
+        path: folder of a corpus on disk; None for a corpus in memory.
 
     Example:
         >>> from loglinear import ChainCRF, Corpus
@@ -67,21 +67,21 @@ class Corpus:
         partial: bool = False,
         threads: int = 0,
     ) -> Corpus:
-        """Read a file, in parallel; gzip and xz are recognised, `-` is standard input. Or open an encoded corpus.
+        """Read a file in parallel (gzip and xz are detected, `-` is stdin), or open an encoded corpus.
 
         Args:
-            path: the file, or the folder of an encoded corpus, which is opened: see `open`.
-            format: name of the format, such as `columns`, `conllu` or `jsonl`; the page "Overview" has a table of all
-                formats. By default the format of the file's extension, also before .gz and .xz; else `columns`.
-            template: name of a preset or text of a template; needed for columns and CoNLL-U.
-            labelled: whether the data has labels, where the format has a place for them.
-            partial: whether labels may be known in part only: `?` is then an unknown label, and `A|B` one of several.
-                JSON lines have `null` and lists of labels for these, which need no asking.
+            path: the file, or the folder of an encoded corpus (see `open`).
+            format: name of the format, such as `columns`, `conllu` or `jsonl`; the page "Overview" lists all formats.
+                By default from the file extension, ignoring .gz and .xz; otherwise `columns`.
+            template: name of a preset or text of a template; required for columns and CoNLL-U.
+            labelled: whether the data has labels, if the format has a place for them.
+            partial: allow partial labels: `?` matches any label, `A|B` either of two. JSON lines express these with
+                `null` and lists of labels, without this option.
             threads: number of threads; 0 for all cores.
 
         Raises:
-            DataError: bad content; names file and line. An encoded corpus was encoded with another template.
-            TemplateError: the template is wrong, or looks at a column that the data does not have.
+            DataError: invalid content, with file and line; or a corpus encoded with another template.
+            TemplateError: the template is invalid, or refers to a column that the data does not have.
             OSError: the file cannot be read.
         """
         text = template_text(template)
@@ -95,16 +95,16 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
-        """Open a corpus that was encoded into a folder, by `save` or `loglinear encode`, in some milliseconds.
+        """Open a corpus that `save` or `loglinear encode` has written to a folder; takes a few milliseconds.
 
-        Its numbers stay on disk and are read when they are used, so it may be larger than memory. Whether they are
-        whole is found out at their first use. The corpus pickles as the path of its folder.
+        The data stays on disk and is read as needed, so it may be larger than memory. Its checksums are verified at
+        first use. The corpus is pickled as the path of its folder.
 
         Args:
             path: the folder.
 
         Raises:
-            DataError: it is no encoded corpus, or is damaged, or of another version.
+            DataError: not an encoded corpus, or damaged, or written by another version.
             OSError: a file cannot be read.
 
         Example:
@@ -128,28 +128,25 @@ class Corpus:
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Encode the corpus into a folder, in place of a corpus that is there; see `open`.
-
-        The folder gets its name when all is written.
+        """Write the corpus to a folder, atomically; replaces an existing corpus. See `open`.
 
         Args:
             path: the folder.
 
         Raises:
-            DataError: something else is there.
-            OSError: it cannot be written, for example because the disk is full.
+            DataError: the path exists and is not a corpus.
+            OSError: the folder cannot be written, for example because the disk is full.
         """
         self.core.save(os.fspath(path), self.settings())
 
     @classmethod
     def concat(cls, corpora: Iterable[Corpus]) -> Corpus:
-        """Return the sentences of several corpora, in this order, in memory.
+        """Concatenate several corpora, in memory.
 
         `loglinear encode` and `CorpusFile` do the same on disk.
 
         Raises:
-            DataError: there is no corpus; they were made with different templates; some have labels and others have
-                none, or labels of another type.
+            DataError: no corpora; different templates; labels that are missing in some of them, or of different types.
 
         Example:
             >>> from loglinear import Corpus
@@ -192,18 +189,18 @@ class Corpus:
 
         Args:
             X: sentences, each a sequence of tokens. With a template, a token is a str or a sequence of str, its
-                columns. Without one, a token is a sequence of attribute names, or a dict of attributes as
-                python-crfsuite takes them (number or bool: the value of attribute `key`; str: the attribute
-                `key:value`; collection: its names after `key:`).
-            y: a sequence of labels for every sentence; None for unlabelled data. Labels are all strings, all integers
-                or all truth values; those of NumPy become Python's. In place of a label, None says that it is
-                unknown, and a set of labels that it is one of them.
+                columns. Without one, a token is a sequence of attribute names, or a dict of attributes as in
+                python-crfsuite (number or bool: the value of attribute `key`; str: the attribute `key:value`;
+                collection: its names after `key:`).
+            y: a sequence of labels for each sentence; None for unlabelled data. Labels are all strings, all integers or
+                all booleans; NumPy types are converted. Partial labels: None for an unknown label, a set of labels for
+                one of several.
             template: name of a preset or text of a template.
-            sample_weight: a weight of at least 0 for every sentence.
+            sample_weight: a weight >= 0 for each sentence.
 
         Raises:
-            DataError: lengths differ, a value is not finite, a token or a label has another type, or a sentence or its
-                labels have no order, as in a set, or the set of a token's labels is empty; names the sentence.
+            DataError: lengths differ, a value is not finite, a token or a label has an invalid type, a sentence or its
+                labels are unordered (a set), or the set of a token's labels is empty; names the sentence.
         """
         text = template_text(template)
         weights = None if sample_weight is None else checked_weights(sample_weight)
@@ -220,17 +217,16 @@ class Corpus:
         *,
         names: Sequence[str] | None = None,
     ) -> Corpus:
-        """Make sentences of the rows of a matrix, whose columns are real-valued attributes.
+        """Make sentences from the rows of a matrix, whose columns are real-valued attributes.
 
         Args:
-            X: a row for each token, sentence after sentence, shape (n_tokens, n_columns), sparse or dense.
+            X: one row per token, sentence after sentence, shape (n_tokens, n_columns), sparse or dense.
             lengths: number of tokens of each sentence, shape (n_sentences,).
-            y: a label for each row, all strings, all integers or all truth values; None for unlabelled data.
+            y: a label for each row, all strings, all integers or all booleans; None for unlabelled data.
             names: names of the columns; x0, x1, ... by default.
 
         Raises:
-            DataError: a value is not finite, sizes do not fit, two columns have the same name, or a label is known in
-                part only.
+            DataError: a value is not finite, sizes do not match, two columns have the same name, or a label is partial.
         """
         import numpy as np
         import scipy.sparse
@@ -321,14 +317,14 @@ class Corpus:
 
     @property
     def labels(self) -> list[Any]:
-        """The different labels, the most frequent first, ties in byte order; empty for unlabelled data."""
+        """Distinct labels, the most frequent first, ties in byte order; empty for unlabelled data."""
         return typed([self.core.labels], self.label_type)[0]
 
     def gold(self) -> list[list[Any]]:
-        """The labels of every sentence; of a token whose label is unknown None, of one of several a frozenset of them.
+        """Return the labels of each sentence; None for an unknown label, a frozenset for one of several.
 
         Raises:
-            DataError: the data has no labels.
+            DataError: the data is not labelled.
         """
         gold = self.core.gold()
         if gold is None:

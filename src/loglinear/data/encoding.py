@@ -89,15 +89,15 @@ class CorpusFile:
         """Append sentences.
 
         Args:
-            source: a file as `Corpus.read` takes it, `-` for standard input; a corpus; or the folder of one.
+            source: a file, as for `Corpus.read`; `-` for stdin; a corpus; or the folder of one.
             format: see `Corpus.read`.
             labelled: see `Corpus.read`.
             partial: see `Corpus.read`.
             threads: number of threads; 0 for all cores.
 
         Raises:
-            DataError: bad content; names file and line. A corpus has another template, or labels of another type than
-                the sentences before.
+            DataError: invalid content, with file and line; or a corpus with another template, or with labels of another
+                type.
             OSError: a file cannot be read, or the disk is full.
         """
         if isinstance(source, Corpus) or is_corpus(source):
@@ -125,22 +125,20 @@ class CorpusFile:
     def keep_frequent(
         self, sources: Sequence[str | os.PathLike[str]], min_count: int, *, format: str | None = None, threads: int = 0
     ) -> int:
-        """Leave rare attributes out, before they have numbers: reads texts that are added afterwards.
-
-        Counting takes bounded memory, for texts of any number of attributes.
+        """Drop rare attributes from the sentences added later; counts them in a first pass, in bounded memory.
 
         Args:
-            sources: the files, all that will be added; not standard input, which cannot be read twice.
-            min_count: attributes on fewer tokens are left out; >= 1.
+            sources: all files that will be added; not stdin, which cannot be read twice.
+            min_count: drop attributes that occur on fewer tokens, >= 1.
             format: see `Corpus.read`.
             threads: number of threads; 0 for all cores.
 
         Returns:
-            The number of attributes that are kept.
+            The number of attributes kept.
 
         Raises:
             OptionError: a source cannot be read twice, or is an encoded corpus.
-            DataError: bad content; names file and line.
+            DataError: invalid content; names file and line.
         """
         whole_number("min_count", min_count, 1, 2**62)
         for source in sources:
@@ -153,10 +151,10 @@ class CorpusFile:
         return self._writer.keep(min_count)
 
     def finish(self) -> None:
-        """Complete the corpus, which is at its path then.
+        """Complete the corpus and move it to its path.
 
         Raises:
-            DataError: there are no sentences.
+            DataError: the corpus has no sentences.
             OSError: the disk is full.
         """
         if self._settings is None:
