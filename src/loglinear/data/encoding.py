@@ -22,20 +22,20 @@ __all__ = ["CorpusFile"]
 
 
 class CorpusFile:
-    r"""A corpus on disk that is being written, or continued.
+    r"""Write a corpus to disk, or append to one; a context manager.
 
-    The sentences of texts and of other corpora are added one source after the other. Memory holds the names of the
-    attributes, and some megabytes of text; all else goes to the disk. A new corpus gets its name at the end of the
-    block, and a continued one is as it was if the block fails.
+    Sentences of files and of other corpora are added source by source. Memory contains only the attribute names and a
+    few megabytes of text. A new corpus appears under its name at the end of the block; a corpus that is appended to is
+    unchanged if the block fails.
 
     Args:
-        path: the folder of the corpus. A corpus that is there is replaced.
+        path: folder of the corpus; an existing corpus is replaced.
         template: name of a preset or text of a template; for columns and CoNLL-U.
-        append: continue the corpus that is there, with its template.
+        append: append to the existing corpus, with its template.
 
     Raises:
-        DataError: something else is at the path; or with ``append`` no corpus, or a damaged one.
-        OptionError: a corpus that is continued has a template of its own.
+        DataError: the path exists and is not a corpus; or with ``append``, no corpus or a damaged one.
+        OptionError: a template is given for a corpus that has one.
 
     Example:
         >>> import os, tempfile
