@@ -14,9 +14,10 @@ from examples import by_day
 from oracles.programs import blocks
 
 ROOT = Path(__file__).parents[1]
-GUIDES = (ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "guides").glob("*.md")))
-"""Pages whose `sh` blocks run, too; a `text` block behind one is what it prints."""
-FOUND = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GUIDES[1:])
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+RUN_IN_SHELL = (ROOT / "docs" / "start.md", ROOT / "docs" / "faq.md", *GUIDES)
+"""Pages whose `sh` blocks run, too; a `text` block after one is what it prints."""
+FOUND = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GUIDES)
 PAGES = [page for page in FOUND if "```py" in page.read_text(encoding="utf-8")]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -46,5 +47,5 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
             output: list[str] = []
             assert runner.run(example, out=output.append, clear_globs=False).failed == 0, "".join(output)
             names |= example.globs
-        elif page in GUIDES:
+        elif page in RUN_IN_SHELL:
             run_in_the_shell(text, said or None)
