@@ -274,14 +274,14 @@ def claims(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool | None]]:
     last, first = found[light][-1], found[grafting][0]
     return [
         (
-            f"{light} is much more efficient than {grafting} and {seidel}, above all with a small M",
+            f"{light} is much more efficient than {grafting} and {seidel}, especially with a small M",
             f"seconds at {at}: {column(light, 'seconds', '.1f')}; {grafting} {column(grafting, 'seconds', '.1f')}; "
             f"{seidel} {column(seidel, 'seconds', '.1f')}",
             verdict(slower(grafting) + slower(seidel)),
         ),
         (
             f"{light} depends less on M than {grafting}",
-            f"most seconds over least: {span(light):.1f}, {grafting} {span(grafting):.1f}, ten steps {span(ten):.1f}",
+            f"slowest over fastest: {span(light):.1f}, {grafting} {span(grafting):.1f}, ten steps {span(ten):.1f}",
             span(light) < span(grafting),
         ),
         (
@@ -301,9 +301,9 @@ def claims(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool | None]]:
         ),
         (
             f"{FULL} takes the fewest evaluations and the least time",
-            f"evaluations: {full['evaluations']:,}, the fewest of others "
+            f"evaluations: {full['evaluations']:,}, fewest of the others "
             f"{min(row['evaluations'] for each in found.values() for row in each):,}; seconds: {full['seconds']:.1f}, "
-            f"others {min(row['seconds'] for each in found.values() for row in each):.1f} at least",
+            f"others at least {min(row['seconds'] for each in found.values() for row in each):.1f}",
             verdict(
                 [full[w] <= min(row[w] for each in found.values() for row in each) for w in ("evaluations", "seconds")]
             ),
@@ -341,11 +341,11 @@ def tables(task: str, rows: list[dict[str, Any]]) -> str:
         steady = [[row["method"], "", *cells(row), row["end"]] for row in found if row["unit"] is None]
         ranges = [[name, "all", *spans(by_unit(found, name)), endings(by_unit(found, name))] for name in METHODS]
         name = f"to {100 * gap:g} % above the optimum"
-        parts.append((f"Least and most over M, {name}:", markdown(heads(task, "end"), steady + ranges)))
+        parts.append((f"Minimum and maximum over M, {name}:", markdown(heads(task, "end"), steady + ranges)))
         lines = [[*line(row), row["end"]] for row in found_by_method(found) if row["unit"] in SHOWN]
-        parts.append((f"Some M, {name}:", markdown(heads(task, "of all features", "% above", "end"), lines)))
+        parts.append((f"Some values of M, {name}:", markdown(heads(task, "of all features", "% above", "end"), lines)))
     lines = [line(row) for row in found_by_method(reached(rows, CHANGED)) if row["above"] > GAPS[-1]]
-    title = f"Where a mean relative change of at most {CHANGE:g} over 5 selections would have ended runs before that:"
+    title = f"Runs that a mean relative change of at most {CHANGE:g} over 5 selections would have ended earlier:"
     parts.append((title, markdown(heads(task, "of all features", "% above"), lines) if lines else "None."))
     return "\n\n".join(f"{title}\n\n{table}" for title, table in parts)
 
@@ -363,7 +363,7 @@ def by_unit(rows: list[dict[str, Any]], method: str) -> list[dict[str, Any]]:
 
 
 def spans(rows: list[dict[str, Any]]) -> list[str]:
-    """Least and most of each criterion."""
+    """Minimum and maximum of each criterion."""
     texts = [
         cells(min(rows, key=lambda row: row[name])) + cells(max(rows, key=lambda row: row[name])) for name in CRITERIA
     ]

@@ -127,12 +127,12 @@ def claims(findings: Findings, all_rows: dict[str, dict[str, dict[str, Any]]]) -
             ),
         ),
         (
-            "objectives after 30 passes: naive as clipping, cumulative better, with exponential decay best",
+            "objectives after 30 passes: naive like clipping, cumulative better, exponential decay best",
             each(lambda rows: ", ".join(f"+{above(rows[name], rows):.1f} %" for name in down) + " above OWL-QN's"),
             all_of(lambda rows: order(rows, "objective", down[1:])),
         ),
         (
-            "the naive curve is almost that of clipping",
+            "the naive curve is almost the same as that of clipping",
             each(lambda rows: f"{100 * (rows[NAIVE]['objective'] / rows[CLIPPING]['objective'] - 1):+.2f} %"),
             all_of(lambda rows: abs(rows[NAIVE]["objective"] / rows[CLIPPING]["objective"] - 1) < 0.005),
         ),
