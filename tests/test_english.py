@@ -1,0 +1,178 @@
+"""Help, messages, pages and docstrings are plain English: patterns of a dialect do not occur, or less and less."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import pytest
+
+from oracles.prose import Passage, passages
+
+PATTERNS = {
+    r"(?<!there )\b(is|are|was|were) no\b(?! (longer|more|less|fewer|larger|smaller|better|faster)\b)": "is not a",
+    r"\bthere (is|are) none\b": "does not have one",
+    r"\bbears? no\b": "does not have a",
+    r"\bno more($|[.;:,)])": "no longer",
+    r"\bnothing is (said|known|lost|kept|to)\b": "name what is or is not there",
+    r"\bso many\b(?!.{1,60}\bthat\b)": "name the quantity: N",
+    r"\bas many as (one|you) \w+\b": "name the quantity: N",
+    r"\b(that|as|if|when|which) one (likes|says|wants|sees|needs|gives|takes|asks)\b": "you",
+    r"\ba (column|line|row|step|label|token|second|pass|bit) more\b": "one more, an additional",
+    r"(?<!leaves )(?<!left )\bbehind\b(?!:| (a |the )?(proxy|firewall|scenes))": "after",
+    r"\bin front of\b": "before",
+    r"\bbeside\b": "next to, compared with",
+    r"\bthose of\b": "repeat the noun",
+    r"\bthat of (the|a|an|its|one)\b": "repeat the noun",
+    r"\bwhat (is|are) (kept|known|asked|there|given|said|meant)\b": "a noun",
+    r"\bwhat (there is|one has)\b": "a noun",
+    r"\bgoes? on\b": "continues",
+    r"\bcomes? back\b": "returns",
+    r"\b(hangs?|holds?) together\b": "depend on each other, belong together",
+    r"\b(do|does) not go with\b": "cannot be combined with",
+    r"\bstands? (in|at|before|beside|there|on|by)\b": "is, contains",
+    r"\blies? (where|beside|there)\b": "is",
+    r"\btakes? up\b": "continues from, accepts",
+    r"\b(is|are) asked (of|about|for)\b": "needs, requires",
+    r"\btells? (more|little|much|nothing) of\b": "describes, says about",
+    r"\b(is|are) to be \w+(ed|en|ne|lt|pt|wn)\b": "must be, should be",
+    r"\bwill do\b": "also works",
+    r"\b(known|labelled|given|tagged|typed) in part\b|\bpartly known\b": "partial",
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\bof (its|their|his) own\b": "own, separate",
+    r"\b(quick|quicker|quickest|dear|dearer|dearest)\b(?! (start|look|brown))": "fast, expensive",
+    r", for (it|they|there|this|these|that|none|the \w+) (is|are|has|have|was|were|can|does|do|would)\b": "because",
+    r"\bat (one|a) stroke\b": "atomically",
+    r"\bother than (with|in|by)\b": "unlike",
+    r"\b(thereof|therein|herein|wherein|whereof|therewith|thereby)\b": "say it with a noun",
+}
+
+# Passages that contain a pattern and are good English: what they contain, and why.
+ALLOWED: dict[str, str] = {}
+
+# Folder or file, or command with --help: how often the patterns occur in it. The numbers may only fall; 0 is left out.
+LEFT: dict[str, int] = {
+    "CHANGELOG.md": 1,
+    "CONTRIBUTING.md": 11,
+    "README.md": 2,
+    "docs/api/training.md": 1,
+    "docs/benchmarks.md": 1,
+    "docs/c.md": 1,
+    "docs/confidence.md": 5,
+    "docs/experiments.md": 3,
+    "docs/explaining.md": 6,
+    "docs/guides/imbalance.md": 2,
+    "docs/guides/index.md": 1,
+    "docs/guides/large-data.md": 1,
+    "docs/guides/own-templates.md": 1,
+    "docs/guides/partial-labels.md": 3,
+    "docs/guides/penalties.md": 4,
+    "docs/labellings.md": 8,
+    "docs/migration.md": 14,
+    "docs/networks.md": 3,
+    "docs/overview.md": 8,
+    "docs/papers/README.md": 23,
+    "docs/papers/index.md": 1,
+    "docs/papers/mathur2010.md": 5,
+    "docs/papers/schmidt2015.md": 5,
+    "docs/papers/tsuruoka2009.md": 3,
+    "docs/papers/zhou2011.md": 4,
+    "docs/papers/zhu2010.md": 9,
+    "docs/scale.md": 4,
+    "docs/start.md": 5,
+    "docs/templates.md": 4,
+    "loglinear tag --help": 1,
+    "native/src/bindings": 6,
+    "native/src/chain": 2,
+    "native/src/corpus": 1,
+    "native/src/files": 1,
+    "native/src/foreign": 4,
+    "native/src/network": 2,
+    "native/src/stochastic": 1,
+    "native/src/text": 5,
+    "src/loglinear/calibration.py": 1,
+    "src/loglinear/certificate.py": 1,
+    "src/loglinear/cli": 22,
+    "src/loglinear/compat": 5,
+    "src/loglinear/constraints.py": 2,
+    "src/loglinear/dask": 7,
+    "src/loglinear/data": 26,
+    "src/loglinear/datasets": 2,
+    "src/loglinear/errors.py": 1,
+    "src/loglinear/gain.py": 2,
+    "src/loglinear/gap.py": 4,
+    "src/loglinear/metrics.py": 2,
+    "src/loglinear/minimize.py": 2,
+    "src/loglinear/models": 48,
+    "src/loglinear/networks": 9,
+    "src/loglinear/objectives": 23,
+    "src/loglinear/options.py": 5,
+    "src/loglinear/path.py": 3,
+    "src/loglinear/problem.py": 3,
+    "src/loglinear/replacing.py": 1,
+    "src/loglinear/report": 9,
+    "src/loglinear/result.py": 7,
+    "src/loglinear/schemes.py": 10,
+    "src/loglinear/solvers": 44,
+    "src/loglinear/stopping.py": 1,
+    "src/loglinear/trace.py": 2,
+    "src/loglinear/vectors.py": 1,
+}
+
+
+def hits(passage: Passage) -> list[str]:
+    """The hits in a passage, each with its place, what is around it, and what to write."""
+    shown = []
+    for pattern, better in PATTERNS.items():
+        for hit in re.finditer(pattern, passage.on_one_line, re.IGNORECASE):
+            around = passage.on_one_line[max(0, hit.start() - 50) : hit.end() + 40].strip()
+            if not any(good in around for good in ALLOWED):
+                shown.append(
+                    f"{passage.place}:{passage.line_of(hit.start())}: {around}   ['{hit[0].lower()}': {better}]"
+                )
+    return shown
+
+
+def area(place: str) -> str:
+    """The entry of the table that a place counts for: a folder of sources, else the file or the command."""
+    parts = place.split("/")
+    return "/".join(parts[:3]) if parts[0] in ("src", "native") else place
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[Passage]:
+    found = passages()
+    assert {area(passage.place) for passage in found} > {"README.md", "src/loglinear/models", "native/src/text"}
+    assert any(passage.place == "loglinear train --help" for passage in found)
+    return found
+
+
+def test_the_dialect_occurs_as_often_as_the_table_says(texts):
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for passage in texts:
+        found[area(passage.place)] += hits(passage)
+    complaints = []
+    for name in sorted({*found, *LEFT}):
+        allowed = LEFT.get(name, 0)
+        if len(found[name]) > allowed:
+            shown = "".join(f"\n    {hit}" for hit in found[name])
+            complaints.append(f"{name}: {len(found[name])} hits, {allowed} allowed; rewrite some of these:{shown}")
+        elif len(found[name]) < allowed:
+            complaints.append(f"{name}: {len(found[name])} hits, {allowed} allowed; lower the number in LEFT")
+    assert not complaints, "\n".join(complaints)
+
+
+def test_every_exception_is_needed(texts):
+    assert [good for good in ALLOWED if not any(good in passage.on_one_line for passage in texts)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is no table; use\n    your own.", ["page.md:3: It is no table; use your own.   ['is no': is not a]"]),
+        ("Training\n\ngoes on.", ["page.md:5: Training goes on.   ['goes on': continues]"]),
+        ("It is no longer empty, and there is no such file.", []),
+    ],
+)
+def test_a_hit_names_line_text_and_remedy(text, expected):
+    assert hits(Passage("page.md", 3, text)) == expected
