@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import loglinear
+from oracles.patience import patience
 
 MODULES = sorted(
     module.name
@@ -25,7 +26,7 @@ MODULES = sorted(
 def run(code, *arguments):
     """Run Python in a process of its own; return what it prints."""
     command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patience(60), check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

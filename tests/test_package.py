@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import loglinear
+from oracles.patience import patience
 
 ROOT = Path(__file__).parents[1]
 NOTICES = (ROOT / "THIRD-PARTY-NOTICES.txt").read_text(encoding="utf-8")
@@ -53,7 +54,9 @@ def test_the_notices_have_every_crate_that_is_linked():
     command = ["cargo", "tree", "--offline", "--locked", "--edges", "normal,no-proc-macro", "--features", "python"]
     if shutil.which("cargo") is None:
         pytest.skip("no cargo to ask")
-    done = subprocess.run([*command, "--prefix", "none"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*command, "--prefix", "none"], cwd=ROOT, capture_output=True, text=True, timeout=patience(60)
+    )
     if done.returncode:
         pytest.skip("cargo has not fetched the crates")
     linked = set(re.findall(r"^([\w-]+) v(\d\S*)", done.stdout, re.MULTILINE))

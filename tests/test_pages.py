@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from examples import by_day
+from oracles.patience import patience
 from oracles.programs import blocks
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +27,7 @@ def run_in_the_shell(text: str, said: str | None) -> None:
     """Run a block with the programs of this environment, and compare what it prints with what the page says."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     shell = ["bash", "-euo", "pipefail", "-c", text]
-    done = subprocess.run(shell, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(shell, env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=patience(120))
     assert done.returncode == 0, done.stderr
     assert said is None or doctest.OutputChecker().check_output(said, done.stdout, OPTIONS), done.stdout
 

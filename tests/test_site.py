@@ -18,6 +18,7 @@ import pytest
 
 import loglinear
 from loglinear.cli.main import COMMANDS, command_parser
+from oracles.patience import patience
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -62,7 +63,9 @@ def built(folder: Path) -> dict[Path, Page]:
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(folder / "doctrees")]
     command = [sys.executable, "-m", "sphinx", *options, str(copy / "docs"), str(folder / "html")]
     path = os.pathsep.join([str(Path(loglinear.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHONPATH": path})
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=patience(300), env=os.environ | {"PYTHONPATH": path}
+    )
     assert done.returncode == 0, done.stderr
     return {path: Page(path.read_text(encoding="utf-8")) for path in sorted((folder / "html").rglob("*.html"))}
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from oracles.patience import patience
+
 ROOT = Path(__file__).parents[1]
 NAME = "loglinear-0.1.0-cp310-abi3-manylinux2014_x86_64.whl"
 MODULE = b"\x7fELF, and in its code .debug_info, as in Rust's library; \0.text\0"
@@ -30,7 +32,7 @@ def check(folder: Path, files: dict[str, bytes], name: str = NAME) -> tuple[int,
         for path, content in files.items():
             wheel.writestr(path, content)
     command = [sys.executable, str(ROOT / ".ci" / "check_wheels.py"), str(folder / name)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patience(60))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -67,5 +69,5 @@ def test_a_wheel_for_another_python_is_refused(tmp_path):
 
 def test_no_wheels_are_an_error():
     command = [sys.executable, str(ROOT / ".ci" / "check_wheels.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patience(60))
     assert (done.returncode, "no wheels" in done.stderr) == (2, True)

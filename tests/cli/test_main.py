@@ -10,6 +10,7 @@ import pytest
 
 from loglinear import __version__
 from loglinear.cli.main import COMMANDS
+from oracles.patience import patience
 
 
 def test_every_command_starts_in_an_interpreter_of_its_own_and_has_help_with_an_example(done):
@@ -80,5 +81,7 @@ def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback():
         "builtins.__import__ = interrupting\n"
         "runpy.run_module('loglinear', run_name='__main__')\n"
     )
-    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=patience(60), check=False
+    )
     assert (finished.returncode, finished.stderr) == (1, "loglinear: error: interrupted\n")

@@ -7,10 +7,14 @@ import sys
 
 import pytest
 
+from oracles.patience import patience
+
 
 def run(code, *, fails=False):
     """What Python prints, or the last line of its error."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=patience(60)
+    )
     assert bool(done.returncode) == fails, done.stderr
     return done.stderr.strip().splitlines()[-1] if fails else done.stdout
 

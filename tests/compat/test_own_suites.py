@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from oracles.patience import patience
+
 # Distribution, version, and the least number of tests that have to pass.
 SUITES = {"python-crfsuite": ("0.9.12", 40), "sklearn-crfsuite": ("0.5.0", 40)}
 
@@ -47,10 +49,10 @@ def sdist(name: str, folder: Path) -> Path:
         return Path(given) / file
     try:
         page = f"{index().rstrip('/')}/{name}/"
-        with urllib.request.urlopen(page, timeout=10) as answer:
+        with urllib.request.urlopen(page, timeout=patience(10)) as answer:
             links = re.findall(r'href="([^"#]+)', answer.read().decode())
         link = next(link for link in links if link.endswith(file))
-        with urllib.request.urlopen(urllib.request.urljoin(page, link), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.urljoin(page, link), timeout=patience(20)) as answer:
             (folder / file).write_bytes(answer.read())
     except (OSError, StopIteration) as error:
         pytest.skip(f"the source distribution of {name} cannot be had: {error!r}")
@@ -69,7 +71,7 @@ def test_the_peers_own_suite_passes(name, tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-c", os.devnull, "-rfE", "."]
     finished = subprocess.run(
-        command, cwd=suite, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=suite, env=environment, capture_output=True, text=True, timeout=patience(300), check=False
     )
     passed = re.search(r"(\d+) passed", finished.stdout)
     assert finished.returncode == 0, finished.stdout[-4000:] + finished.stderr[-2000:]

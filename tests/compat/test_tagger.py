@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from loglinear import ChainCRF, LogLinearError, ModelFileError, _core
 from loglinear.compat import pycrfsuite as ours
+from oracles.patience import patience
 
 ITEMS = [
     {"walk": 1, "shop": 0.5},
@@ -240,7 +241,7 @@ def test_threads_share_a_tagger_and_each_has_its_own_answer(path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=patience(60))
     assert not any(thread.is_alive() for thread in threads)
     assert failed == []
     assert {*answers} <= {*map(len, sequences)}
@@ -344,7 +345,9 @@ def test_importing_it_needs_neither_numpy_nor_scikit_learn_nor_what_trainers_nee
         needless = {"numpy", "scipy", "sklearn", "rich", "dataclasses", "inspect", "loglinear.data.corpus"}
         print(tagger.tag([{"walk": 1}]), sorted(needless & set(sys.modules)), pycrfsuite.Trainer.__name__)
     """
-    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, timeout=patience(60), check=True
+    )
     assert done.stdout == "['sunny'] [] Trainer\n"
 
 
@@ -361,4 +364,4 @@ def test_a_tagger_works_in_the_child_of_a_fork(path):
             sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         os._exit(tagger.tag() != before or tagger.tag([{"walk": 1}] * 2) != before * 2)
     """
-    subprocess.run([sys.executable, "-c", code, path], timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", code, path], timeout=patience(60), check=True)

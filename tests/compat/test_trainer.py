@@ -14,6 +14,7 @@ import pytest
 from loglinear.compat.pycrfsuite import BaseTrainer, Trainer
 from loglinear.datasets import demo_paths
 from loglinear.models.files.chain import ChainModel
+from oracles.patience import patience
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "averaged-perceptron", "pa", "passive-aggressive", "arow")
 
@@ -439,11 +440,13 @@ def test_ctrl_c_ends_the_training_without_a_model(tmp_path):
         while process.stdout.readline() != "iteration\n":
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=30)[0].endswith("interrupted\n")
+        assert process.communicate(timeout=patience(30))[0].endswith("interrupted\n")
     assert not path.exists()
 
 
 def test_importing_it_needs_no_numpy():
     code = "import sys, loglinear.compat.pycrfsuite; print({'numpy', 'scipy', 'sklearn'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=patience(60)
+    )
     assert done.stdout == "set()\n"

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from loglinear.datasets import demo_paths
+from oracles.patience import patience
 
 INSTALL = """
 import sys
@@ -31,7 +32,7 @@ def run(code, *packages, arguments=()):
     command = [sys.executable, "-c", INSTALL + code, *map(str, arguments)]
     # NLTK writes nowhere else.
     environment = {**os.environ, "NLTK_DATA": str(Path(arguments[0]).parents[1]) if arguments else ""}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=patience(120))
     assert done.returncode == 0, done.stderr
     return done.stdout
 

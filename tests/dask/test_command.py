@@ -18,6 +18,7 @@ from loglinear.data.parts import cut
 from loglinear.models.training.chain import DevSet, train_chain
 from loglinear.models.training.options import DevOptions, SolverOptions
 from loglinear.objectives.parts import ChainParts
+from oracles.patience import patience
 from oracles.samples import chunky
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def command(*arguments):
 
 
 def ended(*arguments):
-    return subprocess.run(command(*arguments), check=False, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command(*arguments), check=False, capture_output=True, text=True, timeout=patience(120))
 
 
 def test_a_folder_of_files_one_command_a_model(folder, tmp_path):
@@ -201,7 +202,7 @@ def test_ctrl_c_in_a_terminal_keeps_the_weights_reached(folder, tmp_path):
             break
     time.sleep(0.5)
     os.killpg(program.pid, signal.SIGINT)
-    _, rest = program.communicate(timeout=30)
+    _, rest = program.communicate(timeout=patience(30))
     assert program.returncode == 1, rest
     assert "written, with the weights reached" in rest
     assert sorted(ChainCRF.load(tmp_path / "model").classes_) == ["A", "B", "C"]

@@ -20,6 +20,7 @@ from loglinear.dask import ChainCRF, watch
 from loglinear.dask import cluster as clusters
 from loglinear.dask.cluster import Cluster
 from loglinear.dask.spread import SpreadGroup
+from oracles.patience import patience
 from oracles.samples import chunky
 
 pytestmark = pytest.mark.slow
@@ -90,8 +91,8 @@ def test_the_death_of_the_scheduler_names_the_checkpoint_which_another_cluster_r
     scheduler = run("dask_scheduler", "--port", "0", "--no-dashboard", *options)
     worker = run("dask_worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", *options)
     try:
-        with Client(scheduler_file=str(place), timeout=60, set_as_default=False) as there:
-            there.wait_for_workers(1, timeout=60)
+        with Client(scheduler_file=str(place), timeout=patience(60), set_as_default=False) as there:
+            there.wait_for_workers(1, timeout=patience(60))
 
             def kill_it(record, state):
                 if record.iteration == 5:

@@ -16,6 +16,7 @@ import pytest
 
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, DataError, OptionError, TemplateError, _core
 from loglinear.datasets import demo_paths
+from oracles.patience import patience
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nB\n"
 
@@ -147,7 +148,7 @@ def test_dash_is_standard_input(expected, pack):
         [sys.executable, "-c", code], input=pack(columns().encode()), capture_output=True, timeout=20
     )
     assert shown.stdout.decode().strip() == f"{expected[2]} {expected[3]}"
-    wrong = subprocess.run([sys.executable, "-c", code], input=b"a b c\nd\n", capture_output=True, timeout=20)
+    wrong = subprocess.run([sys.executable, "-c", code], input=b"a b c\nd\n", capture_output=True, timeout=patience(20))
     assert b"DataError: <stdin>, line 2: " in wrong.stderr
 
 

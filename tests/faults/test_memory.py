@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from oracles.patience import patience
+
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="needs /proc and RLIMIT_AS as Linux has them"
 )
@@ -48,7 +50,7 @@ def files(tmp_path_factory):
 
 def run(limit, folder, *arguments):
     command = [sys.executable, "-c", PROGRAM, str(limit), *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=patience(300), check=False)
 
 
 COMMANDS = {

@@ -11,6 +11,7 @@ import pytest
 
 from loglinear import Corpus
 from oracles.command_line import COMMAND, run_command, until
+from oracles.patience import patience
 
 fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")  # not on Windows
 
@@ -25,7 +26,7 @@ def ended(arguments, number, *, when):
         try:
             when(process)
             process.send_signal(number)
-            process.wait(30)  # while standard input is open: its end would let the command go on
+            process.wait(patience(30))  # while standard input is open: its end would let the command go on
             out, said = process.stdout.read(), process.stderr.read()
         finally:
             process.kill()

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from oracles.command_line import run_command
+from oracles.patience import patience
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 
@@ -42,7 +43,7 @@ CASES = [pytest.param(name, marks=[pytest.mark.slow] * (name not in DAY)) for na
 
 def run_with(small, name, redirected):
     arguments = [each.format(**vars(small)) for each in PRINTING[name]]
-    return run_command(*arguments, wrapper=["bash", "-c", f'"$@" {redirected}', "bash"], timeout=60)
+    return run_command(*arguments, wrapper=["bash", "-c", f'"$@" {redirected}', "bash"], timeout=patience(60))
 
 
 @pytest.mark.parametrize("name", CASES)

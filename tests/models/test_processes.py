@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from oracles.patience import patience
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 COMMON = """
@@ -214,7 +216,7 @@ for worker in workers:
     worker.start()
 seen = set()
 for _ in range(120):
-    at, predicted, tagged = results.get(timeout=60)
+    at, predicted, tagged = results.get(timeout=patience(60))
     assert [predicted, tagged] == [each[at : at + 4] for each in expected]
     assert tagger.tag_batch(X[:2]) == expected[1][:2]  # the parent works meanwhile
     seen.add(at)
@@ -257,7 +259,7 @@ print("done")
 def test_a_service_whose_workers_are_killed_answers_right():
     program = Path(__file__).parents[2] / "benchmarks" / "service.py"
     command = [sys.executable, program, "--requests", "200", "--kills", "6", "--workers", "2", "--clients", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patience(100), check=False)
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(done.stdout)
     assert (found["requests"], found["wrong"], found["missing"]) == (200, 0, 0)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loglinear import ChainCRF, Corpus, DataError, OptionError
+from oracles.patience import patience
 
 WORDS = ["the", "dog", "barks", "big", "cats", "sleep", "Ada", "B", "unknown"]
 LABELS = [["D", "N", "V"], ["D", "A", "N", "V"], ["N", "V"], ["N"]]
@@ -170,6 +171,6 @@ def test_threads_get_the_labels_of_their_own_sentences():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=patience(60))
     assert failed == []
     assert sorted(found) == sorted(2 * [len(each) for each in long])

@@ -16,6 +16,7 @@ import loglinear
 from loglinear import ChainCRF, Corpus, Tagger
 from loglinear.datasets import demo_paths
 from oracles.command_line import sentences
+from oracles.patience import patience
 
 ONE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%shape[1,0]\nB\n"
 TWO = "U0:%x[0,0]\nU1:%x[-1,1]\nU2:%x[1,1]\nB:%x[0,1]\n"
@@ -351,4 +352,4 @@ def test_importing_and_labelling_needs_no_numpy(words, tmp_path):
         "sys.exit(' '.join({'numpy', 'sklearn', 'scipy', 'pyarrow'} & set(sys.modules)) or None)"
     )
     command = [sys.executable, "-c", code, tmp_path / "m"]
-    assert subprocess.run(command, capture_output=True, timeout=20).stderr == b""
+    assert subprocess.run(command, capture_output=True, timeout=patience(20)).stderr == b""

@@ -21,6 +21,7 @@ import pytest
 import loglinear
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus
 from loglinear.models.files.settings import settings_text
+from oracles.patience import patience
 from oracles.samples import sentences
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,7 @@ def library():
     if shutil.which("cargo") is None:
         pytest.skip("needs cargo")
     command = ["cargo", "build", "--profile", "quick", "--lib", "--message-format", "json"]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=1200).stdout
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=patience(1200)).stdout
     names = [name for line in built.splitlines() for name in json.loads(line).get("filenames", [])]
     return next(Path(name).parent for name in names if name.endswith("libloglinear.so"))
 
@@ -82,7 +83,11 @@ def label(program):
 
     def run(*arguments, text="", code=0):
         done = subprocess.run(
-            [*command, *map(str, arguments)], input=text.encode(), capture_output=True, timeout=120, env=ENVIRONMENT
+            [*command, *map(str, arguments)],
+            input=text.encode(),
+            capture_output=True,
+            timeout=patience(120),
+            env=ENVIRONMENT,
         )
         assert done.returncode == code, done.stderr.decode()
         return (done.stderr if code else done.stdout).decode()
@@ -200,7 +205,9 @@ def test_the_program_of_the_page_prints_what_the_page_says(program, tmp_path, mo
     )
     exec(compile(python, "c.md", "exec"), {})
     Path("program.c").write_text(source)
-    done = subprocess.run(program("program.c"), capture_output=True, text=True, check=True, timeout=60, env=ENVIRONMENT)
+    done = subprocess.run(
+        program("program.c"), capture_output=True, text=True, check=True, timeout=patience(60), env=ENVIRONMENT
+    )
     assert done.stdout == output
 
 

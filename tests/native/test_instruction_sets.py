@@ -19,6 +19,7 @@ import pytest
 import loglinear
 from loglinear import OptionError
 from loglinear.vectors import instruction_set, limit_instruction_set
+from oracles.patience import patience
 
 SCRIPT = Path(__file__).with_name("instruction_set_values.py")
 # How far numbers may be from each other, relative to the largest of a run: trainings multiply differences of rounding.
@@ -47,7 +48,9 @@ def values(name: str) -> dict[str, np.ndarray]:
     home = Path(loglinear.__file__).parents[1]
     paths = os.pathsep.join([str(home), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, str(SCRIPT), name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"PYTHONPATH": paths})
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=patience(300), env=os.environ | {"PYTHONPATH": paths}
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     if found["instruction_set"] != name:

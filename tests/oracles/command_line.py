@@ -13,6 +13,8 @@ import time
 
 from loglinear.cli.main import main
 
+from .patience import patience
+
 COMMAND = [sys.executable, "-m", "loglinear"]
 
 TEMPLATE = 'U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%m[0,0,"..$"]\nB\n'
@@ -147,7 +149,7 @@ class Interruptible:
 
 def until(condition, seconds=20.0):
     """Wait for a condition."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patience(seconds)
     while not condition():
         assert time.monotonic() < deadline, "nothing happened"
         time.sleep(0.01)

@@ -26,6 +26,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.solvers import Grafting, GraftingLight
 from oracles.command_line import COMMAND
+from oracles.patience import patience
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -346,7 +347,7 @@ def interrupted(tmp_path, *options):
             said += os.read(process.stderr.fileno(), 65536)
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
-        out, rest = process.communicate(timeout=30)
+        out, rest = process.communicate(timeout=patience(30))
     finally:
         process.kill()
         process.wait()
@@ -402,7 +403,7 @@ def test_results_are_written_when_the_terminal_goes(chunker, tmp_path):
             said += os.read(terminal, 65536)
         os.close(terminal)
         process.send_signal(signal.SIGHUP)
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=patience(30)) == 1
     finally:
         process.kill()
         process.wait()

@@ -14,6 +14,7 @@ import pytest
 
 import loglinear
 from oracles.command_line import COMMAND, column_text, read_columns
+from oracles.patience import patience
 
 FORMATS = ["columns", "crfsuite", "jsonl"]
 
@@ -328,7 +329,7 @@ def test_tagging_imports_nothing_heavy(sample):
         f"sys.exit(' '.join({heavy} & (set(sys.modules) - before)) or None)"
     )
     command = [sys.executable, "-c", code, "tag", "-m", sample.model, sample.test]
-    assert subprocess.run(command, capture_output=True, timeout=20).stderr == b""
+    assert subprocess.run(command, capture_output=True, timeout=patience(20)).stderr == b""
 
 
 CONLLU = """\

@@ -16,6 +16,7 @@ import pytest
 import loglinear
 from loglinear.data.lines import arriving_lines
 from oracles.command_line import COMMAND
+from oracles.patience import patience
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="waits for pipes as POSIX does")
 
@@ -62,7 +63,7 @@ class Coprocess:
         """End the input; return the exit code and what was written since, to stdout and stderr."""
         self.process.stdin.close()
         out, said = self.process.stdout.read(), self.process.stderr.read()
-        return self.process.wait(20), out.decode(), said.decode()
+        return self.process.wait(patience(20)), out.decode(), said.decode()
 
 
 def test_a_sentence_is_answered_as_soon_as_its_blank_line_has_come(done, sample):
@@ -164,8 +165,8 @@ def test_the_output_does_not_depend_on_how_the_input_comes(done, sample, tmp_pat
             tagger.write(data[at : at + size])
             at += size
         tagger.process.stdin.close()
-        assert reader.communicate(timeout=20)[0].decode() == expected
-        assert tagger.process.wait(20) == 0
+        assert reader.communicate(timeout=patience(20))[0].decode() == expected
+        assert tagger.process.wait(patience(20)) == 0
 
 
 def test_a_client_that_writes_everything_before_it_reads_does_not_hang(done, sample):
@@ -184,7 +185,7 @@ def test_a_mistake_is_named_by_its_line_in_the_whole_stream_after_the_answers_be
         tagger.write(SENTENCE + b"\n" + SENTENCE + b"dog NN x\n\n" + SENTENCE + b"\n")
         tagger.read(4)
         # Without the end of the input: a client that waits for an answer gets the end of the output instead.
-        assert tagger.process.wait(20) == 2
+        assert tagger.process.wait(patience(20)) == 2
         assert tagger.process.stdout.read() == b""
         said = tagger.process.stderr.read().decode()
         assert said.startswith("loglinear: error: <stdin>, line 13: 3 columns where the first line of the data has 2")
@@ -195,7 +196,7 @@ def test_the_number_of_columns_is_that_of_the_first_line_of_the_stream(done, mis
         tagger.write(SENTENCE + b"\n")
         tagger.read(4)
         tagger.write(b"dog\n\n")
-        assert tagger.process.wait(20) == 2
+        assert tagger.process.wait(patience(20)) == 2
         assert b"line 5: 1 column where" in tagger.process.stderr.read()
 
 
@@ -204,14 +205,14 @@ def test_ctrl_c_and_a_reader_that_has_gone_end_it_without_a_traceback(sample):
         tagger.write(SENTENCE + b"\n")
         tagger.read(4)
         tagger.process.send_signal(signal.SIGINT)
-        assert tagger.process.wait(20) == 1
+        assert tagger.process.wait(patience(20)) == 1
         assert tagger.process.stderr.read() == b"loglinear: error: interrupted\n"
     with Coprocess(sample.model) as tagger:
         tagger.write(SENTENCE + b"\n")
         tagger.read(4)
         tagger.process.stdout.close()
         tagger.write(SENTENCE + b"\n")
-        assert tagger.process.wait(20) == 1
+        assert tagger.process.wait(patience(20)) == 1
         assert tagger.process.stderr.read() == b""
 
 
@@ -222,7 +223,7 @@ def test_ctrl_c_ends_the_wait_for_a_reader_that_does_not_read(sample):
         tagger.write((SENTENCE + b"\n") * 20_000)
         time.sleep(0.2)
         tagger.process.send_signal(signal.SIGINT)
-        assert tagger.process.wait(20) == 1
+        assert tagger.process.wait(patience(20)) == 1
 
 
 def test_a_named_pipe_is_answered_and_compressed_input_is_read(done, sample, tmp_path):

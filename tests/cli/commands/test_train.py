@@ -18,6 +18,7 @@ from examples import by_day
 from loglinear import _core
 from loglinear.datasets import demo_paths
 from oracles.command_line import COMMAND, TEMPLATE, Interruptible, until
+from oracles.patience import patience
 
 KEYS = ["iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation"]
 
@@ -269,7 +270,7 @@ def test_terminal_gets_a_bar(tiny, tmp_path):
                 if not piece:
                     break
                 shown += piece
-            assert process.wait(20) == 0
+            assert process.wait(patience(20)) == 0
             assert process.stdout.read() == b""
     finally:
         os.close(ours)
@@ -289,7 +290,7 @@ def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name
     with Interruptible(train, *options) as process:
         until(lambda: trace.exists() and trace.read_text().count("\n") >= 3)
         process.send_signal(getattr(signal, name))
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=patience(20))
     assert process.returncode == 1
     assert "Traceback" not in said
     assert "interrupted; the weights are those of the last complete iteration" in said
@@ -316,7 +317,7 @@ def test_interrupted_reading_leaves_the_old_model(tmp_path, tiny):
             writer.flush()
             process.send_signal(signal.SIGINT)
             time.sleep(0.2)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=patience(20))
     assert process.returncode == 1
     assert said == "loglinear: error: interrupted\n"
     assert model.read_bytes() == b"old"

@@ -12,6 +12,7 @@ from loglinear import _core
 from loglinear.models.files import checkpoint as checkpoint_file
 from loglinear.trace import Trace
 from oracles.command_line import Interruptible, until
+from oracles.patience import patience
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 LIMIT = ["--tolerance", "0", "--max-iterations"]
@@ -111,7 +112,7 @@ def test_an_interrupted_training_says_how_to_go_on_and_does(done, sample, tmp_pa
     with Interruptible(*options, *LIMIT, "100000") as process:
         until(lambda: trace.exists() and trace.read_text().count("\n") >= 3)
         process.send_signal(getattr(signal, name))
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=patience(20))
     assert process.returncode == 1
     at = checkpoint_file.read(str(checkpoint))["state"].iteration
     way_on = f"{checkpoint}: the checkpoint of iteration {at}; the same command with --resume goes on from there"

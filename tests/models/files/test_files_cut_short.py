@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from loglinear import ChainCRF, ModelFileError
+from oracles.patience import patience
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="the system has no SIGBUS")
 
@@ -39,7 +40,7 @@ def after(path, change):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "opened\n"
         change()
-        out, _ = process.communicate("go\n", timeout=120)
+        out, _ = process.communicate("go\n", timeout=patience(120))
         return process.returncode, out.strip()
 
 
