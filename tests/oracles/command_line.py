@@ -12,8 +12,7 @@ import threading
 import time
 
 from loglinear.cli.main import main
-
-from .patience import patience
+from oracles.patience import patience
 
 COMMAND = [sys.executable, "-m", "loglinear"]
 
