@@ -1,7 +1,7 @@
 """The decrease of the objective that a single weight could still bring: a test of convergence in the data's own units.
 
 A violation is measured in nats per unit of a weight. It tells little where the columns of the data have other units: on
-columns of 1e-8 it is tiny everywhere, on columns of 1e8 it is large even beside the optimum. With v the pseudo-gradient
+columns of 1e-8 it is tiny everywhere, on columns of 1e8 it is large even near the optimum. With v the pseudo-gradient
 at w and h_j the curvature along weight j, the l2 of the penalty included, a step along that weight alone gains
 
     v_j^2 / (2 h_j)    nats
@@ -46,7 +46,7 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
         w: weights, shape (n_features,).
         nll: unpenalised NLL at w, nats.
         gradient: of the NLL at w, by all features, shape (n_features,).
-        gap: bound of the distance from the optimum, nats; None if there is none.
+        gap: bound of the distance from the optimum, nats; None if unknown.
 
     Example:
         >>> import numpy as np

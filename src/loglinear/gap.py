@@ -32,7 +32,7 @@ in [0, 1]: the same bound with t (NLL(w) - w . g) in place of the entropies.
 With an intercept without penalty, t_i = t tau_c for the samples of class c, where sum_c tau_c G_ck = 0 for all classes
 k and G_ck = sum over samples i of class c of s_i (p(k | x_i) - [k = c]). G is a matrix of transition rates, and tau its
 stationary distribution, scaled to a largest entry of 1: such tau exist wherever all classes have samples. Where the
-intercept is at its optimum, all tau are 1; as any distributions will do, those of w with such an intercept are taken.
+intercept is at its optimum, all tau are 1; any distributions are valid; the ones of w with such an intercept are used.
 
 Sources: the dual: Lebanon & Lafferty (NIPS 2001); Dudik, Phillips & Schapire (JMLR 8, 2007); of chains Collins et al.
 (JMLR 9, 2008). Scaling a dual point into the feasible set: Koh, Kim & Boyd (JMLR 8, 2007), of two classes.
@@ -140,7 +140,7 @@ def no_bound(problem: Problem) -> str:
 
 
 def duality_gap(problem: Problem, w: Vector, nll: float, gradient: Vector) -> float:
-    """Return an upper bound of F(w) - F*, in nats, up to rounding errors; infinite if there is none.
+    """Return an upper bound of F(w) - F*, in nats, up to rounding errors; infinite if no bound exists.
 
     See the module for the derivation.
 

@@ -41,7 +41,7 @@ def minimize(
     Each step, and the starting point before them, gives a ``TraceRecord``. Every callback is then called with the
     record and the solver's state, and stops the minimisation by returning True. The state is valid during the call;
     its arrays are recycled later, so copy an array to keep it. Callbacks see a record one after the other: one that
-    fills in ``record.dev`` stands before a ``TraceWriter``.
+    fills in ``record.dev`` comes before a ``TraceWriter``.
 
     Vector work runs on as many threads as the objective does, if it says so in ``n_threads``, else on all cores.
 

@@ -169,7 +169,7 @@ def followed(
         train: returns the result at a strength, from some weights.
         w0: weights to start the first point from.
         score: of weights; the higher the better.
-        further: whether to go on behind the strengths, as `onward` does.
+        further: continue past the strengths, as `onward` does.
     """
     points: list[PathPoint] = []
     w = w0
@@ -193,7 +193,7 @@ def followed(
 
 
 def onward(strengths: Sequence[float], points: Sequence[PathPoint], *, further: bool) -> Iterator[float]:
-    """Yield strengths, and smaller ones behind them for as long as they may have a better score.
+    """Yield strengths, then smaller ones as long as they may have a better score.
 
     Two things end the further strengths. The score has turned: it is lower than the best one, at a quarter of the best
     one's l1. Or the objective has reached its limit: the NLL hardly changes from a point to the next, or hardly
@@ -202,7 +202,7 @@ def onward(strengths: Sequence[float], points: Sequence[PathPoint], *, further: 
     Args:
         strengths: falling ones, two at least if there may be further ones.
         points: the points that are done; the caller adds a point for each strength before it asks for the next.
-        further: whether to go on behind the strengths.
+        further: continue past the strengths.
     """
     yield from strengths
     while further and len(points) > 1 and not (_has_turned(points) or _at_limit(points)):

@@ -42,7 +42,7 @@ Numbers = npt.NDArray[np.int64]
 class Objective(Protocol):
     """A smooth function to be minimised; all that batch solvers need.
 
-    Any Python object with these three names will do: a user's own model, or a distributed one.
+    Any Python object with these three members can be used, such as your own model or a distributed one.
 
     Example:
         >>> import numpy as np
@@ -108,7 +108,8 @@ class Restrictable(Protocol):
             features: their numbers, ascending, shape (k,).
 
         Returns:
-            An objective over k features whose evaluations cost what these features cost; None if there is none.
+            An objective over k features whose evaluations cost what these features cost; None if it cannot be
+            restricted.
         """
 
 

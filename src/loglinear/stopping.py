@@ -12,7 +12,7 @@ __all__ = ["Stop"]
 
 @dataclass(frozen=True)
 class Stop:
-    """Limits of a minimisation; None is no limit. The limit that is reached first stops it, after a complete step.
+    """Limits of a minimisation; None for no limit. The first limit reached stops it, after a complete step.
 
     Args:
         max_iterations: steps since the solver's start, those before a checkpoint included, >= 0.

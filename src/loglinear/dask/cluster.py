@@ -41,7 +41,7 @@ def client_of(client: object) -> Client:
     """Return the client given, or the current one.
 
     Raises:
-        ClusterError: there is none.
+        ClusterError: there is no current client.
     """
     if isinstance(client, Client):
         return client

@@ -54,12 +54,12 @@ def sources(
         sample_weight: weights of the sentences, where y is given.
         template: name of a preset or text of a template.
         format: of files.
-        partial: whether the labels in files may be known in part.
+        partial: allow partial labels in files.
         part_bytes: bytes of a part of a file.
 
     Raises:
         DataError: there are no data, or no labels.
-        OptionError: y or sample_weight stands beside data that hold labels and weights.
+        OptionError: y or sample_weight is given for data that contain labels and weights.
     """
     text = template_text(template)
     if are_paths(X) or _are_held(X) or (isinstance(X, Bag) and y is None):

@@ -83,7 +83,7 @@ def shares(n_edges: int, trees: list[Numbers]) -> Vector:
 def forests(
     n_variables: int, edges: Numbers, weights: Vector | None = None, *, least: int = 1, seed: int = 0
 ) -> list[Numbers]:
-    """Draw spanning forests until every edge has been in one, and at least so many; return the edges of each.
+    """Draw spanning forests until every edge has been in one, and at least this number; return the edges of each.
 
     A forest is the least by random clocks, which ring sooner for edges of larger weights; edges that have not been in
     any forest yet come first.

@@ -41,7 +41,7 @@ def numbers(values: Iterable[Any]) -> Vector | None:
 
 
 def bin_edges(values: Vector, bins: int) -> Vector:
-    """Return the edges between at most so many bins of about equally many values, ascending.
+    """Return the edges between at most ``n`` bins of about equally many values, ascending.
 
     An edge belongs to the bin above it. The edges are quantiles, rounded to as few digits as keep nearly all values in
     their bins. Quantiles that coincide, because a value is frequent, give fewer bins.

@@ -33,7 +33,7 @@ def columns_of(X: Table | Observations) -> list[Array]:
     """Columns of a table or an array, shape (n_samples, n_variables).
 
     Raises:
-        DataError: X is no table, has fewer than two columns, or has no rows.
+        DataError: X is not a table, has fewer than two columns, or has no rows.
     """
     if isinstance(X, Table):
         columns = X.columns

@@ -45,8 +45,8 @@ class Gibbs:
     Source: Geyer & Thompson (1992): log Z(w) - log Z(v) is estimated by the mean of exp((w - v) . f) over samples of
     the model with weights v. The estimate of the gradient is the gradient of this estimate.
 
-    - When the effective number of samples falls below a fifth of all, every chain goes on and gives a new sample; after
-      a long step the chains pass through networks in between (Neal 2001).
+    - When the effective number of samples falls below a fifth of all, every chain continues and gives a new sample;
+      after a long step the chains pass through networks in between (Neal 2001).
     - The first network has no edges, and an exact log Z; the error of log Z grows with each new set of samples.
     - Rows with missing values are completed by belief propagation.
 

@@ -186,7 +186,7 @@ class Numbering:
         """Return states of samples as contiguous int32, shape (n_samples, n_variables); -1 is a missing value.
 
         Raises:
-            DataError: the shape is wrong, or a number is no state.
+            DataError: the shape is wrong, or a number is not a state.
         """
         given = np.asarray(codes)
         whole = np.issubdtype(given.dtype, np.integer) or given.dtype == np.bool_

@@ -139,7 +139,7 @@ class ChainData(ABC):
     @property
     @abstractmethod
     def n_unknown(self) -> int:
-        """Number of sentences of whose labels nothing is known; they contribute nothing."""
+        """Number of sentences without any known label; they contribute nothing."""
 
     def shortfalls(self) -> list[str]:
         """Return messages about data and options that teach a chain less than was meant."""
@@ -283,7 +283,7 @@ class ChainObjective(ChainData):
 
     @property
     def is_partial(self) -> bool:
-        """Whether labels are known in part: the objective is then not convex."""
+        """Whether labels are partial; the objective is then not convex."""
         return self.core.is_partial
 
     @property
@@ -298,7 +298,7 @@ class ChainObjective(ChainData):
 
     @property
     def n_unknown(self) -> int:
-        """Number of sentences of whose labels nothing is known; they contribute nothing."""
+        """Number of sentences without any known label; they contribute nothing."""
         return self.core.n_unknown
 
     @property
@@ -343,7 +343,7 @@ class ChainObjective(ChainData):
             w: float64, shape (n_features,).
 
         Raises:
-            OptionError: labels are known in part.
+            OptionError: labels are partial.
         """
         return self.core.hessian_diagonal(w)
 
@@ -353,12 +353,12 @@ class ChainObjective(ChainData):
 
     @property
     def has_hessian_diagonal(self) -> bool:
-        """Whether `hessian_diagonal` is known: not with partly known labels."""
+        """Whether `hessian_diagonal` is known: not with partial labels."""
         return not self.is_partial
 
     @property
     def is_prunable(self) -> bool:
-        """Whether unlikely labels can be left out: not with attributes of bigrams, nor with partly known labels."""
+        """Whether unlikely labels can be left out: not with attributes of bigrams, nor with partial labels."""
         return self.core.is_prunable
 
     @property
@@ -368,7 +368,7 @@ class ChainObjective(ChainData):
 
     @property
     def first_order(self) -> Numbers | None:
-        """Numbers of the features that are no triples, ascending; None if the chain is of first order."""
+        """Numbers of the features that are not triples, ascending; None if the chain is of first order."""
         import numpy as np
 
         if self.order == 1:

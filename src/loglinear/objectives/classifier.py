@@ -73,7 +73,7 @@ class ClassifierObjective:
 
     Attributes:
         n_outputs: weights of a column: 1 with two classes, else n_classes.
-        intercept: value of the intercept's column; 0 if there is none.
+        intercept: value of the intercept's column; 0 without an intercept.
         n_columns: with the intercept's.
 
     Example:
@@ -363,7 +363,7 @@ class ClassifierObjective:
         """Return the objective over clusters of weights, beta_j = gamma_cmap(j), without adding up gradients.
 
         Columns are added up where there is one weight for each, else the features of each class. Weights of the
-        intercept are clusters of their own, the last ones.
+        intercept are separate clusters, the last ones.
 
         Source: Mathur & Chakrabarti (2010), Eq. 15.
 

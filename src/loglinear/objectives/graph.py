@@ -28,11 +28,11 @@ FORBIDDEN = -1e4
 class GraphLikelihood:
     """NLL of a conditional random field on graphs, the sum over graphs of -log p(y | x; w), in nats.
 
-    Weights: of each node feature with each label, by rows, shape (n_node_features, L); behind them of each edge feature
+    Weights: of each node feature with each label, by rows, shape (n_node_features, L); then of each edge feature
     with each pair of labels, shape (n_edge_features, L, L), the label of the edge's first node first, or if they are
     symmetric, with each of the L (L + 1) / 2 pairs without order.
 
-    Where labels are missing, the NLL is that of the others, which is not convex. With costs it is the softmax-margin:
+    Where labels are missing, the NLL of the others is used, which is not convex. With costs it is the softmax-margin:
     in log Z a labelling's score is raised by the cost of each label that it has wrong (Gimpel & Smith 2010).
 
     Cost: an evaluation runs inference on all graphs at a time, and once more if labels are missing.

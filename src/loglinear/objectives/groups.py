@@ -24,7 +24,7 @@ class Held(Protocol):
 class Group(Protocol):
     """Objects, one for each part, and work on them.
 
-    Work is a function of a module, called with the object and with what is given besides: the same for all parts, of
+    Work is a function of a module, called with the object and further arguments, the same for all parts, of
     which a ``Held`` stands for the thing that it holds. It is pure: it may be done twice, or elsewhere again. The
     arrays that it returns are new.
     """

@@ -62,7 +62,7 @@ class ChunkOfSamples:
         return cls(matrix, classes, weights)
 
     def weighed(self, classes: Array, class_weights: Vector | None) -> tuple[npt.NDArray[np.intp], Vector]:
-        """Return the number of each sample's class, and its weight times that of its class."""
+        """Return the number of each sample's class, and its weight times the weight of its class."""
         targets = np.searchsorted(classes, self.y)
         return targets, self.weights if class_weights is None else self.weights * class_weights[targets]
 

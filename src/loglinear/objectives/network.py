@@ -27,11 +27,11 @@ class NetworkLikelihood:
     not 0. The expectations of other pairs, the candidates, depend on the method: loopy belief propagation gives the
     product of both beliefs, as it would on the complete graph; exact inference and samples give the pairs' own.
     Where values are missing, the objective is -log p of the observed values, which is not convex; for two hidden
-    variables without an edge the product of their probabilities stands in.
+    variables without an edge the product of their probabilities is used.
 
     Interactions may be *centred*: (x_a - mu_a) (x_b - mu_b) in place of x_a x_b, where mu is the share of samples in
     which a column is on. The model and the penalty stay the same, for the difference goes into the weights of single
-    columns, which bear no penalty. A centred interaction leaves the probabilities of single columns as they are, to
+    columns, which are not penalised. A centred interaction leaves the probabilities of single columns as they are, to
     first order, so solvers need not change the weights of single columns after it.
 
     Cost: an evaluation runs inference once, plus O(n_features), and once more for each sample with missing values.

@@ -61,7 +61,7 @@ class Counts:
         return cls(_core.PartCounts(corpus.core, order), (corpus.label_type, corpus.format, corpus.template))
 
     def joined(self, following: Counts) -> Counts:
-        """Return the counts of both, the parts of ``following`` behind these.
+        """Return the counts of both, the parts of ``following`` after these.
 
         Raises:
             DataError: there are too many labels, or labels of different types.

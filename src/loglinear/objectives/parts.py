@@ -104,7 +104,7 @@ class PartsObjective:
 class ChainParts(PartsObjective, ChainData):
     """NLL of a linear-chain CRF over the parts of a data set.
 
-    The features are those of `ChainObjective` on the joined data. Parts are read twice at most: once to find out which
+    It has the features of `ChainObjective` on the joined data. Parts are read twice at most: once to find out which
     attributes and labels there are, and again if the machine that has read them is lost.
 
     Args:
@@ -150,7 +150,7 @@ class ChainParts(PartsObjective, ChainData):
 
     @property
     def n_unknown(self) -> int:
-        """Number of sentences of whose labels nothing is known; they contribute nothing."""
+        """Number of sentences without any known label; they contribute nothing."""
         return 0 if self.is_convex else sum(self.group.each("look", _n_unknown))
 
     def fingerprint(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class PseudoLikelihood:
     The score of a state of variable i, given the others, is the weight of its column plus the weights of the pairs with
     the columns of the other variables that are active; the first state's is 0. With binary variables these are p
     logistic regressions that share symmetric weights. It is convex, and needs no inference. A missing variable enters
-    the scores of the others with the frequencies of its states, and has no term of its own.
+    the scores of the others with the frequencies of its states, and has no separate term.
 
     Source: Besag (1975), "Statistical analysis of non-lattice data", The Statistician 24.
     Cost: an evaluation by all weights takes n D exponentials and, with binary variables, n D^2 / 2 additions, half of
@@ -36,7 +36,7 @@ class PseudoLikelihood:
         threads: 0 for all cores. Values and gradients do not depend on it.
 
     Raises:
-        DataError: codes are no states, there are none, or weights do not fit.
+        DataError: codes are not states, there are no samples, or weights do not match.
 
     Attributes:
         numbering: the same.

@@ -1,4 +1,4 @@
-"""AdaGrad: a step size of its own for every weight.
+"""AdaGrad: a separate step size for each weight.
 
 Symbols: g_j the sample's gradient of weight j, G_j the sum of g_j^2 so far, alpha_j = eta / (delta + sqrt(G_j)),
 lambda = l2 / n. `adagrad_update` is the update along a gradient by all weights. Samples that use few of the weights

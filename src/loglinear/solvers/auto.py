@@ -43,7 +43,7 @@ SHARE_OF_SMOOTH = 0.6
 class Auto:
     """Picks the solver that suits the problem, by its penalty, kind and size: the default.
 
-    The rules are those of ``Auto.choice``; docs/experiments.md has the measurements. Nothing is random, and no clock is
+    ``Auto.choice`` has the rules; docs/experiments.md has the measurements. Nothing is random, and no clock is
     read: the same problem has the same solver. A solver's own stopping rule holds.
 
     Args:

@@ -1,8 +1,8 @@
 """BFGS with a dense approximation of the inverse Hessian.
 
 Symbols: H the approximation of the inverse Hessian, v the gradient of the penalised objective, s = w_new - w,
-y = v_new - v, rho = 1 / s.y, d = -H v the direction, tau the factor of H before it takes up a pair. The line search is
-in ``common/wolfe.py``.
+y = v_new - v, rho = 1 / s.y, d = -H v the direction, tau the factor of H before its update. The line search is in
+``common/wolfe.py``.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Aim(NamedTuple):
 
 @dataclass
 class InverseHessian:
-    """H as a dense matrix, and the pair that it has still to take up.
+    """H as a dense matrix, and the pair to update it with next.
 
     A line search forms the next H in the spare matrix and leaves this one alone, so that an interrupted step can be
     repeated. Pickled are H and the pair; the rest follows from them.
@@ -124,7 +124,7 @@ class InverseHessian:
 
     @np.errstate(all="ignore")
     def advance(self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: Separable) -> Advanced:
-        """Take up the pair of two points and their NLL gradients.
+        """Update with the pair of two points and their NLL gradients.
 
         A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped: H stays positive definite.
         """
@@ -168,9 +168,9 @@ class BFGS:
     Departures:
 
     - As in ``LBFGS``, with H the identity, in units, where ``LBFGS`` drops its history.
-    - Before H takes up a pair it is multiplied by tau = s.y / y'Hy (Oren & Luenberger 1974), if tau is above 1: the
-      curvature of log-linear models decreases on the way, and n directions are slow to learn it one by one. On topics
-      of Reuters with 500 words this saves three quarters of the evaluations and more.
+    - Before H is updated with a pair it is multiplied by tau = s.y / y'Hy (Oren & Luenberger 1974), if tau is above 1:
+      the curvature of log-linear models decreases on the way, and n directions are slow to learn it one by one. On
+      topics of Reuters with 500 words this saves three quarters of the evaluations and more.
 
     Cost: one gradient or more, and O(n_features^2), per step. Memory: two matrices, 16 bytes * n_features^2; a pickled
     state has one.

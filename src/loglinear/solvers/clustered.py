@@ -93,7 +93,7 @@ class ClusteredState:
 
     @property
     def partial(self) -> bool:
-        """Whether the violation is that of the projected problem."""
+        """Whether the violation refers to the projected problem."""
         return self.phase == "coarse"
 
     @property

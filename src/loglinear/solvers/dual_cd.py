@@ -32,7 +32,7 @@ class DualPasses(TwoClasses, Protocol):
 
     @property
     def intercept(self) -> float:
-        """Value of the intercept's column; 0 if there is none."""
+        """Value of the intercept's column; 0 without an intercept."""
 
     def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
         """Return the weights that dual variables stand for, and the squared norms of the samples."""
@@ -83,11 +83,11 @@ class DualCD:
     ``tolerance``.
 
     Args:
-        tolerance: bound on that difference, >= 0; 0 goes on to the limits.
+        tolerance: bound on that difference, >= 0; 0 continues to the limits.
         seed: of the sequences of visits, a new one for each pass, >= 0.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective is no classifier of
+        OptionError: an option is out of its range; from ``init`` when the objective is not a classifier of
             two classes without intercept, when there is an L1 penalty, or no L2 penalty.
 
     Example:

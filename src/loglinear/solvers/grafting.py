@@ -47,8 +47,8 @@ class Grafting:
     evaluation costs (see ``working_set.compact``), else it is a whole one. Selecting costs a whole evaluation.
 
     Converged when OWL-QN has converged on the selected features and no other feature has |dL / dw_k| > l1, which is
-    condition (3) of the paper; or when the violation of all features is at most ``gradient_tolerance`` * max(1, |w|),
-    w without the weights that bear no penalty. With ``max_features`` it may end before, as soon as OWL-QN has converged
+    condition (3) of the paper; or when the violation of all features is at most ``gradient_tolerance`` * max(1, |w|), w
+    without the weights that are not penalised. With ``max_features`` it may end before, as soon as OWL-QN has converged
     on ``max_features`` features.
 
     Args:
@@ -282,7 +282,7 @@ class GraftingLight(Grafting):
 
     Source: Zhu, Lao & Xing (2010), Algorithm 1 and section 5.2.
 
-    Departures, beside that of ``Grafting``:
+    Departures, in addition to that of ``Grafting``:
 
     - There may be several steps between selections, as the paper suggests in section 5.3.2: only the last of them needs
       the gradient by all features.
@@ -293,7 +293,7 @@ class GraftingLight(Grafting):
     Args:
         steps: of OWL-QN between two selections, >= 1. In the paper 1. Each selection costs an evaluation over all
             features; with 10 there are more evaluations, but most of them over the selected features alone. 1 is better
-            where an evaluation over all features costs little more (see docs/papers/zhu2010.md), 20 for a quick way to
+            where an evaluation over all features costs little more (see docs/papers/zhu2010.md), 20 for a fast way to
             a good objective on large data (see docs/experiments.md).
 
     Example:

@@ -188,7 +188,7 @@ class IIS:
         gradient_tolerance: bound on the violation; 0 asks for an exact zero.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective is no classifier, a
+        OptionError: an option is out of its range; from ``init`` when the objective is not a classifier, a
             feature is negative or not finite, or there is an L1 penalty.
 
     Example:

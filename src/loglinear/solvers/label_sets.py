@@ -151,12 +151,12 @@ class LabelSets:
     (``native/src/chain/objective/pruned``), and weakens where F decreases by more than S; the line searches of a round
     look back at the last steps of the round before.
 
-    Cost: a round takes an evaluation, the making of S, which is as dear as two of them, and steps of a sixth to a
+    Cost: a round takes an evaluation, the making of S, which costs as much as two of them, and steps of a sixth to a
     quarter of one.
 
     Converged when one of these holds:
 
-    - violation <= gradient_tolerance * max(1, |w|), |w| without the weights that bear no penalty;
+    - violation <= gradient_tolerance * max(1, |w|), |w| of the penalised weights;
     - a round of all ``steps`` steps decreases F by at most OWL-QN's tolerance times |F|;
     - S promises a decrease that the rounding errors of F can hide.
 

@@ -48,7 +48,7 @@ class LBFGS:
     - When the evaluations of a line search run out, its best point with sufficient decrease is taken.
     - When a line search has no such point, the history is dropped and steepest descent is searched once.
     - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
-      (``common/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
+      (``common/curvature.py``): as if the columns were scaled, while objective and penalty do not change.
 
     Cost: one gradient or more, and O(memory * n_features), per step.
 

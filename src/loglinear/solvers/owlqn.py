@@ -46,11 +46,11 @@ class OWLQN:
 
     Departures:
 
-    - The decrease is asked for from the largest objective of the last ``window`` points instead of the last point
+    - The decrease is measured from the largest objective of the last ``window`` points instead of the last point
       (Grippo, Lampariello & Lucidi 1986), so the objective may rise for a step or two: the projection often spoils a
       step a little, and to shorten the step spoils the history, the more so the more pairs there are
-      (docs/experiments.md). Where the decrease that the direction promises could hide in rounding errors, it is asked
-      for from the last point. With ``window=1`` the search is the paper's, and every step descends:
+      (docs/experiments.md). Where the decrease that the direction promises could hide in rounding errors, it is
+      measured from the last point. With ``window=1`` the search is the paper's, and every step descends:
       ``OWLQN(window=1, memory=10, tolerance=1e-4)`` is what Tsuruoka, Tsujii & Ananiadou (2009) and Zhou et al. (2011)
       ran.
     - The pairs are kept in bfloat16 (``common/history.py``).
@@ -58,7 +58,7 @@ class OWLQN:
     - A trial point whose objective or gradient is not finite is backed away from.
     - When a line search fails, the history is dropped and the steepest descent direction -v is searched once.
     - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
-      (``common/curvature.py``): as if the columns were scaled, while objective and penalty stay those of the data.
+      (``common/curvature.py``): as if the columns were scaled, while objective and penalty do not change.
 
     Cost: one gradient or more, and O(memory * n_features), per step.
 

@@ -44,7 +44,7 @@ class ProxGradientState(BatchState):
 class ProxGradient:
     """Accelerated proximal gradient (FISTA) on a working set that is selected again in every step.
 
-    A step takes up the weights, or groups, that are not 0 and the M others that violate optimality most, makes some
+    A step uses the weights, or groups, that are not 0 and the M others that violate optimality most, makes some
     iterations on these alone, and evaluates the whole gradient.
 
     Source: Beck & Teboulle (2009), FISTA with backtracking; O'Donoghue & Candes (2015): momentum is dropped when the

@@ -117,7 +117,7 @@ class ProxNewton:
         max_sweeps: most sweeps of coordinate descent in a step, >= 1.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective is no classifier of
+        OptionError: an option is out of its range; from ``init`` when the objective is not a classifier of
             two classes, or there is no L1 penalty.
 
     Example:

@@ -122,7 +122,7 @@ class TwoStage:
       OWL-QN's first pairs (s, y), which the paper leaves as future work.
     - Without L1, if the objective knows the diagonal of its Hessian, OWL-QN works in units (``common/curvature.py``),
       found at the end of the last pass but one, and has one first pair: a third of the evaluations on text
-      (docs/experiments.md). With L1 it is quicker to 1 % so, and slower to 0.1 %, unless columns are uneven.
+      (docs/experiments.md). With L1 this is faster to 1 % and slower to 0.1 %, unless columns are uneven.
     - Where the first stage has led away, to an objective above the one at the starting weights (columns of large
       numbers do that), the second stage starts from weights of 0.
     - The heuristic line search is off unless asked for: it makes a pass better, but costs four times as much, and the

@@ -17,7 +17,7 @@ TINY, HUGE = 1e-36, 1e36
 
 
 def are_uneven(problem: Problem) -> bool:
-    """Whether the columns of the data need units: one has values far from those of the others, or all far from 1."""
+    """Whether the columns of the data need units: one has values far from the others, or all far from 1."""
     largest = None if problem.curved is None else problem.curved.largest_values()
     if largest is None:
         return False

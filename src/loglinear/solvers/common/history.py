@@ -107,7 +107,7 @@ class History:
         return len(self.SY) - 1
 
     def advance(self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: Separable) -> Advanced:
-        """Take up the pair of two points and their NLL gradients; v is the pseudo-gradient at the new one.
+        """Add the pair of two points and their NLL gradients; v is the pseudo-gradient at the new one.
 
         The oldest pair goes if the history is full. A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped:
         H stays positive definite. One sweep over memory fuses s, y, v and the inner products of y and v with all rows,
@@ -145,7 +145,7 @@ class History:
         Args:
             old: numbers of the features that the pairs are by, ascending.
             new: numbers of the features wanted, ascending; the pairs are 0 at those that are not among the old ones.
-            scale: unit of every feature, those of the history among them; None for 1.
+            scale: unit of each feature, including the features of the history; None for 1.
         """
         if np.array_equal(old, new):
             return self

@@ -25,7 +25,7 @@ Condition = Callable[[Problem], str]
 
 @dataclass(frozen=True)
 class Needs:
-    """The needs of a solver, beside ``Objective``.
+    """The needs of a solver, in addition to ``Objective``.
 
     Attributes:
         objective: protocols that the objective has to satisfy.

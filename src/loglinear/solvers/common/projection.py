@@ -37,7 +37,7 @@ class Clusterable(Protocol):
 
     @property
     def clusterable(self) -> tuple[int, int]:
-        """First feature that may be clustered, and the one behind the last."""
+        """First feature that may be clustered, and the one after the last."""
 
 
 @runtime_checkable
@@ -61,10 +61,10 @@ class Aggregatable(Protocol):
 def clusterable_range(problem: Problem) -> tuple[int, int]:
     """Return start and stop of the features that may be clustered.
 
-    They are the range ``clusterable`` of the objective, all features if it has none, less those that bear no penalty.
+    They are the range ``clusterable`` of the objective, all features if it has none, except unpenalised features.
 
     Raises:
-        OptionError: ``clusterable`` is no range of the features.
+        OptionError: ``clusterable`` is not a range of the features.
     """
     n = problem.n_features
     given = problem.objective.clusterable if isinstance(problem.objective, Clusterable) else (0, n)
@@ -135,8 +135,8 @@ def project_down(beta: Vector, cmap: ClusterMap) -> Vector:
 class Projected:
     """The penalised objective of a problem without L1 as a function of gamma, where beta_j = gamma_cmap(j).
 
-    Its ridge is (l2 / 2) sum over k of |C_k| gamma_k^2, without the features that bear no penalty. As weights of the
-    clusters differ, it is part of the objective; a problem made of it has no penalty of its own.
+    Its ridge is (l2 / 2) sum over k of |C_k| gamma_k^2, without unpenalised features. As weights of the
+    clusters differ, it is part of the objective; a problem made from it has no other penalty.
 
     An objective that can add up its features over clusters does so (``Aggregatable``, Eq. 15). Any other objective is
     evaluated at beta and its gradient added up (Eq. 14).

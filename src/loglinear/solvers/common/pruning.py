@@ -79,7 +79,7 @@ class Prunable(Sequences, Protocol):
 
         Args:
             likely: what ``likely_labels`` returned at w.
-            w: weights of the features at work, shape (k,); those of all others are 0.
+            w: weights of the features at work, shape (k,); the weights of all others are 0.
             value: of the whole objective at w, nats.
             gradient: of the whole objective at w, by the features at work, shape (k,).
             bound: marginal above which labels are kept, at least ``likely.least``. The gold labels are kept always.
@@ -90,7 +90,7 @@ class Prunable(Sequences, Protocol):
 
 
 def of_all_features(problem: Problem, w: Vector) -> Vector:
-    """Return the weights of all features, given those of a chain of first order: w itself if the chain is one."""
+    """Return the weights of all features, given the weights of a chain of first order: w itself if the chain is one."""
     numbers = cast(Prunable, problem.objective).first_order
     if numbers is None:
         return w

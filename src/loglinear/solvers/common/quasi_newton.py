@@ -105,7 +105,7 @@ class Curvature(Protocol):
         """Return -H v, where v is the pseudo-gradient at w, the point to which ``advance`` came last."""
 
     def advance(self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: Separable) -> Advanced:
-        """Take up the pair (s, y) of two points, whose NLL gradients are g_new and g."""
+        """Add the pair (s, y) of two points, whose NLL gradients are g_new and g."""
 
     def cleared(self) -> Curvature:
         """Return the approximation without pairs."""
@@ -208,7 +208,7 @@ class Found(NamedTuple):
     """The outcome of a line search.
 
     Attributes:
-        trial: the point found, evaluated last; None if there is none.
+        trial: the point found, evaluated last; None if none was found.
         descent: d . v where the search began.
         evaluations: of the gradient.
     """
@@ -400,7 +400,7 @@ def check_numbers(objective: float, violation: float, when: str = "at the starti
 
 
 def check_tolerances(tolerance: float, gradient_tolerance: float) -> None:
-    """Raise OptionError if one of the two bounds of ``stopping_status`` is no finite number >= 0."""
+    """Raise OptionError if one of the two bounds of ``stopping_status`` is not a finite number >= 0."""
     bound = "a finite number >= 0 (0 switches the test off)"
     real_number("tolerance", tolerance, bound, lambda x: x >= 0.0)
     real_number("gradient_tolerance", gradient_tolerance, bound, lambda x: x >= 0.0)

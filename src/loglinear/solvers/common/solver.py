@@ -158,7 +158,7 @@ def solver_name(solver: object) -> str:
 
 
 def default_solver(penalty: Penalty) -> str:
-    """Return the name of the solver to use when none is asked for: owlqn with L1, lbfgs without.
+    """Return the name of the solver to use by default: owlqn with L1, lbfgs without.
 
     Example:
         >>> from loglinear import ElasticNet
