@@ -199,7 +199,7 @@ def evaluate(
     Args:
         gold: gold label sequences.
         predicted: predicted label sequences, of the same number and lengths. None is a missing label, as in a sentence
-            whose constraints forbid every label sequence; it counts as wrong, and is not part of a chunk.
+            for which every label sequence is forbidden; it counts as wrong, and is not part of a chunk.
         scheme: tagging scheme of both, as in `chunks`; None to detect it from all labels; "none" if the labels do not
             encode chunks.
         mode: "conlleval" also counts chunks of malformed sequences; "strict" counts only well-formed ones, as seqeval's

@@ -81,7 +81,7 @@ class Tagger:
                 the attributes of each token: a dict, a str or a sequence of str, as for `ChainCRF`.
 
         Returns:
-            A label for each token; None for each if the constraints forbid every label sequence.
+            A label for each token; None for each if every label sequence is forbidden.
 
         Raises:
             DataError: an invalid sentence; names the token.
@@ -123,7 +123,7 @@ class Tagger:
             `ChainCRF.tag` for spans).
 
             For an Arrow array, an array of the same shape: `list<string>`, or of the type of the labels if they are not
-            strings, with null if the constraints forbid every label sequence. With probabilities, a `pyarrow.Table`
+            strings, with null if every label sequence is forbidden. With probabilities, a `pyarrow.Table`
             with the columns `labels`, `probabilities` (`list<double>`) and `log_probability` (`double`).
 
         Raises:
