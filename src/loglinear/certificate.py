@@ -23,7 +23,7 @@ class Verdict:
     Attributes:
         status: the reason why it stopped; STALLED if the solver has converged too early (``loglinear.gain``).
         violation: max-norm of the subgradient of minimum norm by all features; NaN if it is not known.
-        gap: bound of the distance from the optimum, nats; None where there is none, or a useless one.
+        gap: bound of the distance from the optimum, nats; None if there is no useful one.
     """
 
     status: Status

@@ -36,7 +36,7 @@ _REMEDY = (
 
 
 def check_constraints(name: str, value: object) -> None:
-    """Raise OptionError if the value of an option is no constraints: neither a name nor pairs of labels."""
+    """Raise OptionError if the value of an option is neither the name of a scheme nor pairs of labels."""
     if value is None or (isinstance(value, str) and (value.upper() in _SCHEMES or value.lower() in ("auto", "none"))):
         return
     check_pairs(name, value, "a tagging scheme or a list of pairs", _REMEDY)
@@ -63,7 +63,7 @@ def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bo
     """Return constraints as a scheme's name other than "auto", as a list of pairs, or as None for no constraints.
 
     "auto" is the scheme that the labels follow, and no constraints if they follow none. IOB1 and IOB2 (BIO) have the
-    same labels: they are IOB1 if the data are no BIO, or without data if a type has a label I and no label B.
+    same labels: they are IOB1 if the data is not BIO, or without data if a type has a label I and no label B.
 
     Args:
         value: constraints as they were given.

@@ -10,7 +10,7 @@ Every exception names the offending value, its place and the remedy. The tree::
      +-- ClusterError (RuntimeError)   a cluster that is gone, or whose machines cannot do the work
      +-- ObjectiveError (ArithmeticError)  an objective or gradient that is not finite where training starts
 
-Not reaching an optimum is no exception: it is a ``Status`` of the result.
+Not reaching an optimum is not an exception: it is a ``Status`` of the result.
 """
 
 from __future__ import annotations

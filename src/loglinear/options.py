@@ -154,7 +154,7 @@ def whole_number(name: str, value: object, least: int, most: int, remedy: str = 
         remedy: more advice, for the message.
 
     Raises:
-        OptionError: the value is no integer, or out of its range.
+        OptionError: the value is not an integer, or out of range.
     """
     try:
         number = operator.index(value) if isinstance(value, SupportsIndex) else least - 1
@@ -181,7 +181,7 @@ def real_number(name: str, value: object, range: str, fits: Callable[[float], bo
         fits: whether a finite number is in the range.
 
     Raises:
-        OptionError: the value is no finite number, or out of its range.
+        OptionError: the value is not a finite number, or out of range.
     """
     # Python's integers have no bound: an integer that no float can hold is refused here.
     if not _is_number(value) or not abs(value) <= sys.float_info.max or not fits(float(value)):
@@ -197,7 +197,7 @@ def strength(name: str, value: object) -> float:
     """Return the strength of a penalty as a float.
 
     Raises:
-        OptionError: it is no finite number >= 0.
+        OptionError: it is not a finite number >= 0.
     """
     try:
         number = float(value) if isinstance(value, (SupportsFloat, SupportsIndex)) else -1.0
@@ -215,7 +215,7 @@ def limit(name: str, value: object, most: float | None = None, *, whole: bool = 
         name: name of the option.
         value: value of the option.
         most: the largest share of the objective that it may be, if it is one.
-        whole: whether it has to be a whole number; one of type float will do.
+        whole: whether it must be a whole number, which may have type float.
     """
     if value is None:
         return

@@ -19,8 +19,8 @@ __all__ = ["replacing"]
 def replacing(path: str) -> Iterator[BinaryIO]:
     """Open a file whose content takes the place of another's once the block has ended well.
 
-    If the block fails, the other file is as it was. The temporary file is named as the other one with .part behind, in
-    all runs: the next run that writes the same file uses what a killed one has left. Runs that write the same file at
+    If the block fails, the other file is as it was. The temporary file has the name of the file plus .part, in all
+    runs: the next run that writes the same file uses what a killed one has left. Runs that write the same file at
     the same time wait for each other.
 
     Args:

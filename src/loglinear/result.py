@@ -124,7 +124,7 @@ class OnSome(Protocol):
 
     @property
     def partial(self) -> bool:
-        """Whether the violation is that of a smaller problem, and so can neither stop the loop nor be recorded."""
+        """Whether the violation refers to a smaller problem, and so can neither stop the loop nor be recorded."""
 
 
 @runtime_checkable
@@ -145,7 +145,7 @@ def on_some(state: State) -> OnSome | None:
 
 
 def is_partial(state: State) -> bool:
-    """Whether the violation of a state is that of a smaller problem."""
+    """Whether the violation of a state refers to a smaller problem."""
     small = on_some(state)
     return small is not None and small.partial
 

@@ -3,9 +3,9 @@
 A chunk is a typed stretch of tokens: a phrase, an entity, a word. Two modes read chunks:
 
 - "conlleval" gives chunks for every sequence, well-formed or not; one rule reads all schemes (`chunks`). Its chunks
-  equal those of conlleval (the CoNLL script) on IOB1 and IOB2, and those of seqeval's default mode on IOB1, IOB2 and
+  equal conlleval's (the CoNLL script) on IOB1 and IOB2, and seqeval's default mode on IOB1, IOB2 and
   IOBES.
-- "strict" counts a chunk only where its tags follow the scheme. Its chunks equal those of seqeval's mode="strict" with
+- "strict" counts a chunk only where its tags follow the scheme. Its chunks equal seqeval's mode="strict" with
   the same scheme.
 
 The module imports the standard library alone, to load fast.
@@ -106,7 +106,7 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
     have no types, and their chunks are words that cover the sequence.
 
     In mode "strict" a chunk is B and any number of I (IOB2); any number of I and E (IOE2); B, any number of I and E, or
-    S (IOBES, BILOU, BMES); any number of I, or behind a chunk of the same type B and any number of I (IOB1).
+    S (IOBES, BILOU, BMES); any number of I, or after a chunk of the same type B and any number of I (IOB1).
 
     Args:
         labels: labels TAG or TAG-TYPE, split at the first dash, and "O".
@@ -139,13 +139,13 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
 class ChunkRule(NamedTuple):
     """How mode "conlleval" reads chunks, as conditions on neighbouring labels out of a set.
 
-    A chunk goes on from one token to the next if the next label has the same type and does not begin a chunk behind the
-    label before it.
+    A chunk continues from one token to the next if the next label has the same type and does not begin a chunk after
+    the label before it.
 
     Attributes:
         types: the type of each label; None for a label outside every chunk.
         begins: a byte for every pair of labels in a row, 1 if the second begins a chunk: first a byte for each label at
-            the start of a sentence, then, for each label, a byte for each label behind it.
+            the start of a sentence, then, for each label, a byte for each label after it.
     """
 
     types: tuple[str | None, ...]
@@ -223,7 +223,7 @@ def parsed_tag(label: str) -> tuple[str, str]:
 
 
 def are_bio(sequences: Iterable[Sequence[object]]) -> bool:
-    """Whether I stands only behind B or I of its type, or behind a label that is unknown or known in part."""
+    """Whether I occurs only after B or I of its type, or after a label that is unknown or partial."""
     return all(map(_is_bio, sequences))
 
 

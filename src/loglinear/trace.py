@@ -92,7 +92,7 @@ class TraceRecord:
         """Return the record in a line that ``to_json`` wrote.
 
         Raises:
-            ValueError: the line is no JSON object with the keys of a record.
+            ValueError: the line is not a JSON object with the keys of a record.
         """
         row = json.loads(line)
         if not isinstance(row, dict):
@@ -183,7 +183,7 @@ class TraceWriter:
             is resumed. Otherwise the file starts empty.
 
     Raises:
-        DataError: the file to append to is no trace.
+        DataError: the file to append to is not a trace.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:

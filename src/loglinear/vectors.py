@@ -80,7 +80,7 @@ def norms(x: Vector) -> tuple[float, float]:
 def dot(x: Vector, y: Vector) -> float:
     """Return the inner product.
 
-    Not by BLAS, which would give long vectors to threads of its own: after that they wait busily, where ours work.
+    Not by BLAS, which would give long vectors to its own threads, which then wait busily, where ours work.
     """
     return float(np.einsum("i,i", x, y))
 

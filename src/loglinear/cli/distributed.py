@@ -42,7 +42,7 @@ def add_cluster(parser: Arguments) -> None:
 
 
 def one_file(arguments: Namespace) -> bool:
-    """Return whether the training data are one file, whose path then stands alone; else a cluster is to be used.
+    """Return whether the training data are one file, whose path is then a str; otherwise a cluster is needed.
 
     Raises:
         OptionError: there are several files, or a folder or pattern, and no cluster; or two clusters.

@@ -1,4 +1,4 @@
-"""A look at a file to label: whether all of it is there, and whether whole sentences stand in lines, not tokens."""
+"""A look at a file to label: is all of it there, and do its lines contain whole sentences instead of tokens?"""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
 
 
 def is_regular(path: str) -> bool:
-    """Whether all of a file is there: it is no pipe and no terminal. `-` is standard input."""
+    """Whether all of a file is there: it is neither a pipe nor a terminal. `-` is standard input."""
     try:
         return stat.S_ISREG(os.stat(0 if path == "-" else path).st_mode)
     except OSError:  # whoever reads the file says so
@@ -63,7 +63,7 @@ def is_regular(path: str) -> bool:
 
 
 def start_of(path: str) -> bytes:
-    """Return the first bytes of a regular file, of which none are read thereby; `-` is standard input.
+    """Return the first bytes of a regular file, without consuming them; `-` is standard input.
 
     Nothing is returned where that cannot be done.
     """

@@ -15,7 +15,7 @@ __all__ = ["check_places"]
 def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[str], writes: Sequence[str]) -> None:
     """Check files before the work is done.
 
-    No file may be both read and written, or written twice; a model is no data; outputs have to be writable.
+    No file may be both read and written, or written twice; a model is not data; outputs have to be writable.
 
     Args:
         parser: of the command; says what users call an argument.

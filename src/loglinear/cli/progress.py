@@ -93,7 +93,7 @@ class Progress:
             self._show(self._unshown)
 
     def note(self, message: str) -> None:
-        """Print a line beside the bar."""
+        """Print a line above the bar."""
         if self._bar is not None:
             self._bar.console.print(message, highlight=False)
         elif not self._quiet:

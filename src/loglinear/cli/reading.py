@@ -96,7 +96,7 @@ class Reading(NamedTuple):
     Attributes:
         format: see `Corpus.read`; None for the format that the extension of a file tells.
         template: text of a template.
-        partial: whether labels may be known in part.
+        partial: allow partial labels.
         threads: 0 for all cores.
     """
 
@@ -112,7 +112,7 @@ class Reading(NamedTuple):
         Args:
             arguments: of the command.
             path: the training data, or their first file.
-            partial: whether labels may be known in part.
+            partial: allow partial labels.
             start: model to start at.
         """
         from ..data.formats import format_of, named

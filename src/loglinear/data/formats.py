@@ -99,7 +99,7 @@ FORMATS: dict[str, Format] = {
 
 
 def is_corpus(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is that of an encoded corpus, a folder with its own format."""
+    """Whether a path is an encoded corpus, a folder with its own format."""
     return os.path.isfile(os.path.join(os.fspath(path), "corpus.json"))
 
 
@@ -110,7 +110,7 @@ def is_format(name: str) -> bool:
 
 
 def named(name: str) -> Format:
-    """Return the format of a name; raise OptionError if there is none."""
+    """Return the format of a name; raise OptionError if it is unknown."""
     if not is_format(name):
         message = f"format {name!r} is unknown; choose {listed('sentences', 'samples', 'texts')}"
         raise OptionError(message)
@@ -128,7 +128,7 @@ def listed(*kinds: Holds) -> str:
 
 
 def format_of(path: str | os.PathLike[str], asked: str | None = None, default: str = "columns") -> str:
-    """Return the format asked for, else that of the extension, also before .gz and .xz, else the default."""
+    """Return the requested format, else the format of the extension, also before .gz and .xz, else the default."""
     root, extension = os.path.splitext(os.fspath(path).lower())
     if extension in (".gz", ".xz"):
         extension = os.path.splitext(root)[1]

@@ -29,7 +29,7 @@ class Instances:
         """Append a sequence of items, and the label of each item.
 
         Raises:
-            ValueError: the numbers of items and labels differ, a value is not finite, or a text is no UTF-8.
+            ValueError: the numbers of items and labels differ, a value is not finite, or a text is not UTF-8.
             TypeError: an item or a label is of another type.
         """
         self._core.append(items, labels, group)

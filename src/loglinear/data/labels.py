@@ -101,7 +101,7 @@ class LabelNames:
 
 
 def check_ordered(items: object, what: str) -> None:
-    """Raise DataError if the items that are to stand in a row are a string or have no order.
+    """Raise DataError if the items of a sequence are a string or unordered.
 
     Args:
         items: a sequence, or something else that can be gone through.
@@ -148,7 +148,7 @@ def check_classes(y: Any) -> None:
 
 
 def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:
-    """Return names as labels of a type ("str", "int" or "bool"), with sets of names and None for partly known labels.
+    """Return names as labels of a type ("str", "int" or "bool"), with sets of names and None for partial labels.
 
     Names themselves are not copied.
     """

@@ -52,10 +52,10 @@ class TextPart:
 
     Attributes:
         path: the file.
-        range: first byte, and the byte behind the last; None for the whole file, which may be compressed.
+        range: first byte, and the byte after the last; None for the whole file, which may be compressed.
         format: of the file, see `Corpus.read`.
         template: text of a template.
-        partial: whether labels may be known in part.
+        partial: allow partial labels.
     """
 
     path: str
@@ -79,7 +79,7 @@ class TextPart:
 
 @dataclass(frozen=True)
 class JoinedPart:
-    """Small files, one behind the other.
+    """Small files, one after the other.
 
     Attributes:
         files: the files, each a part by itself.
@@ -103,7 +103,7 @@ class CorpusPart:
 
     Attributes:
         path: its folder.
-        range: first sentence, and the one behind the last; None for all, which stay on disk.
+        range: first sentence, and the one after the last; None for all, which stay on disk.
     """
 
     path: str
@@ -219,7 +219,7 @@ def cut(
         paths: files, folders and patterns.
         format: see `Corpus.read`; by default told by each file's extension, where ``.parquet`` is known besides.
         template: name of a preset or text of a template.
-        partial: whether labels may be known in part.
+        partial: allow partial labels.
         part_bytes: bytes of a part, about, >= 1.
 
     Raises:

@@ -116,7 +116,7 @@ def read_table(
         distinct: whether samples of a text that repeat others are only counted, where that saves much.
 
     Raises:
-        DataError: the file is no table; names file, line or column, and remedy.
+        DataError: the file is not a table; names file, line or column, and remedy.
         OptionError: an option is out of its range or names no column, or pyarrow is missing.
         OSError: the file cannot be read.
     """

@@ -82,7 +82,7 @@ def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 
         min_count: least number of texts that contain a sequence; other sequences are left out.
 
     Raises:
-        OptionError: ``ngrams`` is no range of lengths.
+        OptionError: ``ngrams`` is not a range of lengths.
     """
     from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 

@@ -1,7 +1,7 @@
 """The embedded sample, synthetic data, and the folder of larger data sets.
 
 The sample is a part of the Universal Dependencies English Web Treebank, words with their parts of speech. Its licence
-is CC BY-SA 4.0: see ATTRIBUTION.md beside this file.
+is CC BY-SA 4.0: see ATTRIBUTION.md in this folder.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 The module imports neither NumPy nor scikit-learn, which takes seconds and a hundred megabytes: a chain labels text
 without them, and is trained without the latter. What scikit-learn asks of an estimator is answered by its own
-BaseEstimator, imported when it is asked for (`LightEstimator`).
+BaseEstimator, imported when it is needed (`LightEstimator`).
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def check_end(result: Result, remedy: str = "") -> None:
 
     Args:
         result: result of the training.
-        remedy: text behind the status.
+        remedy: text after the status.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended the training.

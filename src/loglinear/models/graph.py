@@ -252,8 +252,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
     def predict_graphs(self, X: Iterable[Graph]) -> list[networkx.Graph]:
         """Return each graph as a networkx.Graph with ``label`` and ``probability`` of nodes, ``probability`` of edges.
 
-        The probability of a node is the probability of its label; that of an edge, of its two labels jointly. The
-        attributes ``first`` and ``second`` of an edge keep its direction.
+        The probability of a node is the probability of its label; the probability of an edge, of both labels jointly.
+        The attributes ``first`` and ``second`` of an edge keep its direction.
 
         Raises:
             OptionError: networkx is not installed.

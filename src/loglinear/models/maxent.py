@@ -378,7 +378,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
     def explain(self, X: Corpus | Samples, *, words: Sequence[str] | None = None) -> Explanation:
         """Say why each sample has its class and not the second best one: what each feature adds to the difference.
 
-        With "ovr" the scores are those of two models, each of its class against the rest.
+        With "ovr" the scores are from two models, each of its class against the rest.
 
         Args:
             X: as for `predict`.
@@ -431,7 +431,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
         Args:
             path: name of the file.
-            notes: further settings to stand in the file, values that JSON knows.
+            notes: further settings for the file, JSON values.
 
         Raises:
             DataError: the classes are neither numbers nor strings, or two columns have the same name.

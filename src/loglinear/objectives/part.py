@@ -85,7 +85,7 @@ class FeatureTable:
     """The features of a whole data set by name, and its sizes.
 
     They are the features that `ChainObjective` finds in the joined data, in the same order but for this: attributes of
-    states that few labels go with stand in the order of their first appearance alone.
+    states with few labels are in the order of their first appearance alone.
 
     Attributes:
         core: the native table.

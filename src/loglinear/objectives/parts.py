@@ -1,7 +1,8 @@
 """The objective of a data set in parts: the sum of the parts' objectives, wherever the parts are.
 
 The value and the gradient of the parts are added up in a binary tree by the number of the part (`groups.py`): they are
-bitwise the same in one process and on any number of machines, and those of the joined data but for rounding errors.
+bitwise the same in one process and on any number of machines, and equal to the joined data's except for rounding
+errors.
 """
 
 from __future__ import annotations

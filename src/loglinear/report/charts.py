@@ -81,7 +81,7 @@ def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, f
 
 
 def reliability(found: Calibration, name: str) -> str:
-    """Return the SVG of a reliability diagram: accuracy by mean confidence, beside the diagonal of equality.
+    """Return the SVG of a reliability diagram: accuracy by mean confidence, with the diagonal of equality.
 
     Args:
         found: the calibration.

@@ -14,7 +14,7 @@ __all__ = ["Curves"]
 
 @dataclass(frozen=True)
 class Curves:
-    """Curves over a common axis, each in a panel of its own.
+    """Curves over a common axis, each in a separate panel.
 
     Attributes:
         x_name: name of the common axis.

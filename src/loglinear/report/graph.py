@@ -46,8 +46,8 @@ def drawn(
 
     The width of a line shows the strength of its edge. Of many edges the strongest are shown: 60, or 1.5 for each
     variable if that is more. Variables without a line are shown if there are at most 12. The picture grows until all
-    names have room, up to 21 inches; then those of the strongest edges have names. A line below the graph says what is
-    left out.
+    names have room, up to 21 inches; then only nodes of the strongest edges have names. A line below the graph says
+    what is left out.
 
     The caller calls `check_figure` before the work that leads to the figure.
 

@@ -1,4 +1,4 @@
-"""Names beside the variables of a drawn graph, where they cover neither each other nor a variable."""
+"""Names next to the variables of a drawn graph, where they cover neither each other nor a variable."""
 
 from __future__ import annotations
 

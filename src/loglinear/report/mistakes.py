@@ -24,7 +24,7 @@ class Confusions(NamedTuple):
 
     Attributes:
         rows: names of the gold labels, the most frequent first; the last one may stand for all others together.
-        columns: names of the predicted labels: those of the rows, and "(no label)" if a token was given none.
+        columns: names of the predicted labels: the names of the rows, and "(no label)" if a token was given none.
         counts: a list of numbers for each row.
         n_others: number of labels that stand together.
     """
@@ -43,7 +43,7 @@ class Example(NamedTuple):
         token: number of the token in the sentence, from 1.
         before: words before the token, at most 7; "…" stands for more of them.
         word: the token.
-        after: words behind the token, at most 7; "…" stands for more of them.
+        after: words after the token, at most 7; "…" stands for more of them.
         confidence: the probability that the model gives the wrong label; None if it has no probabilities.
     """
 

@@ -50,9 +50,9 @@ class Report:
         settings: rows of a table on the model and its training: name -> text.
         command: how to train the model again; None if that cannot be told.
         template: text of the model's template; None without one.
-        notes: remarks on the figures, such as that they are those of training data.
+        notes: remarks on the figures, such as that they are of training data.
         items: what has labels: "tokens", a classifier's "samples", a network's "values", "nodes" of graphs.
-        headline: figures beside the scores: name, number, and what stands below it.
+        headline: figures next to the scores: name, number, and what stands below it.
         trace: the steps of the training; empty where they are not at hand.
         scores: the evaluation, as `loglinear.evaluate` returns it.
         intervals: 95 % confidence intervals of the scores.

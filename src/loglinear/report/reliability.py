@@ -14,7 +14,7 @@ __all__ = ["reliability_diagram"]
 def reliability_diagram(calibrations: Mapping[str, Calibration], path: str) -> bytes:
     """Return the content of a figure's file with this name; equal numbers give equal files.
 
-    Each kind of answer has a column: above, a point for each bin at its mean confidence and its accuracy, beside the
+    Each kind of answer has a column: above, a point for each bin at its mean confidence and its accuracy, with the
     diagonal on which a model is that is as sure as it is right; below, how many answers are in each bin.
 
     Args:

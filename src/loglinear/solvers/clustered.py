@@ -127,7 +127,7 @@ class Clustered:
 
     Each round takes ``fine_iterations`` of the fine optimiser, clusters weights that are alike, and lets the coarse
     optimiser move each cluster as a whole, from its mean, until its objective changes little. In the end the fine
-    optimiser goes on to convergence ("patch-up").
+    optimiser continues to convergence ("patch-up").
 
     Source: Mathur & Chakrabarti (2010), Figure 4, with sections III-B (clusters), III-C and III-E-6 (the objective over
     clusters), III-E-2 (end of a coarse phase), III-E-3 (projections) and IV-B (features that are not clustered).
@@ -138,7 +138,7 @@ class Clustered:
 
     - The optimisers are this library's ``LBFGS`` and ``BFGS``, which start afresh in every phase.
     - The change of a coarse objective is relative to the absolute value of the least, which is negative for some
-      objectives that are no likelihoods.
+      objectives that are not likelihoods.
     - A coarse phase also ends when its optimiser has converged or finds no decrease.
     - If the fine optimiser ends in a round, that is the end.
     - Weights without penalty are not clustered.
@@ -169,7 +169,7 @@ class Clustered:
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the penalty has an L1 part, when ``clusterable``
-            is no range of features, or from ``BFGS``.
+            is not a range of features, or from ``BFGS``.
 
     Example:
         >>> from loglinear import MaxEnt

@@ -19,7 +19,7 @@ __all__ = ["check_calibration", "numbered", "scheme_hint", "shown", "tagged_colu
 
 
 def check_calibration(picture: str, mode: str) -> None:
-    """Raise OptionError if calibrations do not go with the mode, or the picture (empty for none) cannot be drawn."""
+    """Raise OptionError if the mode does not allow calibration, or the picture (empty for none) cannot be drawn."""
     if mode != "conlleval":
         message = f"--calibration: the probabilities of spans are for mode conlleval; leave out --mode {mode}"
         raise OptionError(message)

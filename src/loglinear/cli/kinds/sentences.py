@@ -136,7 +136,7 @@ class Sentences(Kind):
         )
 
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
-        """Return the rule by which spans are read, if their probabilities are asked for.
+        """Return the rule by which spans are read, if their probabilities are requested.
 
         Raises:
             OptionError: the model does not have the probabilities.
@@ -176,7 +176,7 @@ class Sentences(Kind):
         write_output(arguments.output, "".join(lines).encode())
 
     def evaluate(self, arguments: Namespace) -> str:
-        """Compare predicted labels with those of a file."""
+        """Compare predicted labels with the labels of a file."""
         from ...data.writing import write_output
         from ...metrics import evaluate
         from ...schemes import checked_scheme
@@ -210,7 +210,7 @@ class Sentences(Kind):
     def answers(self, path: str, format: str, *, sure: bool, spans: bool, threads: int) -> Answers:
         """Return the model's answers to a labelled file, and name the labels that the model does not know.
 
-        Probabilities of the labels are found if the answers have to be `sure`, those of spans with `spans` too.
+        Probabilities of the labels are found if the answers have to be `sure`, and with `spans` span probabilities.
         """
         from ...data.corpus import Corpus
         from ...models.explain.answers import Answers
@@ -247,7 +247,7 @@ class Sentences(Kind):
         return Explainer(self.model).explain(corpus, words, threads)
 
     def checked_settings(self, *kinds: type[Options]) -> dict[str, Any]:
-        """Return the settings after a check of the options among them, to which those of a chain belong by default."""
+        """Return the settings after a check of the options among them, by default those of chains."""
         from ...models.files.schema import check_options
         from ...models.training.options import DevParameters, SolverParameters
         from ...objectives.chain import ChainFeatures
@@ -288,7 +288,7 @@ class Sentences(Kind):
         )
 
     def training_command(self) -> str | None:
-        """Return the command that trains the model again, with names in capitals for files; None if there is none."""
+        """Return the command that trains the model again, with names in capitals for files; None if unknown."""
         import shlex
 
         from ...data.formats import is_format
@@ -342,7 +342,7 @@ class Samples(Sentences):
         super().tag(arguments)
 
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
-        """Refuse probabilities of spans and sentences; those of a sample's classes are its marginals."""
+        """Refuse probabilities of spans and sentences; the probabilities of a sample's classes are its marginals."""
         if probabilities is not None:
             message = f"--probabilities {probabilities}: {self.path} is {self.called}; "
             message += "--marginals gives the probability of every class"
@@ -365,7 +365,7 @@ def answered_one_by_one(arguments: Namespace) -> bool:
     """Whether `loglinear tag` answers sentences as they come.
 
     Raises:
-        OptionError: that is asked for, but the output is a file, which is written as a whole.
+        OptionError: that is requested, but the output is a file, which is written as a whole.
     """
     if arguments.output != "-":
         if arguments.stream:

@@ -32,7 +32,7 @@ def explain_samples(
     texts: Sequence[str],
     name: Callable[[int], str],
 ) -> Explanation:
-    """Explain the class of each sample: what each feature adds to its score over that of the second best class.
+    """Explain the class of each sample: what each feature adds to the lead of its score over the second best class.
 
     Args:
         matrix: shape (n_samples, n_columns), dense or sparse.

@@ -1,4 +1,4 @@
-"""Explaining labels: the best labelling beside the best one in which a token has another label. See `explanation`."""
+"""Explaining labels: the best labelling and the best one in which a token has another label; see `explanation`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Why a token has this label and not another one: the difference of two labellings' scores, feature by feature.
 
-The same words serve for samples of a classifier and variables of a network, each a token of its own.
+The same words serve for samples of a classifier and variables of a network, each a separate token.
 
 A score is the sum of the weights of the features that a labelling has, in nats: log p(y | x) = score(y) - log Z(x).
 The runner-up of a token is the best labelling in which the token has another label. It may differ from the best
@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["Contribution", "Explanation", "TokenExplanation", "page"]
 
-# Contributions of a token that are shown; the sum of the others stands behind them.
+# Contributions of a token that are shown; the sum of the others follows.
 SHOWN = 8
 # Characters of a text that are shown.
 LONGEST = 80
@@ -118,7 +118,7 @@ class Explanation(Sequence[TokenExplanation]):
         """Return the strongest contributions of each token as text.
 
         Args:
-            top: contributions of a token; the sum of the others stands behind them.
+            top: contributions of a token; the sum of the others follows.
         """
         lines = []
         for each in self.tokens:

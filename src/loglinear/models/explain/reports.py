@@ -150,7 +150,7 @@ def model_rows(model: ChainModel) -> dict[str, str]:
 
 
 def settings_rows(found: Mapping[str, object]) -> dict[str, str]:
-    """Return what is known of a model as the texts of a table."""
+    """Return the settings of a model as the texts of a table."""
     known = {name: each for name, each in found.items() if each is not None}
     return {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in known.items()}
 

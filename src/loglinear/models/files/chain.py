@@ -50,7 +50,7 @@ def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[s
     """Return a model as it was stored under the constraints of its settings, and the settings.
 
     Raises:
-        ModelFileError: the settings are not those of a model of these kinds, or do not fit its labels.
+        ModelFileError: the settings are not of a model of these kinds, or do not fit its labels.
     """
     settings = checked_settings(model.settings, path, *kinds)
     check_labels(settings, model.labels, path)
@@ -69,7 +69,7 @@ def checked_n_best(name: str, value: object) -> int:
         value: of the option.
 
     Raises:
-        OptionError: the value is no whole number, or out of range.
+        OptionError: the value is not an integer, or out of range.
     """
     from ...options import whole_number
 

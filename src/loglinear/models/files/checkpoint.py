@@ -2,7 +2,7 @@
 
 Nothing in a file is ever executed. A pickle names functions to call, and a list of harmless ones has to be kept; JSON
 and arrays of numbers name only what this module makes itself: containers, numbers, and the dataclasses of solvers'
-states, whose constructors are not called. Text and arrays stand in the file one after the other, in NumPy's format
+states, whose constructors are not called. The file contains text and arrays one after the other, in NumPy's format
 .npy; the checksum is looked at before them.
 """
 

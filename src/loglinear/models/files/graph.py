@@ -1,4 +1,4 @@
-"""The file of a conditional random field on graphs: that of a network, with the field's weights in place of scores."""
+"""Files of conditional random fields on graphs: as files of networks, with the field's weights in place of scores."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Contents:
         settings: of the training, and the variables' names.
         categories: states of each variable; one or none of a variable that the network leaves out.
         edges: pairs of variables, numbered without those left out, shape (n_edges, 2).
-        scores: node and edge weights, tables one behind the other.
+        scores: node and edge weights, tables one after the other.
     """
 
     settings: dict[str, Any]

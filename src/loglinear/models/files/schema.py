@@ -78,7 +78,7 @@ def refuse(name: str, value: object, wanted: str) -> NoReturn:
 
 
 def checked_settings(text: str, path: str, *kinds: str) -> dict[str, Any]:
-    """Return the settings of a model as they stand in its file; those that are not options are checked.
+    """Return the settings of a model as its file contains them; those that are not options are checked.
 
     Args:
         text: the settings, JSON.
@@ -186,7 +186,7 @@ def typed_array(name: str, values: list[Any], kind: str) -> npt.NDArray[Any]:
         kind: the array's type as NumPy writes it; O for values of several types.
 
     Raises:
-        ModelFileError: the values are not of this type, or one stands there twice.
+        ModelFileError: the values are not of this type, or one occurs twice.
     """
     import numpy as np  # here: labelling text needs no NumPy
 

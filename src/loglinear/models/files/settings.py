@@ -26,7 +26,7 @@ def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
 
 
 def kind_of(path: str) -> str | None:
-    """Return the kind of the model in a file, as its settings have it; None for a file that is no model.
+    """Return the kind of the model in a file, as its settings have it; None for a file that is not a model.
 
     The file is safetensors: the length of a header, eight bytes, and the header, JSON.
     """

@@ -51,7 +51,7 @@ def train_chain(
         DataError: the checkpoint is damaged; the model to start at has labels of another type.
 
     Warns:
-        UserWarning: nothing is known of some sentences' labels; the labels follow no scheme that "auto" could find; the
+        UserWarning: some sentences have no known label; the labels follow no scheme that "auto" could find; the
             L1 penalty or ``min_count`` has left no feature; the model to start at has another template.
 
     Example:

@@ -1,4 +1,4 @@
-"""Checkpoints: a training writes its state to a file now and then, and a later run goes on from there."""
+"""Checkpoints: a training writes its state to a file now and then, and a later run resumes from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Checkpoint:
 
     The file is replaced atomically every few minutes, at Ctrl-C or a signal that ends the program, and at the end of
     the training. Ctrl-C and signals wait for the end of a step; a second one ends the training at once, without a
-    checkpoint. Final weights, iterations, trace and development scores are bitwise those of an uninterrupted training;
+    checkpoint. Final weights, iterations, trace and development scores are bitwise the same as without interruption;
     seconds add up. If a checkpoint cannot be written, the training warns and continues.
 
     The file remains after the training. Resuming then returns the same weights at once, or continues if
@@ -117,7 +117,7 @@ class Resumes(Protocol):
     """A callback of `minimize` that is told of the records of a training before its first call."""
 
     def resume(self, records: Trace) -> None:
-        """Take up the records of a training that goes on; there are none if it starts from the beginning."""
+        """Continue the records of a resumed training; an empty list for one that starts from the beginning."""
 
 
 class Remembers(Protocol):
@@ -163,11 +163,11 @@ class _Found:
 
 
 class Saving:
-    """A minimisation that writes checkpoints and goes on from one.
+    """A minimisation that writes checkpoints and resumes from one.
 
     Args:
         checkpoint: the file.
-        options: options that determine the weights beside the solver's and the penalty's, by name.
+        options: options that determine the weights, in addition to the solver's and the penalty's, by name.
         data: fingerprints of the data by name.
 
     Raises:

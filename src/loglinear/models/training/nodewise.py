@@ -61,7 +61,7 @@ def nodewise(
     gradient_tolerance: float = 1e-6,
     max_steps: int = 1000,
 ) -> Nodewise:
-    """Regress each variable on the columns of all others, with a penalty of its own, and join the results.
+    """Regress each variable on the columns of all others, with a separate penalty, and join the results.
 
     Each regression minimises its sum over samples of -weight log p(x_i | others) + penalty; its intercepts bear none.
     An interaction then has two weights, which the rule joins: "and" takes their mean if neither is 0, else 0; "or"

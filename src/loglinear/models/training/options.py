@@ -221,7 +221,7 @@ class DevParameters(Options):
 
 @option_class
 class DevOptions(DevParameters):
-    """The use of development data, beside being scored."""
+    """The use of development data, in addition to scoring."""
 
     def check(self, *, given: bool) -> None:
         """Raise OptionError if an option is set and no development data are given."""

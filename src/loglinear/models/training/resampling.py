@@ -25,7 +25,7 @@ class EdgeConfidence:
     """How often resampled data have each edge, and how strong it is in them.
 
     Attributes:
-        edges: pairs of variables i < j that some sample has joined, those of the most samples first, shape (k, 2).
+        edges: pairs of variables i < j that some sample has joined, most frequent first, shape (k, 2).
         shares: share of the samples that have the edge, from 0 to 1, shape (k,).
         lower: lower bound of the strength, a quantile over the samples, 0 where they lack the edge; shape (k,).
         upper: upper bound, shape (k,).
@@ -62,13 +62,13 @@ def in_parallel(
 ) -> Iterator[tuple[int, Made]]:
     """Yield make(k, stopped) for k = 0 to n - 1, in this order, made on several threads at a time.
 
-    Meanwhile BLAS works on one thread: threads of its own would wait busily where these work.
+    Meanwhile BLAS works on one thread: BLAS threads would wait busily.
 
     When the iterator is closed, or Ctrl-C comes, what is being made is asked to end: ``stopped`` is a callback of
     `minimize` that then returns True. It is waited for.
 
     Args:
-        make: called on a thread of its own.
+        make: called on a separate thread.
         n: how many.
         threads: at a time, >= 1.
     """

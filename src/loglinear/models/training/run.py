@@ -71,12 +71,12 @@ def train(
     Args:
         objective: see `loglinear.Objective`.
         options: penalty, solver, limits.
-        unpenalised: number of weights that bear no penalty, the last ones.
+        unpenalised: number of unpenalised weights at the end of w.
         callbacks: see `minimize`.
         dev: development data. They are scored before the callbacks see a record: every tenth record, each record that
             a callback shows, the last one; each record if weights are chosen by the score.
         w0: starting weights, shape (n_features,); zeros by default.
-        saving: writes checkpoints, and goes on from one.
+        saving: writes checkpoints, and resumes from one.
 
     Returns:
         The result without the solver's state, which is as large as its history; call `minimize` to resume.
@@ -131,7 +131,7 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
 
 
 class DevScores:
-    """A callback that scores weights on development data, keeps the best, and stops when the score rises no more.
+    """A callback that scores weights on development data, keeps the best, and stops when the score no longer improves.
 
     Args:
         dev: the data.

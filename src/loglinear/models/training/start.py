@@ -43,7 +43,7 @@ class Start:
         """Open the file of a model.
 
         Raises:
-            OptionError: the argument is no path.
+            OptionError: the argument is not a path.
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """

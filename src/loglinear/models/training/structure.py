@@ -240,7 +240,7 @@ class PathOptions:
 
 
 class Training:
-    """Data and options of a training; its arguments are those of `train_network`."""
+    """Data and options of a training; with the arguments of `train_network`."""
 
     def __init__(
         self,
@@ -413,7 +413,7 @@ class Training:
     def part(self, rows: Numbers, stopped: Callback) -> Training:
         """Return a training on some of the samples, by one thread, which a callback may end.
 
-        Samples that are drawn several times stand there once, with a weight.
+        Samples that are drawn several times occur once, with a weight.
         """
         rows, counts = np.unique(rows, return_counts=True)
         weights: Vector | None = counts.astype(np.float64)

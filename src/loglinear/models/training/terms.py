@@ -25,7 +25,7 @@ class Terms:
         options: by name.
         solver: its name.
         solver_options: by name.
-        data: fingerprints by name, see `loglinear.data.fingerprint`; None for what there is not.
+        data: fingerprints by name, see `loglinear.data.fingerprint`; None for what is missing.
     """
 
     options: Mapping[str, Any]
