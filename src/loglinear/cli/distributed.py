@@ -37,7 +37,7 @@ def add_cluster(parser: Arguments) -> None:
     add("--workers", type=int, metavar="N", help=f"train with N worker processes on this machine; {needs}")
     address = "train on the Dask cluster with this scheduler, such as tcp://host:8786"
     add("--cluster", metavar="ADDRESS", help=f"{address}; {needs}")
-    size = "size of the parts that files are split into, in megabytes (16)"
+    size = "size of the parts that files are split into, in megabytes (default: 16)"
     add("--part-mb", type=float, default=16.0, metavar="X", help=size)
 
 

@@ -199,8 +199,8 @@ def _overview(arguments: list[str]) -> NoReturn:
     parser = _Parser(
         prog="loglinear",
         usage="loglinear COMMAND ...",
-        description="Train linear-chain CRFs and classifiers, label text with them, look into them; learn which\n"
-        "variables of a table interact.\n\ncommands:\n"
+        description="Train, apply and inspect linear-chain CRFs and classifiers, and learn which columns of a table\n"
+        "depend on each other.\n\ncommands:\n"
         + "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
         epilog="`loglinear COMMAND --help` explains a command, with an example.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

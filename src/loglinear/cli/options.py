@@ -62,10 +62,10 @@ def add_options(parser: Arguments, kind: type, *names: str, **defaults: float) -
 
 def _add_option(parser: Arguments, option: Field[Any], default: object) -> None:
     text = option.metadata["help"].partition(". ")[0].removesuffix(".").replace("``", "`")
-    if default != option.default:
-        text = text.partition("; by default ")[0]
+    text, _, otherwise = text.partition("; by default ")
     if isinstance(default, (int, float)) and not isinstance(default, bool):
-        text += f" ({default:g})"
+        otherwise = f"{default:g}"
+    text += f" (default: {otherwise})" if otherwise else ""
     flags = _FLAGS.get(option.name, [flag(option.name)])
     kind = _KINDS.get(str(option.type).split(" | ", maxsplit=1)[0], _KINDS["str"])  # types of names are words, too
     parser.add_argument(*flags, dest=option.name, default=default, help=text.replace("%", "%%"), **kind)
@@ -121,7 +121,7 @@ def add_features(parser: Arguments) -> None:
 def add_threads(parser: Arguments) -> None:
     """Add --threads."""
     parser.add_argument(
-        "-j", "--threads", type=_thread_count, default=0, metavar="N", help="number of threads; by default all cores"
+        "-j", "--threads", type=_thread_count, default=0, metavar="N", help="number of threads (default: all cores)"
     )
 
 
@@ -156,7 +156,7 @@ def add_format(parser: Arguments, *kinds: Holds, default: str = "the format of t
     from ..data.formats import listed
 
     names = listed(*(kinds or ("sentences", "samples", "texts")))
-    parser.add_argument("-f", "--format", help=f"{names}; by default from the file extension, else {default}")
+    parser.add_argument("-f", "--format", help=f"{names} (default: from the file extension, else {default})")
 
 
 def add_model(parser: Arguments) -> None:
@@ -166,7 +166,7 @@ def add_model(parser: Arguments) -> None:
 
 def add_scheme(parser: Arguments) -> None:
     """Add --scheme."""
-    scheme = "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks; by default detected"
+    scheme = "tagging scheme: IOB1, IOB2, IOE2, IOBES, BILOU, BMES, or none for no chunks (default: detected)"
     parser.add_argument("--scheme", metavar="NAME", help=scheme)
 
 

@@ -64,7 +64,7 @@ class AdaGradState(PassState):
 
 @dataclass(frozen=True)
 class AdaGrad(Unmeasured):
-    """AdaGrad for L2 problems: w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda).
+    """AdaGrad: stochastic gradient descent with a separate step size for each weight, for L2 problems.
 
     Source: Duchi, Hazan & Singer (2011), composite mirror descent with the diagonal matrix; delta = 1 as in Schmidt
     et al. (2015), section 4.

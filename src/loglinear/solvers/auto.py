@@ -41,7 +41,7 @@ SHARE_OF_SMOOTH = 0.6
 
 
 class Auto:
-    """Picks the solver that suits the problem, by its penalty, kind and size: the default.
+    """Picks a solver by penalty, kind of model and size of the data; the default.
 
     ``Auto.choice`` has the rules; docs/experiments.md has the measurements. Nothing is random, and no clock is
     read: the same problem has the same solver. A solver's own stopping rule holds.

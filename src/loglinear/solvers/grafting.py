@@ -34,7 +34,7 @@ INNER = OWLQN(memory=40)
 
 
 class Grafting:
-    """Grafting: optimise over the selected features, then select the M that violate optimality most, in turn.
+    """Grafting: optimises over the selected features, then selects more, in turn, for L1 problems.
 
     Source: Perkins, Lacker & Theiler (2003), as Zhu, Lao & Xing (2010) describe it in sections 2 and 5.3.1. The
     optimiser is OWL-QN, whose history survives a selection: the new features' entries are 0.
@@ -278,7 +278,7 @@ class GraftingOptions(OWLQNOptions, total=False):
 
 
 class GraftingLight(Grafting):
-    """Grafting-Light: a step of OWL-QN on the selected features, then select the M that violate optimality most.
+    """Grafting-Light: alternates steps of OWL-QN with the selection of further features, for L1 problems.
 
     Source: Zhu, Lao & Xing (2010), Algorithm 1 and section 5.2.
 
@@ -316,7 +316,7 @@ class GraftingLight(Grafting):
 
 
 class GaussSeidel(Grafting):
-    """Gauss-Seidel: repeatedly optimise over the M features that violate optimality most, with all others fixed.
+    """Gauss-Seidel: optimises over the features that violate optimality most, again and again, for L1 problems.
 
     Source: Shevade & Keerthi (2003), with M features at a time as in Zhu, Lao & Xing (2010), section 6.
 

@@ -89,7 +89,7 @@ class ProxNewtonState(BatchState):
 
 @dataclass(frozen=True)
 class ProxNewton:
-    """Proximal Newton for binary classifiers with an L1 or elastic-net penalty: few steps, each on few columns.
+    """Proximal Newton for binary classifiers with an L1 or elastic-net penalty; fast where few features matter.
 
     A step minimises g . delta + 1/2 delta' H delta + penalty(w + delta) over W, the columns with weights that are not 0
     and as many others with the largest violations, by sweeps of coordinate descent, and then searches along delta.

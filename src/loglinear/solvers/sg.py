@@ -63,7 +63,7 @@ class SGState(PassState):
 
 @dataclass(frozen=True)
 class SG(Unmeasured):
-    """SG: stochastic gradient descent with a constant step size, alpha_t = eta, for L2 problems.
+    """SG: stochastic gradient descent with a constant step size, for L2 problems.
 
     Source: Schmidt et al. (2015), section 4.
 
@@ -162,7 +162,7 @@ class ASG(SG):
 
 @dataclass(frozen=True)
 class Pegasos(SG):
-    """Pegasos: stochastic gradient descent with alpha_t = eta / (lambda t).
+    """Pegasos: stochastic gradient descent with a step size that falls as 1 / t, for L2 problems.
 
     Source: Shalev-Shwartz, Singer, Srebro & Cotter (2011), Figure 1, without the optional projection, on the
     log-likelihood as in Schmidt et al. (2015), section 4, where eta = 1 stands for the original.

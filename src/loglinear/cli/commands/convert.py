@@ -30,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file in any of these formats")
     parser.add_argument("output", metavar="FILE", help="output file; - for stdout")
-    text = "format of FILE; by default from its extension: .crfsuite, .wapiti or .loglinear"
+    text = "format of FILE (default: from its extension .crfsuite, .wapiti or .loglinear)"
     parser.add_argument("--to", choices=(*PROGRAMS, "loglinear"), help=text)
 
 

@@ -18,7 +18,9 @@ SENTENCE = "The quick brown fox jumped over my lazy dogs , did n't it ?".split()
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     default = "demo.loglinear"
-    parser.add_argument("-m", "--model", default=default, metavar="MODEL", help=f"model file to write ({default})")
+    parser.add_argument(
+        "-m", "--model", default=default, metavar="MODEL", help=f"model file to write (default: {default})"
+    )
     add_threads(parser)
 
 
@@ -60,7 +62,7 @@ def run(arguments: Namespace) -> None:
         print("  " + " ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
     print(
         f"""
-Next, on your own file (one token per line, its label in the last column, a blank line after each sentence):
+Next, on your own file (a token per line, its label in the last column, a blank line after each sentence):
   loglinear presets                                             # pick a template
   loglinear train train.txt --preset ner --l1 1 --model my.loglinear --dev dev.txt
   loglinear evaluate --model my.loglinear test.txt

@@ -1,6 +1,6 @@
 """Evaluate a model on labelled data: accuracy, and precision, recall and F1 of chunks or labels.
 
-For the model of a network: the log-likelihood of a table.
+With a model from `loglinear structure`: the log-likelihood of a table.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="labelled sentences, or a table; - for stdin")
     add_json(parser)
     output = (
-        "write columns for conlleval to this file: the token's columns (its number if the format has none), gold "
-        "label, predicted label; - for stdout, with the scores on stderr"
+        "write the input columns (the position of the token if there are none), gold label and predicted label to this "
+        "file, as conlleval reads them; - for stdout, with the scores on stderr"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=output)
-    mode = "how to count chunks: conlleval (default) accepts malformed ones; strict only well-formed ones"
+    mode = "how to count chunks: conlleval accepts malformed ones, strict only well-formed ones (default: conlleval)"
     parser.add_argument("--mode", default="conlleval", help=mode)
     add_scheme(parser)
     calibration = (
         "add a calibration table (accuracy by predicted probability) and the expected calibration error; draw the "
-        "reliability diagram to PICTURE (.svg, .png or .pdf; needs matplotlib); goes after FILE"
+        "reliability diagram to PICTURE (.svg, .png or .pdf; needs matplotlib); put it after FILE"
     )
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
     add_format(parser)

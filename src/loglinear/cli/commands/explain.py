@@ -2,8 +2,8 @@
 
 For each token, the best label sequence is compared with the best sequence in which the token has a different label. The
 listed numbers are weights, in nats; they add up to the difference between the scores of the two sequences. For a
-classifier of texts, each text is explained. For a network, each variable of each row: its most probable state given all
-other variables is compared with the second most probable one.
+classifier of texts, each text is explained. With a model from `loglinear structure`, each cell of a table is explained:
+its most probable value given the rest of its row is compared with the second most probable one.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ WRITES: tuple[str, ...] = ("output",)
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_model(parser)
-    text = "sentences, texts or a table, as for `loglinear tag`; by default, or for -, stdin"
+    text = "sentences, texts or a table, as for `loglinear tag` (default: -, stdin)"
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help=text)
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file; by default stdout")
-    parser.add_argument("--top", type=count, default=8, metavar="N", help="number of features to show per token (8)")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
+    parser.add_argument(
+        "--top", type=count, default=8, metavar="N", help="number of features to show per token (default: 8)"
+    )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
         "--json", action="store_true", help="write one line of JSON per sentence, text or sample, with all features"

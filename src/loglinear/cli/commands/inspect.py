@@ -1,7 +1,7 @@
 """Show the contents of a model: features, labels, template, strongest weights, and how it was trained.
 
-For a network: the variables with their states, and the strongest interactions. For an encoded corpus: sizes, labels,
-template, and whether its files are intact.
+With a model from `loglinear structure`: the columns with their values, and the strongest interactions. For an encoded
+corpus: sizes, labels, template, and whether its files are intact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ WRITES: tuple[str, ...] = ()
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file, or the folder of an encoded corpus")
-    parser.add_argument("--top", type=count, default=20, metavar="N", help="number of strongest weights to show (20)")
+    parser.add_argument(
+        "--top", type=count, default=20, metavar="N", help="number of strongest weights to show (default: 20)"
+    )
     add_json(parser)
 
 

@@ -1,9 +1,9 @@
 """Write a report about a model on labelled data: a single HTML file that works offline.
 
 It shows the scores of chunks and labels with confidence intervals, a confusion matrix, the most frequent errors in
-context, the strongest features, the transitions and the calibration of the probabilities. For a network: how probable
-the rows of a table are, how well each value can be predicted from the rest of its row, and the strongest edges. Needs
-Jinja2: pip install 'loglinear[report]'.
+context, the strongest features, the transitions and the calibration of the probabilities. With a model from `loglinear
+structure`: how probable the rows of a table are, how well each value can be predicted from the rest of its row, and the
+strongest edges. Needs Jinja2: pip install 'loglinear[report]'.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("model", metavar="MODEL", help="model file")
     parser.add_argument(
-        "--data", required=True, metavar="FILE", help="labelled sentences, samples or texts; for a network, a table"
+        "--data", required=True, metavar="FILE", help="labelled sentences, samples or texts, or a table"
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write; - for stdout")
     trace = "file written by `loglinear train --trace`, for the training curve"

@@ -1,12 +1,12 @@
-"""Select the features of a linear-chain CRF: list them in the order in which they enter, or along an L1 path.
+"""Rank the features of a linear-chain CRF by the order in which they are added to the model, or follow an L1 path.
 
-Features enter by their gradient (Grafting-Light), the --select most promising ones at a time. The table has one line
-per feature: its rank, the round in which it entered and its final weight, then the state after that round: the
-objective, the number of selected features, the number with non-zero weight, and the development score.
+Each round adds the features with the largest gradients (Grafting-Light). The table has one line per feature: its rank,
+the round that added it and its final weight, then the state after that round: the objective, the number of selected
+features, the number with non-zero weight, and the development score.
 
-With --path the table has one line per strength of the L1 penalty instead, from the largest useful one down, each
-trained from the weights before it. With --dev the path continues past N strengths, with the same ratio, until the
-development score gets worse; a star marks the best strength.
+With --path the table has one line per strength of the L1 penalty instead. The path starts at the smallest strength that
+makes all weights zero, and decreases by a constant factor; each training starts from the weights before it. With --dev
+it continues beyond N strengths until the development score gets worse; a star marks the best strength.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ def configure(parser: ArgumentParser) -> None:
     add_templates(parser)
     add_features(parser)
     add("--dev", metavar="FILE", help="held-out labelled data to score every round or strength")
-    l1 = "strength of the L1 penalty l1 * |w|_1 (1); with --path, the last one (by default chosen)"
+    l1 = "strength of the L1 penalty l1 * |w|_1 (default: 1); with --path, where the path ends (default: see --path)"
     add("--l1", type=float, metavar="X", help=l1)
     add_options(parser, SolverOptions, "l2", "tolerance", l2=0.0)
-    add("--size", type=int, metavar="N", help="select at most N features; by default all useful ones")
+    add("--size", type=int, metavar="N", help="select at most N features (default: no limit)")
     add(
         "--path",
         nargs="?",
         type=_strengths,
         const=20,
         metavar="N",
-        help="follow a path of N strengths (20), down to a hundredth of the largest useful one, or further with --dev",
+        help="follow a path of N strengths down to a hundredth of the first, or further with --dev (default: 20)",
     )
-    solver = "grafting_light (default), or grafting, which optimises fully before each selection"
+    solver = "grafting_light, or grafting, which optimises fully before each round (default: grafting_light)"
     add("--solver", default="grafting_light", choices=("grafting_light", "grafting"), help=solver)
-    add("--select", type=int, metavar="M", help="number of features selected at a time (10; 1000 with --path)")
-    add("--steps", type=int, metavar="K", help="grafting_light: iterations between selections (10)")
-    add("--table", default="-", metavar="FILE", help="output file for the table, tab-separated; by default stdout")
+    add("--select", type=int, metavar="M", help="number of features added per round (default: 10; 1000 with --path)")
+    add("--steps", type=int, metavar="K", help="grafting_light: iterations per round (default: 10)")
+    add("--table", default="-", metavar="FILE", help="output file for the table, tab-separated (default: stdout)")
     add("--plot", metavar="FILE", help="plot to this file (.svg, .png or .pdf; needs matplotlib)")
     add(
         "-m", "--model", metavar="MODEL", help="write the model; with --path, the best one (the last one without --dev)"

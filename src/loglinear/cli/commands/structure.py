@@ -47,21 +47,21 @@ def configure(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
-    add("--edges", default="-", metavar="FILE", help="output file for the edges, tab-separated; by default stdout")
+    add("--edges", default="-", metavar="FILE", help="output file for the edges, tab-separated (default: stdout)")
     plot = "draw the graph to this file: .svg, .png or .pdf (needs matplotlib), or .html (interactive)"
     add("--plot", metavar="FILE", help=plot)
     add("-m", "--model", metavar="MODEL", help="write the model")
-    l1 = "strength of the L1 penalty l1 * |w|_1, or how to choose it: ebic (default), cv or stars"
+    l1 = "strength of the L1 penalty l1 * |w|_1, or how to choose it: ebic, cv or stars (default: ebic)"
     add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
     add_options(parser, NetworkOptions, "l2")
-    objective = "what to maximise; pseudolikelihood by default"
+    objective = "what to maximise (default: pseudolikelihood)"
     add("--objective", default=NetworkOptions.objective, choices=OBJECTIVES, help=objective)
-    inference = "with --objective likelihood: inference method; loopy_bp by default"
+    inference = "with --objective likelihood: inference method (default: loopy_bp)"
     add("--inference", choices=tuple(INFERENCES), help=inference)
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
-    cut = "bin edges of a numeric column, such as --cut age=18,30,65; may be repeated"
-    add("--cut", action="append", default=[], metavar="COLUMN=EDGE,...", help=cut)
-    bootstrap = "also train on N bootstrap samples and report the share that contains each edge"
+    cut = "cut points between the bins of a numeric column, such as --cut age=18,30,65; may be repeated"
+    add("--cut", action="append", default=[], metavar="COLUMN=X,...", help=cut)
+    bootstrap = "also train on N bootstrap samples and report the fraction that contains each edge"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
     ignore = "ignore these columns; put names that contain a comma in double quotes"
     add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
@@ -70,7 +70,7 @@ def configure(parser: ArgumentParser) -> None:
         action="store_true",
         help="the first line is a sample, not names; variables are called x1, x2, ...",
     )
-    delimiter = "column separator; by default comma, tab or semicolon, whichever fits the first line"
+    delimiter = "column separator (default: comma, tab or semicolon, whichever fits the first line)"
     add("--delimiter", metavar="C", help=delimiter)
     add_json(parser)
     add("-q", "--quiet", action="store_true", help="show no progress")

@@ -3,8 +3,8 @@
 For attribute files, texts and encoded corpora only the labels are written. JSON lines get a field `predicted` (and
 `marginals` or `n_best`). A CoNLL-U file is written back with the labels in the column that held the training labels, or
 in UPOS. With --n-best, each sentence is written once per label sequence, as CRF++ does: a line with #, the rank from 0
-and the probability, then the tokens and an empty line. The model of a network fills each missing cell of a table with
-its most probable state.
+and the probability, then the tokens and an empty line. With a model from `loglinear structure`,
+the input is a table, and each missing cell is filled with its most probable value.
 
 --probabilities adds confidences of a chain's labels:
   token     one more column: the probability of the label. JSON lines get `probabilities`.
@@ -14,18 +14,18 @@ its most probable state.
             `probability`.
 
 --layout writes the output format of another program:
-  wapiti    `wapiti label`: the line, a TAB, the label. -v 1 is its -s: a line `# 0 12.500000` (rank, score) before each
-            sentence, and a column `label/score`. -v 2 is its -s -p: the most probable label of each token, with
-            probabilities for scores. --n-best N is its -n N.
-  crf++     `crf_test`: -v 1 adds the probabilities of labels and sequences, -v 2 those of all labels. --n-best N is its
-            -n N.
-  crfsuite  `crfsuite tag`: only the label. --probabilities sequence is its -p, --probabilities token its -i,
-            --marginals its -l; -v 1 is -p -i, and -v 2 is -p -i -l.
+  wapiti    `wapiti label`: the line, a TAB, the label. -v 1 matches `wapiti label -s`: a line `# 0 12.500000` (rank,
+            score) before each sentence, and a column `label/score`. -v 2 matches `-s -p`: the most probable label of
+            each token, with probabilities instead of scores. --n-best N matches `-n N`.
+  crf++     `crf_test`: -v 1 adds the probabilities of labels and sequences, -v 2 the probabilities of all labels.
+            --n-best N matches `-n N`.
+  crfsuite  `crfsuite tag`: only the label. --probabilities sequence matches `-p`, --probabilities token `-i`, and
+            --marginals `-l`; -v 1 matches `-p -i`, and -v 2 `-p -i -l`.
 
-With input from a pipe or a terminal, each sentence is answered as soon as its blank line arrives (each line of JSON
-lines, svmlight files and texts), so that another program can write a sentence and read its labels. --stream does the
-same for files. An error in a sentence ends the command after the sentences before it have been answered. Tables, and
-input whose output goes to a file with -o, are read completely first.
+From a pipe or a terminal, labels are written as soon as a sentence is complete: after its blank line, or after each
+line for JSON lines, svmlight and text. So another program can send a sentence and wait for its labels. --stream does
+the same for files. After an error, the sentences before it are still labelled. Tables are read in full before anything
+is written, and so is any input when -o is given.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_model(parser)
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="sentences, texts or a table; by default, or for -, stdin"
+        "file", nargs="?", default="-", metavar="FILE", help="sentences, texts or a table (default: -, stdin)"
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file; by default stdout")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
     marginals = "add the probabilities of all labels, as label:probability"
     parser.add_argument("--marginals", action="store_true", help=marginals)
     probabilities = "add the probability of each label, of each span, or of each label sequence"
@@ -55,12 +55,12 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
     layout = "output format of another program: crf++, crfsuite or wapiti"
     parser.add_argument("--layout", metavar="NAME", help=layout)
-    detail = "level of detail of --layout: 0 for labels only (default), 1 or 2 for scores and probabilities"
+    detail = "level of detail of --layout: 0 for labels, 1 or 2 for scores and probabilities (default: 0)"
     parser.add_argument("-v", "--detail", type=int, choices=(0, 1, 2), help=detail)
-    stream = "answer each sentence as soon as it is read, as with a pipe"
+    stream = "write the labels of each sentence as soon as it is read, as from a pipe"
     parser.add_argument("--stream", action="store_true", default=None, help=stream)
     constraints = (
-        "only allow label sequences of a scheme: BIO, IOB1, IOBES, BILOU, BMES, auto or none; by default the model's"
+        "only allow label sequences of a scheme: BIO, IOB1, IOBES, BILOU, BMES, auto or none (default: the model's)"
     )
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser)

@@ -45,24 +45,26 @@ def configure(parser: ArgumentParser) -> None:
     from ...models.training.options import DevOptions, SolverOptions
 
     data = parser.add_argument_group("data")
-    several = "several files, folders and quoted patterns with --workers or --cluster"
-    data.add_argument("train", nargs="+", metavar="TRAIN", help=f"training data (gzip, xz, - for stdin); {several}")
+    several = "with --workers or --cluster any number of files, folders and quoted patterns"
+    data.add_argument(
+        "train", nargs="+", metavar="TRAIN", help=f"training data (gzip, xz, - for stdin): one file; {several}"
+    )
     add_format(data, default="columns")
     add_templates(data)
-    partial = "allow partial labels: ? matches any label, A|B either of two"
+    partial = "allow partial labels: ? stands for any label, A|B for A or B"
     data.add_argument("--partial", action="store_true", help=partial)
-    ngrams = "with --format text: lengths of word n-grams, such as 1-2 (1)"
+    ngrams = "with --format text: lengths of word n-grams, such as 1-2 (default: 1)"
     data.add_argument("--ngrams", default="1", metavar="N[-M]", help=ngrams)
     data.add_argument("--tfidf", action="store_true", help="with --format text: weight words by tf-idf")
 
     model = parser.add_argument_group("model")
     model.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file to write")
-    kinds = "chain: a CRF for sequences (default); maxent: a classifier"
+    kinds = "chain, a CRF for sequences, or maxent, a classifier (default: chain)"
     model.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
     start = "model to start from (warm start); its template is used unless another is given"
     model.add_argument("--start", metavar="MODEL", help=start)
     add_features(model)
-    multi_class = "classifiers with more than two classes: softmax (default), or ovr (each class against the rest)"
+    multi_class = "classifiers with more than two classes: softmax, or ovr, each against the rest (default: softmax)"
     model.add_argument("--multi-class", default="softmax", metavar="KIND", help=multi_class)
 
     add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2")
@@ -76,18 +78,20 @@ def configure(parser: ArgumentParser) -> None:
     add_options(dev, DevOptions)
 
     output = parser.add_argument_group("output")
-    report = "write an HTML report on the development data (training data without --dev); needs loglinear[report]"
+    report = (
+        "write an HTML report on the development data, or without --dev on the training data; needs loglinear[report]"
+    )
     output.add_argument("--report", metavar="FILE", help=report)
     output.add_argument("--trace", metavar="FILE", help="write one line of JSON per iteration to this file")
     checkpoint = "save the state of the training to this file regularly and at Ctrl-C"
     output.add_argument("--checkpoint", metavar="FILE", help=checkpoint)
-    minutes = "minutes between checkpoints; 0 for one after every iteration (10)"
+    minutes = "minutes between checkpoints; 0 for one after every iteration (default: 10)"
     output.add_argument("--checkpoint-minutes", type=float, default=10.0, metavar="X", help=minutes)
     output.add_argument("--resume", action="store_true", help="continue from the checkpoint, if it exists")
     output.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
     add_threads(parser.add_argument_group("performance"))
-    add_cluster(parser.add_argument_group("cluster"))
+    add_cluster(parser.add_argument_group("distributed training"))
     parser.epilog = f"{solvers_help()}\n\n{EXAMPLE}"
 
 

@@ -93,13 +93,13 @@ class Minimisation(Options):
 
     l1: float = option(
         default=0.0,
-        help="strength of the L1 penalty l1 * |w|_1 (CRFsuite's c1, CRF++'s 1 / C)",
+        help="strength of the L1 penalty l1 * |w|_1; c1 in CRFsuite, 1 / C in CRF++",
         check=strength,
     )
     l2: float | None = option(
         default=None,
-        help="strength of the L2 penalty (l2 / 2) * |w|^2 (twice CRFsuite's c2, CRF++'s 1 / C); by default 1 "
-        "without l1, 0 with it",
+        help="strength of the L2 penalty (l2 / 2) * |w|^2; 2 * c2 in CRFsuite, 1 / C in CRF++; by default 1, or 0 "
+        "with l1",
         check=optional(strength),
     )
     solver: SolverName | Solver[Any] | None = option(
@@ -110,8 +110,8 @@ class Minimisation(Options):
     )
     tolerance: float | None = option(
         default=None,
-        help="convergence tolerance; for most solvers the mean relative decrease of the objective over the last 5 "
-        "iterations; by default the solver's own. Not for a solver object.",
+        help="convergence tolerance; for most solvers, on the mean relative decrease of the objective over the last 5 "
+        "iterations; by default set by the solver. Not for a solver object.",
         check=optional(partial(real_number, range="a number >= 0", fits=lambda x: x >= 0.0)),
     )
     solver_options: Mapping[str, Any] | None = option(
@@ -120,7 +120,7 @@ class Minimisation(Options):
         "solver object.",
         check=optional(mapping),
     )
-    random_state: int = option(default=0, help="random seed of stochastic solvers; None is 0", check=SEED)
+    random_state: int = option(default=0, help="random seed of stochastic solvers. None is 0.", check=SEED)
     max_iterations: int | None = option(
         default=1000, help="maximum number of iterations. None for no limit.", check=partial(limit, whole=True)
     )
@@ -132,9 +132,8 @@ class SolverParameters(Minimisation):
 
     gap: float | None = option(
         default=None,
-        help="stop when the objective is provably within this share of its optimum, such as 0.001. The solver's "
-        "tolerance is then 0 unless set. Needs a convex objective; without l2 the proof comes late. None for "
-        "no such limit.",
+        help="stop once the objective is provably within this fraction of its optimum (0.001 is 0.1 %). The solver's "
+        "tolerance is then 0 unless set. Needs a convex objective; without l2 the proof comes late. None to disable.",
         check=partial(limit, most=USEFUL),
     )
 
@@ -207,8 +206,7 @@ class DevParameters(Options):
 
     keep: Literal["last", "best"] | None = option(
         default=None,
-        help="weights to keep: last, or best by the score on the development data; by default best with patience, else "
-        "last",
+        help="weights to keep: last, or best by development score; by default last, or best with patience",
         check=optional(partial(one_of, choices=("last", "best"))),
     )
     patience: int | None = option(
