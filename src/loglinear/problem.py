@@ -3,7 +3,7 @@
 F(w) = sum over samples of -log p(y | x; w) + l1 |w|_1 + (l2 / 2) |w|^2, in nats.
 
 Any Python object with the three names of ``Objective`` can be minimised. Every other protocol here is an ability that
-an objective may have besides; an ability that one solver alone asks for is in the solver's module. A solver declares
+an objective may also have; an ability that only one solver needs is in the solver's module. A solver declares
 what it needs (``solvers/common/needs.py``), and one check names what is missing. The first line of a protocol's
 docstring ends the sentence "the solver needs ...".
 """

@@ -120,7 +120,7 @@ class OnSome(Protocol):
 
     @property
     def working_set(self) -> int | None:
-        """Number of features at work; None if the solver keeps none."""
+        """Number of features in the working set; None if the solver keeps none."""
 
     @property
     def partial(self) -> bool:
@@ -250,7 +250,7 @@ class Result:
         """A sentence for people: why it stopped, what was reached, and how far from the optimum that is.
 
         A solver's own criterion is mostly that the objective hardly decreases any more, which says little about the
-        distance from the optimum; the gap does, and the violation, beside its value at the start.
+        distance from the optimum. The gap and the violation, compared with its value at the start, say more.
         """
         text = f"{self.status.message}: objective {self.objective:.2f}"
         last = [record.objective for record in self.trace[-1 - _WINDOW :]]
@@ -269,7 +269,7 @@ def distance(gap: float | None, objective: float, unbounded: str = "") -> str:
     Args:
         gap: bound of the distance, nats; None if there is none.
         objective: penalised, nats.
-        unbounded: why there is none, if that is known.
+        unbounded: why the distance has no bound, if that is known.
 
     Example:
         >>> from loglinear.result import distance

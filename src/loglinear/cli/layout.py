@@ -55,7 +55,7 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
 
 
 def is_regular(path: str) -> bool:
-    """Whether all of a file is there: it is neither a pipe nor a terminal. `-` is standard input."""
+    """Whether a path is a regular file, not a pipe or a terminal. `-` is standard input."""
     try:
         return stat.S_ISREG(os.stat(0 if path == "-" else path).st_mode)
     except OSError:  # whoever reads the file says so

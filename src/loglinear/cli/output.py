@@ -43,7 +43,7 @@ def keeping_reached(estimator: object) -> Iterator[None]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural but for 1."""
+    """Return a number with its noun, in the plural unless the number is 1."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -217,7 +217,7 @@ def cut(
 
     Args:
         paths: files, folders and patterns.
-        format: see `Corpus.read`; by default told by each file's extension, where ``.parquet`` is known besides.
+        format: see `Corpus.read`; by default from each file's extension, which may also be ``.parquet``.
         template: name of a preset or text of a template.
         partial: allow partial labels.
         part_bytes: bytes of a part, about, >= 1.

@@ -63,7 +63,7 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
     """Return the label of each token, and the weight of each, None if all are 1.
 
     Raises:
-        DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given besides.
+        DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given as well.
     """
     if y is not None or sample_weight is not None:
         message = "a Corpus holds its labels and weights already; leave out y and sample_weight"

@@ -52,7 +52,7 @@ def sample_weights(weights: npt.ArrayLike | None, n_samples: int) -> Vector:
 
 
 def merged(codes: Codes, weights: Vector | None) -> tuple[Codes, Vector | None]:
-    """Return samples with each state of all variables once, and how often it is there, times the weights.
+    """Return the distinct samples, and the sum of the weights of each.
 
     Samples stay as they are where that would leave more than two thirds of them, or there are more than 32 variables,
     whose samples hardly repeat each other.

@@ -406,13 +406,13 @@ class ChainObjective(ChainData):
 
         Args:
             likely: what `likely_labels` returned at w.
-            w: weights of the features at work, shape (k,); the weights of all others are 0.
+            w: weights of the features in the working set, shape (k,); the weights of all others are 0.
             value: this objective at w, nats.
-            gradient: of this objective at w, by the features at work, shape (k,).
+            gradient: of this objective at w, by the features in the working set, shape (k,).
             bound: marginal above which labels are kept, at least that of ``likely``; gold labels are kept always.
             links: marginal above which they keep their links to the labels of neighbouring tokens.
             guard: factor in [0, 1] of the guard, which stands for the curvature of what is pruned.
-            features: numbers of the features at work, ascending, shape (k,); all by default.
+            features: numbers of the features in the working set, ascending, shape (k,); all by default.
         """
         kept = None if features is None else _numbers(features)
         return self.core.pruned(likely, bound, links, guard, w, value, gradient, kept)

@@ -39,7 +39,7 @@ class Group(Protocol):
         Args:
             name: of the work, for people.
             work: see the class.
-            given: to the work besides.
+            given: further arguments of the work.
         """
 
     def each(self, name: str, work: Callable[..., T], *given: object) -> list[T]:

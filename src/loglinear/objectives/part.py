@@ -84,8 +84,8 @@ def _unpacked_counts(packed: bytes, kinds: tuple[str, str, str | None]) -> Count
 class FeatureTable:
     """The features of a whole data set by name, and its sizes.
 
-    They are the features that `ChainObjective` finds in the joined data, in the same order but for this: attributes of
-    states with few labels are in the order of their first appearance alone.
+    They are the features that `ChainObjective` finds in the joined data, in the same order, except that attributes of
+    states with few labels are in the order of their first appearance.
 
     Attributes:
         core: the native table.

@@ -1,4 +1,4 @@
-"""Confidence intervals of scores by the bootstrap: sentences are drawn anew, with replacement."""
+"""Confidence intervals of scores by the bootstrap: sentences are resampled with replacement."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class ClusteredState:
     In a coarse phase the violation is the max-norm of the gradient by gamma, of the projected problem.
 
     Attributes:
-        inner: the state of the optimiser at work.
+        inner: the state of the current optimiser.
         phase: "fine", "coarse" or "patch-up".
         w: beta, shape (n_features,); in a coarse phase beta_j = gamma_cmap(j).
         nll: unpenalised, nats.
@@ -58,7 +58,7 @@ class ClusteredState:
         cmap: in a coarse phase the cluster of each feature, shape (n_features,).
         recent: in a coarse phase the last objectives, the newest last.
         projected: in a coarse phase the projected problem, or None if it has to be made again.
-        working_set: None: all features are at work in every phase.
+        working_set: None: every phase optimises over all features.
     """
 
     inner: QuasiNewtonState
@@ -146,7 +146,7 @@ class Clustered:
     Cost: a step costs one of the fine optimiser on the problem, or one of the coarse optimiser on the projected problem
     (see ``Projected``). A step that ends a phase evaluates the gradient once more, where the next one begins.
 
-    A step is an iteration of the optimiser at work. Converged when the fine optimiser is (see ``LBFGS``). The objective
+    A step is an iteration of the current optimiser. Converged when the fine optimiser is (see ``LBFGS``). The objective
     rises where weights are replaced by means. A run that is stopped in a coarse phase ends with the weights of the
     projected problem.
 
@@ -239,7 +239,7 @@ class Clustered:
         return ClusteredState(inner, "fine", inner.w, inner.nll)
 
     def step(self, problem: Problem, state: ClusteredState) -> ClusteredState:
-        """Make an iteration of the optimiser at work; if its phase is over, project and start the other one."""
+        """Make an iteration of the current optimiser; if its phase is over, project and start the other one."""
         if state.phase == "coarse":
             return self._coarse_step(problem, state)
         inner = self.fine.step(problem, state.inner)

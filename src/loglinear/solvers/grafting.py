@@ -53,7 +53,7 @@ class Grafting:
 
     Args:
         select: M, most features selected at a time, >= 1.
-        max_features: most features selected at all, those at work from the beginning included; None for no limit.
+        max_features: most features selected at all, including those from the start; None for no limit.
         candidates: None if any feature may be selected from the beginning; else a function that is called before each
             selection with its number, from 0, and returns the numbers of the features that have become available
             since, or None when no more will.
@@ -177,7 +177,7 @@ class Grafting:
         return replace(state, status=status)
 
     def _problem(self, problem: Problem, state: WorkingSetState) -> Problem:
-        """Return the problem over the features at work."""
+        """Return the problem over the features in the working set."""
         if state.problem is not None:
             return state.problem
         block = compact(problem, state.features)
@@ -241,7 +241,7 @@ class Grafting:
         gradient: Vector,
         history: History | None = None,
     ) -> WorkingSetState:
-        """Return the state with these features at work."""
+        """Return the state with these features in the working set."""
         started = self._started(problem, features, state.w, state.inner.nll, gradient, history, state.scale)
         return replace(
             state,

@@ -62,8 +62,8 @@ class LabelSetsState:
         violation: max-norm of the pseudo-gradient.
         first: state of SGD-L1 while its passes are made; the gradient is not that at w then.
         before: objective before these passes.
-        history: pairs (s, y) by the features at work; None before the first round.
-        features: numbers of the features at work, ascending; None for all.
+        history: pairs (s, y) by the features in the working set; None before the first round.
+        features: numbers of the features in the working set, ascending; None for all.
         steps: most steps of the next round.
         scale: of the bounds on marginals, at most 1.
         rejected: rounds rejected so far.
@@ -130,7 +130,7 @@ class LabelSetsState:
 
     @property
     def working_set(self) -> int | None:
-        """Number of features at work."""
+        """Number of features in the working set."""
         return None if self.features is None else int(self.features.size)
 
 
@@ -324,7 +324,7 @@ class LabelSets:
         return Problem(made, penalty)
 
     def _started(self, small: Problem, state: LabelSetsState, features: Features | None) -> QuasiNewtonState:
-        """Return the state of OWL-QN at w on the features at work, with the pairs of the rounds before."""
+        """Return the state of OWL-QN at w on the features in the working set, with the pairs of the rounds before."""
         w, gradient, history = state.w.copy(), state.gradient.copy(), state.history
         if features is not None:
             w, gradient = w[features], gradient[features]

@@ -117,7 +117,7 @@ class ParameterMixing(TwoStage):
     - The paper mixes perceptrons and averages every weight over all parts. Here a weight is averaged over the parts
       that can meet its feature, by their numbers of samples: a rare feature would else move by a fraction of a step.
     - OWL-QN follows, and starts with pairs (s, y) of the ends of the last passes, as in ``TwoStage``.
-    - The penalty that each weight has received begins anew with each pass.
+    - The penalty that each weight has received is reset before each pass.
 
     Cost: a pass over the data, and a vector of n_features from each part, a pass; a gradient for each; then the steps
     of ``OWLQN``. The parts and the seed determine the weights, not where the parts are worked on.

@@ -28,12 +28,12 @@ GROWTH, DECAY = 2.0, 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class ProxGradientState(BatchState):
-    """State of the proximal gradient method; ``gradient_evaluations`` are by all weights and by the weights at work.
+    """State of the proximal gradient method; ``gradient_evaluations`` are by all weights and by those at work.
 
     Attributes:
         curvature: L.
         recent: objectives of the last steps, the newest last.
-        working_set: number of weights at work in the last step.
+        working_set: number of weights in the working set of the last step.
     """
 
     curvature: float = 1.0
@@ -55,10 +55,10 @@ class ProxGradient:
     - L may fall between iterations.
     - On objectives that are not convex, as the Bethe approximation, it is a descent method without FISTA's rate.
 
-    Cost: a step takes one evaluation by all weights and some by the weights at work.
+    Cost: a step takes one evaluation by all weights and some by the weights in the working set.
 
-    Converged when the mean relative decrease over the last 5 steps is at most ``tolerance`` and nothing else is to be
-    taken up, or when the violation is at most ``gradient_tolerance`` * max(1, |w|).
+    Converged when the mean relative decrease over the last 5 steps is at most ``tolerance`` and no more weights are
+    selected, or when the violation is at most ``gradient_tolerance`` * max(1, |w|).
 
     Args:
         select: M, most weights or groups taken up at a time, >= 1.

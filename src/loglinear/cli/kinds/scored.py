@@ -59,7 +59,7 @@ def numbered(answers: Answers, *, flat: bool) -> bytes:
 
 
 def scheme_hint(scores: Evaluation) -> str | None:
-    """Return advice if chunks are there, and none of them follows the scheme that is read strictly."""
+    """Return advice if there are chunks but none of them follows the scheme of strict mode."""
     from ...schemes import found_scheme
 
     gold = {label for label, score in scores.per_label.items() if score["support"]}

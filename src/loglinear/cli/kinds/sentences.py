@@ -247,7 +247,7 @@ class Sentences(Kind):
         return Explainer(self.model).explain(corpus, words, threads)
 
     def checked_settings(self, *kinds: type[Options]) -> dict[str, Any]:
-        """Return the settings after a check of the options among them, by default those of chains."""
+        """Return the settings after a check of the options among them, by default the options of chains."""
         from ...models.files.schema import check_options
         from ...models.training.options import DevParameters, SolverParameters
         from ...objectives.chain import ChainFeatures

@@ -116,7 +116,7 @@ def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
 
 
 def cluster_map(n: int, start: int, clusters: ClusterMap) -> ClusterMap:
-    """Return cmap for n features: from ``start`` on the clusters given, and for every other feature one of its own.
+    """Return cmap for n features: from ``start`` on the clusters given, and every other feature a cluster by itself.
 
     The clusters come where their features were: the first and the last weights of beta are the first and the last of
     gamma.

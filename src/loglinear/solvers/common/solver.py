@@ -1,4 +1,4 @@
-"""Solvers by name, and their protocols: what every solver has, and what some have besides."""
+"""Solvers by name, and their protocols: what every solver has, and what only some have."""
 
 from __future__ import annotations
 

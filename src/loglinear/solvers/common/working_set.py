@@ -104,13 +104,13 @@ class WorkingSetState:
     A step writes to the spare array and returns a state with it swapped in: once finished, it has used up its argument.
 
     Attributes:
-        inner: state of OWL-QN on the features at work.
-        features: numbers of the features at work, ascending, shape (k,).
+        inner: state of OWL-QN on the features in the working set.
+        features: numbers of the features in the working set, ascending, shape (k,).
         w: weights of all features, shape (n_features,).
-        spare: scratch, equal to w but for the features at work, shape (n_features,).
-        elsewhere: penalty of the features that are not at work.
-        violation: max-norm of the pseudo-gradient at w by all features if ``scored``, else by the features at work.
-        selected: numbers of all features that were ever at work, first come first.
+        spare: scratch, equal to w but for the features in the working set, shape (n_features,).
+        elsewhere: penalty of the features outside the working set.
+        violation: max-norm of the pseudo-gradient at w by all features if ``scored``, else by those in the working set.
+        selected: numbers of all features that were ever in the working set, in the order of selection.
         scored: whether the gradient by all features was evaluated at w.
         since: steps since the gradient by all features was evaluated.
         recent: objectives when features were selected last, the newest last; of Grafting, after a failed line search.
@@ -123,7 +123,7 @@ class WorkingSetState:
         awaiting: whether more features may arrive.
         scale: unit of each weight, in which OWL-QN works, shape (n_features,); None for 1.
         whole_gradient: of the unpenalised NLL at w by all features, shape (n_features,), where it was evaluated.
-        problem: over the features at work; made again after loading.
+        problem: over the features in the working set; made again after loading.
     """
 
     inner: QuasiNewtonState
@@ -167,7 +167,7 @@ class WorkingSetState:
 
     @property
     def gradient_evaluations(self) -> int:
-        """Evaluations of the gradient, by all features and by the features at work."""
+        """Evaluations of the gradient, by all features and by the features in the working set."""
         return self.before + self.inner.gradient_evaluations
 
     @property
@@ -177,10 +177,10 @@ class WorkingSetState:
 
     @property
     def working_set(self) -> int:
-        """Number of features at work."""
+        """Number of features in the working set."""
         return int(self.features.size)
 
     @property
     def partial(self) -> bool:
-        """Whether the violation is by the features at work alone."""
+        """Whether the violation is by the features in the working set alone."""
         return not self.scored
