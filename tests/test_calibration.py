@@ -49,7 +49,7 @@ def test_a_confidence_that_is_no_probability_is_named(confidence):
 
 @pytest.mark.parametrize(("confidences", "correct", "short"), [([0.5], [], "correct"), ([], [True], "confidences")])
 def test_answers_and_confidences_come_in_pairs(confidences, correct, short):
-    with pytest.raises(DataError, match=f"answer 1: {short} has no more values"):
+    with pytest.raises(DataError, match=f"answer 1: missing in {short}"):
         calibration(confidences, correct)
 
 

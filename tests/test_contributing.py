@@ -83,7 +83,7 @@ def test_the_recipe_of_kinds_names_every_file_that_knows_one():
     named = {path.replace("KIND", "graph") for path in paths(recipe("Adding a kind of model"), "")}
     assert len(named) == 6
     named |= {path.replace("KIND", "graph") for path in paths(recipe("Adding an estimator"), "")}
-    knowing = mentions(r'\bGraphCRF\b|"graph":? |files import graph\b|"a model of graphs')
+    knowing = mentions(r'\bGraphCRF\b|"graph":? |files import graph\b|"a graph model')
     assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know graphs, and the recipe does not name them"
 
 

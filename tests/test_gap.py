@@ -237,7 +237,7 @@ def test_a_bound_says_why_there_is_none():
     objective, rest = classifier(0, 2, True), {"n_classes": 2, "intercept": True}
     assert "no penalty" in no_bound(Problem(objective))
     assert "single weights" in no_bound(Problem(objective, GroupLasso(1.0, groups=np.arange(objective.n_features))))
-    assert "2 weights bear no penalty" in no_bound(Problem(objective, ElasticNet(1.0, unpenalised=2)))
+    assert "2 weights are unpenalised" in no_bound(Problem(objective, ElasticNet(1.0, unpenalised=2)))
     assert not no_bound(Problem(ClassifierObjective(np.eye(2), [0, 1], **rest), ElasticNet(1.0)))
     partial = ChainObjective(Corpus.encode([[["a"], ["b"]], [["b"]]], [["A", None], ["B"]]))
     assert "not convex" in no_bound(Problem(partial, ElasticNet(l2=1.0)))
@@ -252,13 +252,13 @@ def test_a_bound_says_why_there_is_none():
             return float((w - 3) @ (w - 3)), 2 * (w - 3)
 
     problem = Problem(Quadratic(), ElasticNet(l2=1.0))
-    assert "Quadratic does not state that it is convex" in no_bound(problem)
+    assert "Quadratic does not declare that it is convex" in no_bound(problem)
     result = minimize(problem, LBFGS())
     assert result.gap is None
     assert result.account.endswith(
-        "of the distance from the optimum: Quadratic does not state that it is convex (is_convex)"
+        "distance from the optimum unknown: Quadratic does not declare that it is convex (is_convex)"
     )
-    with pytest.raises(OptionError, match=r"gap=0.001 cannot be met: Quadratic does not state"):
+    with pytest.raises(OptionError, match=r"gap=0.001 is not available: Quadratic does not declare"):
         minimize(problem, LBFGS(), stop=Stop(gap=1e-3))
     Quadratic.is_convex = True
     assert 0.0 <= minimize(problem, LBFGS()).gap < 1e-6
@@ -270,7 +270,7 @@ def test_a_weak_bound_is_no_figure():
     objective = chain(0)
     started = minimize(Problem(objective, ElasticNet(l1=1.0)), OWLQN(), stop=Stop(max_iterations=0))
     assert started.gap is started.relative_gap is started.trace[-1].gap is None
-    assert started.account.endswith("; no useful bound of the distance from the optimum")
+    assert started.account.endswith("; distance from the optimum unknown")
 
 
 SOLVERS = {

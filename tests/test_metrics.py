@@ -124,7 +124,7 @@ def test_strict_mode_counts_well_formed_chunks_alone():
     assert evaluate([["O"]], [["O"]], mode="strict").scheme == "IOB2"
     assert chunks(["B", "M", "E", "B"], mode="strict") == [("", 0, 3)]
     assert evaluate([["NN"]], [["NN"]], mode="strict").f1 is None
-    with pytest.raises(OptionError, match="mode='lenient' is none of conlleval, strict"):
+    with pytest.raises(OptionError, match="mode='lenient' is not one of conlleval, strict"):
         evaluate(gold, predicted, mode="lenient")
 
 
@@ -234,7 +234,7 @@ def test_labels_without_scheme_have_no_chunk_scores():
     assert result.per_label["NOUN"] == pytest.approx(
         {"precision": 0.5, "recall": 1, "f1": 2 / 3, "support": 1, "predicted": 2, "correct": 1}
     )
-    with pytest.raises(DataError, match="the labels 'NOUN', 'VERB' follow no chunk tagging scheme"):
+    with pytest.raises(DataError, match="the labels 'NOUN', 'VERB' do not follow a tagging scheme"):
         chunks(["VERB", "NOUN"])
 
 
@@ -283,13 +283,13 @@ def test_generators_and_json_are_welcome():
     ("gold", "predicted", "message"),
     [
         ([["O"], ["O"]], [["O"], ["O", "O"]], "sentence 2: 1 gold labels, but 2 predicted"),
-        ([["O"], ["O"]], [["O"]], "sentence 2: predicted has no more"),
-        ([["O"]], [["O"], ["O"], ["O"]], "sentence 2: gold has no more"),
+        ([["O"], ["O"]], [["O"]], "sentence 2: gold labels without predicted"),
+        ([["O"]], [["O"], ["O"], ["O"]], "sentence 2: predicted labels without gold"),
         (["O"], ["O"], "sentence 1 is a string"),
         ([{"O"}], [["O"]], "sentence 1 is {'O'}; evaluate takes sequences"),
         ([["O"]], [{"O": 1}], "sentence 1 is {'O': 1}; evaluate takes sequences"),
         ([["O"], 3], [["O"], 3], "sentence 2 is 3; evaluate takes sequences"),
-        ([[0, 1]], [["0", "1"]], "several types, which never match: 0 .int., '0' .str."),
+        ([[0, 1]], [["0", "1"]], "several types: 0 .int., '0' .str."),
     ],
 )
 def test_sequences_that_do_not_match_are_named(gold, predicted, message):

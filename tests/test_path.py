@@ -109,7 +109,7 @@ def test_a_smaller_strength_follows_unless_the_score_has_turned_or_the_objective
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_path_whose_score_never_turns_ends_where_the_objective_does_and_warns(n_classes):
     given, calls = problem(n_classes), []
-    with pytest.warns(UserWarning, match="best point of the path is its last one"):
+    with pytest.warns(UserWarning, match="best point of the path is the last one"):
         found = path(given, 3, ratio=0.5, score=lambda w: calls.append(0) or len(calls))
     assert found.best_is_last
     optimum = minimize(Problem(given.objective, given.penalty.with_l1(0.0)), OWLQN(**TIGHT)).nll
@@ -118,7 +118,7 @@ def test_a_path_whose_score_never_turns_ends_where_the_objective_does_and_warns(
 
 
 def test_a_path_of_given_strengths_ends_there_and_warns_if_the_best_is_the_last():
-    with pytest.warns(UserWarning, match="l1 1: smaller strengths may be better still") as caught:
+    with pytest.warns(UserWarning, match="smaller l1 may be better") as caught:
         found = path(problem(), [4.0, 2.0, 1.0], score=np.count_nonzero)
     assert [point.l1 for point in found.points] == [4.0, 2.0, 1.0]
     assert caught[0].filename == __file__
@@ -181,7 +181,7 @@ def test_callbacks_see_every_point_from_its_start_and_may_end_it():
     ("l1", "options", "message"),
     [
         ([1.0, 0.0], {}, "finite numbers > 0"),
-        ([], {}, "one at least"),
+        ([], {}, "one or more"),
         (1, {}, "l1=1"),
         (True, {}, "l1=True"),
         ("much", {}, "neither a number"),
@@ -196,7 +196,7 @@ def test_bad_options(l1, options, message):
 def test_a_number_of_strengths_may_be_numpys_and_needs_something_to_select():
     assert len(path(problem(), np.int64(2)).points) == 2
     nothing = ClassifierObjective(np.zeros((4, 1)), [0, 1, 0, 1], n_classes=2)
-    with pytest.raises(OptionError, match="nothing to select; give strengths of l1"):
+    with pytest.raises(OptionError, match="nothing to select; give the strengths of l1"):
         path(Problem(nothing, ElasticNet(0.0, 0.0, nothing.n_unpenalised)))
 
 

@@ -138,7 +138,7 @@ def calibration(confidences: Iterable[float], correct: Iterable[bool]) -> Calibr
     for number, (confidence, is_right) in enumerate(zip_longest(confidences, correct), start=1):
         if confidence is None or is_right is None:
             short, long = ("confidences", "correct") if confidence is None else ("correct", "confidences")
-            message = f"answer {number}: {short} has no more values, but {long} goes on"
+            message = f"answer {number}: missing in {short}, but present in {long}; give one value per answer in both"
             raise DataError(message)
         if not 0.0 <= confidence <= 1.0:
             message = f"answer {number}: the confidence {confidence!r} is not a probability, between 0 and 1"

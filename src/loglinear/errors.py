@@ -39,7 +39,7 @@ class LogLinearError(Exception):
         ...     ElasticNet(l1=-1.0)
         ... except LogLinearError as error:
         ...     print(error)
-        l1=-1.0 is not a penalty; give a finite number >= 0 (0 switches it off)
+        l1=-1.0 is not a valid penalty; give a finite number >= 0 (0 for no penalty)
     """
 
 
@@ -89,7 +89,7 @@ class OptionError(LogLinearError, ValueError):
         >>> LBFGS(memory=0)
         Traceback (most recent call last):
             ...
-        loglinear.errors.OptionError: memory=0 is not a whole number of at least 1 and at most 1000
+        loglinear.errors.OptionError: memory=0 is not a whole number from 1 to 1000
     """
 
 

@@ -122,20 +122,20 @@ def no_bound(problem: Problem) -> str:
         >>> no_bound(Problem(objective, ElasticNet(l1=0.1)))
         ''
         >>> no_bound(Problem(objective, GroupLasso(l1=0.1)))
-        'the penalty is not one of single weights'
+        'the penalty is not a sum over single weights'
     """
     objective, penalty = problem.objective, problem.penalty
     if not isinstance(penalty, Separable):
-        return "the penalty is not one of single weights"
+        return "the penalty is not a sum over single weights"
     if problem.is_convex is None:
-        return f"{type(objective).__name__} does not state that it is convex (is_convex)"
+        return f"{type(objective).__name__} does not declare that it is convex (is_convex)"
     if not problem.is_convex:
-        return "the objective is not convex: labels are partial, or inference is approximate"
+        return "the objective is not convex (partial labels or approximate inference)"
     if not (penalty.l1 or penalty.l2):
-        return "there is no penalty"
+        return "the problem has no penalty"
     free = min(penalty.unpenalised, problem.n_features)
     if free and not (isinstance(objective, Balancing) and objective.n_unpenalised == free):
-        return f"{free} weights bear no penalty, and are not the intercept of a classifier"
+        return f"{free} weights are unpenalised and are not the intercept of a classifier"
     return ""
 
 

@@ -236,7 +236,7 @@ def evaluate(
         n_sentences += 1
         kinds |= {*map(type, true)}
         if not kinds.isdisjoint(partial):
-            message = f"sentence {n_sentences}: a label is known in part only; evaluation needs the true labels"
+            message = f"sentence {n_sentences}: a label is partial; evaluation needs complete labels"
             raise DataError(message)
         n_right_sentences += true == guess
         confusions.update(zip(true, guess, strict=True))
@@ -368,7 +368,7 @@ def _sorted(labels: Iterable[Any]) -> list[Any]:
     by_type = {type(label).__name__: label for label in sorted(plain, key=str, reverse=True)}
     if len(by_type) > 1:
         named = ", ".join(f"{label!r} ({kind})" for kind, label in sorted(by_type.items()))
-        message = f"labels of several types, which never match: {named}; give gold and predicted labels of one type"
+        message = f"the labels have several types: {named}; use one type for gold and predicted labels"
         raise DataError(message)
     return sorted(plain)
 
@@ -403,7 +403,7 @@ def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[An
     for number, (true, guess) in enumerate(zip_longest(gold, predicted), start=1):
         if true is None or guess is None:
             short, long = ("gold", "predicted") if true is None else ("predicted", "gold")
-            message = f"sentence {number}: {short} has no more sequences, but {long} goes on"
+            message = f"sentence {number}: {long} labels without {short} labels; give both for every sentence"
             raise DataError(message)
         pair = _listed(true, number), _listed(guess, number)
         if len(pair[0]) != len(pair[1]):

@@ -80,7 +80,7 @@ def minimize(
     check(solver, problem)
     unbounded = no_bound(problem)
     if stop.gap is not None and unbounded:
-        message = f"gap={stop.gap:g} cannot be met: {unbounded}; leave gap out"
+        message = f"gap={stop.gap:g} is not available: {unbounded}; leave out gap"
         raise OptionError(message)
     with vectors.on_threads(problem.n_threads):
         return replace(_minimize(problem, solver, w0, stop, tuple(callbacks), state), unbounded=unbounded)
@@ -152,7 +152,7 @@ def _started(problem: Problem, solver: Solver[Any], w0: npt.ArrayLike | None, st
         began = time.perf_counter()
         return solver.init(problem, weights), time.perf_counter() - began
     if w0 is not None:
-        message = "both w0 and state are given; a state holds its weights, so leave out w0"
+        message = "both w0 and state are given, and a state contains its weights; leave out w0"
         raise OptionError(message)
     if np.shape(state.w) != (problem.n_features,):
         message = f"state has weights of shape {np.shape(state.w)}, the problem has {problem.n_features} features"
@@ -166,7 +166,7 @@ def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vec
     try:
         weights = np.array(w0, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        message = f"w0 is no array of numbers: {error}"
+        message = f"w0 is not an array of numbers: {error}"
         raise OptionError(message) from error
     if weights.shape != (problem.n_features,):
         message = f"w0 has shape {weights.shape}; the problem has {problem.n_features} features"

@@ -116,19 +116,19 @@ def optional(check: Check) -> Check:
 def one_of(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise OptionError if the value of an option is none of the choices."""
     if value not in choices:
-        fail(name, value, f"is none of {', '.join(choices)}")
+        fail(name, value, f"is not one of {', '.join(choices)}")
 
 
 def text(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is not a str."""
     if not isinstance(value, str):
-        fail(name, value, "is not a text")
+        fail(name, value, "is not a string")
 
 
 def mapping(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is not a mapping."""
     if not isinstance(value, Mapping):
-        fail(name, value, "is no mapping of names to values")
+        fail(name, value, "is not a mapping of names to values")
 
 
 def truth_types() -> tuple[type, ...]:
@@ -162,7 +162,8 @@ def whole_number(name: str, value: object, least: int, most: int, remedy: str = 
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
         advice = f"; {remedy}" if remedy else ""
-        fail(name, value, f"is not a whole number of at least {least} and at most {most}{advice}")
+        range = f"of at least {least}" if most >= 10**6 else f"from {least} to {most}"
+        fail(name, value, f"is not a whole number {range}{advice}")
     return number
 
 
@@ -204,7 +205,7 @@ def strength(name: str, value: object) -> float:
     except (TypeError, ValueError, OverflowError):
         number = -1.0
     if not 0.0 <= number <= sys.float_info.max:
-        fail(name, value, "is not a penalty; give a finite number >= 0 (0 switches it off)")
+        fail(name, value, "is not a valid penalty; give a finite number >= 0 (0 for no penalty)")
     return number
 
 
@@ -220,8 +221,8 @@ def limit(name: str, value: object, most: float | None = None, *, whole: bool = 
     if value is None:
         return
     if not _is_number(value) or not value >= 0:
-        fail(name, value, "is not a limit; give a number >= 0, or None for no limit")
+        fail(name, value, "is not a valid limit; give a number >= 0, or None for no limit")
     if whole and value != int(min(value, 2**62)):
-        fail(name, value, "is not a whole number; give one, or None for no limit")
+        fail(name, value, "is not a whole number; give a whole number, or None for no limit")
     if most is not None and value > most:
-        fail(name, value, f"is a share of the objective; give a number from 0 to {most}, such as 0.001")
+        fail(name, value, f"is out of range; give a share of the objective from 0 to {most}, such as 0.001")

@@ -68,7 +68,7 @@ class Path:
         """
         scored = [(point.score, -number) for number, point in enumerate(self.points) if point.score is not None]
         if not scored:
-            message = "no point of the path has a score; give path(..., score=...)"
+            message = "no point of the path has a score; pass score=... to path"
             raise OptionError(message)
         return self.points[-max(scored)[1]]
 
@@ -224,7 +224,7 @@ def warn_if_best_is_last(found: Path) -> None:
     """Warn if a path that nobody interrupted has its best point at its end."""
     if found.best_is_last and not found.interrupted:
         last = found.points[-1].l1
-        warn(f"the best point of the path is its last one, l1 {last:.6g}: smaller strengths may be better still")
+        warn(f"the best point of the path is the last one (l1={last:.6g}); extend the path, a smaller l1 may be better")
 
 
 def falling(largest: float, number: int, ratio: float = 0.01, *, last: float | None = None) -> Vector:
@@ -254,15 +254,15 @@ def _strengths(problem: Problem, l1: int | npt.ArrayLike, ratio: float) -> list[
     if _is_number(l1):
         largest = largest_l1(problem)
         if largest == 0.0:
-            message = "no weight has a derivative where all are 0: there is nothing to select; give strengths of l1"
+            message = "the gradient at zero weights is zero, so there is nothing to select; give the strengths of l1"
             raise OptionError(message)
         return [float(strength) for strength in falling(largest, l1, ratio)]
     try:
         given = np.sort(np.asarray(l1, dtype=np.float64).ravel())[::-1]
     except (TypeError, ValueError) as error:
-        message = f"l1 is neither a number of strengths nor a sequence of them: {error}"
+        message = f"l1 is neither a number of strengths nor a sequence of strengths ({error})"
         raise OptionError(message) from error
     if not given.size or not (np.isfinite(given).all() and given[-1] > 0.0):
-        message = f"l1={l1!r}: strengths of a path are finite numbers > 0, one at least"
+        message = f"l1={l1!r}: give one or more finite numbers > 0"
         raise OptionError(message)
     return [float(strength) for strength in given]

@@ -199,12 +199,12 @@ class Problem:
         lacking = missing(self.objective, Objective)
         if lacking:
             names = " and no ".join(lacking)
-            message = f"objective {name} has no {names}; a Problem needs it (see loglinear.Objective)"
+            message = f"objective {name} has no {names}, which a Problem needs; see loglinear.Objective"
             raise OptionError(message)
         _check_size(self.objective.n_features, f"{name}.n_features")
         _check_size(self.objective.n_samples, f"{name}.n_samples")
         if not isinstance(self.penalty, Penalty):
-            message = f"penalty {self.penalty!r} is no penalty; give ElasticNet(l1=..., l2=...)"
+            message = f"penalty {self.penalty!r} is not a penalty; give ElasticNet(l1=..., l2=...)"
             raise OptionError(message)
 
     @property

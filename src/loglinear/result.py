@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, cast, runtime_checkable
@@ -41,26 +42,24 @@ class Status(Enum):
     """
 
     RUNNING = "not finished"
-    CONVERGED = "converged by the solver's own criterion"
+    CONVERGED = "converged"
     STALLED = (
-        "stalled: the steps hardly decrease the objective any more, but single weights still could, so this may be far "
-        "from the optimum; scale the columns to similar sizes, lower the solver's tolerance, or take another solver"
+        "stalled: the objective hardly decreases, but the weights may be far from the optimum; scale the columns to "
+        "similar sizes, lower the tolerance, or use another solver"
     )
-    VIOLATION_REACHED = "converged: the optimality violation is within the limit asked for"
-    GAP_REACHED = "converged: the objective is as near its optimum as asked for"
-    PASSES_MADE = "finished: the solver made the passes asked for; the violation tells how far from the optimum it is"
-    FEATURES_SELECTED = (
-        "finished: converged on the features asked for; the violation is that of the others, which were not selected"
-    )
-    DEV_SCORE_TURNED = "finished: the score on development data has stopped rising"
-    MAX_ITERATIONS = "stopped at the limit on iterations, before convergence"
-    MAX_PASSES = "stopped at the limit on passes over the data, before convergence"
-    MAX_SECONDS = "stopped at the time limit, before convergence"
+    VIOLATION_REACHED = "converged: the violation is below the requested limit"
+    GAP_REACHED = "converged: the objective is within the requested gap of its optimum"
+    PASSES_MADE = "finished: the solver made the requested number of passes"
+    FEATURES_SELECTED = "finished: the requested number of features is selected"
+    DEV_SCORE_TURNED = "finished: the development score no longer improves"
+    MAX_ITERATIONS = "stopped at the iteration limit, before convergence; raise the limit"
+    MAX_PASSES = "stopped at the limit on passes over the data, before convergence; raise the limit"
+    MAX_SECONDS = "stopped at the time limit, before convergence; raise the limit"
     STOPPED_BY_CALLBACK = "stopped by a callback, before convergence"
     INTERRUPTED = "interrupted; the weights are those of the last complete iteration"
     LINE_SEARCH_FAILED = (
-        "no step that decreases the objective was found; check that the gradient belongs to the objective, "
-        "or accept the weights if the optimality violation is small"
+        "line search failed: no step decreases the objective; check the gradient of a custom objective, "
+        "or accept the weights if the violation is small"
     )
 
     @property
@@ -168,7 +167,7 @@ class WarmStart:
     Example:
         >>> from loglinear.result import WarmStart
         >>> print(WarmStart("old.loglinear", 12345, 20000, ["B-ORG"]))
-        12,345 of 20,000 features have weights of old.loglinear; 1 label is new
+        12,345 of 20,000 features start from old.loglinear; 1 label is new
     """
 
     model: str
@@ -180,7 +179,7 @@ class WarmStart:
         """Return a line for people."""
         count = len(self.new_labels)
         new = f"; {count} label{' is' if count == 1 else 's are'} new" if count else ""
-        return f"{self.n_shared:,} of {self.n_features:,} features have weights of {self.model}{new}"
+        return f"{self.n_shared:,} of {self.n_features:,} features start from {self.model}{new}"
 
 
 @dataclass
@@ -246,20 +245,27 @@ class Result:
         return next(record for record in self.trace if record.iteration == self.kept)
 
     @property
-    def account(self) -> str:
-        """A sentence for people: why it stopped, what was reached, and how far from the optimum that is.
+    def ending(self) -> str:
+        """One line for people: why the minimisation stopped, after how many iterations, and what to do about it."""
+        reason, mark, rest = re.fullmatch("([^:;,]*)([:;,]?)(.*)", self.status.message).groups()  # type: ignore[union-attr]
+        iterations = f"{self.iterations:,} iteration{'' if self.iterations == 1 else 's'}"
+        return f"{reason} after {iterations} ({self.seconds:.1f} s){mark}{rest}"
 
-        A solver's own criterion is mostly that the objective hardly decreases any more, which says little about the
-        distance from the optimum. The gap and the violation, compared with its value at the start, say more.
+    @property
+    def account(self) -> str:
+        """The full account for people: why it stopped, what it reached, and how far from the optimum that is.
+
+        Most solvers stop when the objective hardly decreases, which says little about the distance from the optimum.
+        The gap bounds that distance. Without a gap, compare the violation with its value at the start.
         """
-        text = f"{self.status.message}: objective {self.objective:.2f}"
+        text = f"{self.status.message.partition(';')[0]}; objective {self.objective:.2f}"
         last = [record.objective for record in self.trace[-1 - _WINDOW :]]
         if self.status in (Status.CONVERGED, Status.STALLED) and len(last) > 1 and last[-1]:
             step = (last[0] - last[-1]) / (len(last) - 1) / abs(last[-1])
-            text += f" (relative decrease a step: {max(step, 0.0):.1e})"
+            text += f" (relative decrease per step {max(step, 0.0):.1e})"
         start = self.trace[0].violation if self.trace else 0.0
-        before = f"at the start {start:.3g}, " if start > self.violation else ""
-        text += f", {violation_text(self.violation)} ({before}at an optimum 0)"
+        before = f"{start:.3g} at the start, " if start > self.violation else ""
+        text += f", {violation_text(self.violation)} ({before}0 at an optimum)"
         return f"{text}; {distance(self.gap, self.objective, self.unbounded)}"
 
 
@@ -274,11 +280,11 @@ def distance(gap: float | None, objective: float, unbounded: str = "") -> str:
     Example:
         >>> from loglinear.result import distance
         >>> distance(1.2, 4000.0), distance(None, 4000.0)
-        ('within 0.03 % of the optimum', 'no useful bound of the distance from the optimum')
+        ('within 0.03 % of the optimum', 'distance from the optimum unknown')
     """
     if gap is not None:
         return f"within {percentage(gap, objective)} of the optimum"
-    return "no useful bound of the distance from the optimum" + (f": {unbounded}" if unbounded else "")
+    return "distance from the optimum unknown" + (f": {unbounded}" if unbounded else "")
 
 
 def status_text(name: str) -> str:
@@ -287,7 +293,7 @@ def status_text(name: str) -> str:
     Example:
         >>> from loglinear.result import status_text
         >>> status_text("max_iterations"), status_text("of a later version")
-        ('stopped at the limit on iterations, before convergence', 'of a later version')
+        ('stopped at the iteration limit, before convergence', 'of a later version')
     """
     status = Status.__members__.get(name.upper())
     return name if status is None else status.message.partition(";")[0]

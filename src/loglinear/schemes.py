@@ -131,7 +131,7 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
     found = found_scheme(distinct, mode) if scheme is None else checked_scheme(distinct, scheme, mode)
     if found is None and distinct:
         named = ", ".join(map(repr, sorted(distinct)[:8]))
-        message = f"the labels {named} follow no chunk tagging scheme ({', '.join(_DETECTED)})"
+        message = f"the labels {named} do not follow a tagging scheme ({', '.join(_DETECTED)})"
         raise DataError(message)
     return read_chunks([parsed_tag(label) for label in labels], found or "IOB", mode)
 
@@ -170,7 +170,7 @@ def chunk_rule(labels: tuple[str, ...]) -> ChunkRule | None:
 def check_mode(mode: str) -> None:
     """Raise OptionError if there is no such mode."""
     if mode not in MODES:
-        message = f"mode={mode!r} is none of {', '.join(MODES)}"
+        message = f"mode={mode!r} is not one of {', '.join(MODES)}"
         raise OptionError(message)
 
 
@@ -200,7 +200,7 @@ def checked_scheme(labels: Iterable[object], scheme: str, mode: str) -> str | No
     name = _ALIASES.get(scheme.upper(), scheme.upper())
     name = _ALIASES_IN[mode].get(name, name)
     if name not in _TAGS:
-        message = f"unknown tagging scheme {scheme!r}; known: {', '.join(SCHEMES)}"
+        message = f"unknown tagging scheme {scheme!r}; choose from {', '.join(SCHEMES)}"
         raise OptionError(message)
     for label in sorted(labels, key=str):
         if label != "O" and str(label).partition("-")[0] not in _TAGS[name]:

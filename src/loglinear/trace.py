@@ -169,7 +169,7 @@ class Trace(Sequence[TraceRecord]):
             except (ValueError, TypeError) as error:
                 if not line.endswith("\n"):
                     break
-                message = f"{os.fspath(path)}, line {number}: not a trace record: {error}; delete or repair the line"
+                message = f"{os.fspath(path)}, line {number}: not a trace record ({error}); delete or repair the line"
                 raise DataError(message) from error
         return trace
 

@@ -101,14 +101,16 @@ def test_partly_known_labels_are_refused_where_single_ones_are_needed(misuse, tr
     whole.write_text(TINY)
     json_lines.write_text('{"tokens": [["a", "DT"], ["b", "NN"]], "labels": ["D", ["N", "V"]]}\n')
     preset = ["--preset", "pos", "--partial"]
-    place = "sentence 0, token 1: the label is known in part only; "
+    place = "sentence 0, token 1: the label is partial; "
     assert f"{data}: {place}" in misuse(*train(whole, *preset, "--dev", data))
     assert misuse("evaluate", "-m", sample.model, json_lines).startswith(f"{json_lines}: {place}evaluation needs")
-    assert "a classifier needs the label of every sample" in misuse(*train(whole, *preset, "--model-type", "maxent"))
-    assert "a classifier starts at weights of 0" in misuse(*train(whole, "--start", whole, "--model-type", "maxent"))
+    assert "--partial is not available" in misuse(*train(whole, *preset, "--model-type", "maxent"))
+    assert "--start is not available for classifiers" in misuse(
+        *train(whole, "--start", whole, "--model-type", "maxent")
+    )
     assert f"{whole}: " in misuse(*train(whole, "--preset", "pos", "--start", whole))
     message = misuse(*train(json_lines, "--preset", "pos", "--model-type", "maxent"))
-    assert f"{place}a classifier needs the label of every sample" in message
+    assert f"{place}a classifier needs complete labels" in message
 
 
 @pytest.mark.parametrize("command", ["tag", "evaluate"])
@@ -270,14 +272,14 @@ def test_messages_of_a_fresh_process_are_the_same(run, misuse, train, tmp_path):
 
 def test_place_that_cannot_hold_a_model_is_found_before_the_data_is_read(misuse, tmp_path):
     (tmp_path / "folder").mkdir()
-    for name, word in (("nowhere/m", "does not exist"), ("folder", "is a folder")):
+    for name, word in (("nowhere/m", "does not exist"), ("folder", "a folder, not a file")):
         message = misuse("train", tmp_path / "no-data", "--preset", "pos", "-m", tmp_path / name)
         assert str(tmp_path / name) in message
         assert word in message
     if os.name == "posix" and os.geteuid() != 0:
         (tmp_path / "folder").chmod(0o500)
         message = misuse("train", tmp_path / "no-data", "--preset", "pos", "-m", tmp_path / "folder" / "m")
-        assert "cannot be written" in message
+        assert "is not writable" in message
 
 
 @pytest.mark.parametrize("option", ["--trace", "--output"])
@@ -289,7 +291,10 @@ def test_place_that_cannot_hold_another_output_is_named(misuse, sample, tmp_path
         message = misuse("train", sample.train, "--preset", "pos", "-m", tmp_path / "m", "-q", option, place)
     else:
         message = misuse("tag", "-m", sample.model, sample.test, option, place)
-    remedy = {"nowhere/x": "its folder does not exist; make it first", "folder": "is a folder; give the name of a file"}
+    remedy = {
+        "nowhere/x": "its folder does not exist; create it first",
+        "folder": "a folder, not a file; give the name of a file",
+    }
     assert message == f"{place}: {remedy[name]}"
 
 
@@ -385,7 +390,7 @@ def test_format_that_does_not_suit_the_model_is_refused(misuse, sample, tmp_path
         assert said.endswith(" or text")
     said = misuse("tag", "-m", sample.model, "-f", "crfsuite", sample.test)
     assert "leave out" not in said
-    assert "the model forms them with its template" in said
+    assert "forms them with its template" in said
 
 
 def test_data_with_fewer_columns_than_the_model_looks_at(misuse, done, tmp_path):

@@ -98,11 +98,11 @@ QUESTIONS = {name: question(name) for name in COMMANDS if "model" in reads(name)
 REFUSALS = {
     "maxent": {"train": "loglinear.MaxEnt"},
     "texts": {"train": "loglinear.MaxEnt"},
-    "network": {"train": "loglinear.PairwiseMRF", "convert": "only chains and classifiers can be converted"},
+    "network": {"train": "loglinear.PairwiseMRF", "convert": "only chains and classifiers have other formats"},
     "graph": {
         **dict.fromkeys(["train", "tag", "evaluate", "report"], "loglinear.GraphCRF"),
         "explain": "loglinear inspect",
-        "convert": "only chains and classifiers can be converted",
+        "convert": "only chains and classifiers have other formats",
     },
 }
 
@@ -150,7 +150,8 @@ def test_a_kind_that_answers_nothing_refuses_everything_with_its_class():
     asked = {name: getattr(kind, name) for name in ("tag", "evaluate", "explain", "report")}
     for name, ask in {**asked, "inspect": lambda _: kind.inspect(top=1, as_json=False)}.items():
         with pytest.raises(
-            OptionError, match=f"dreams is a model of dreams: `loglinear {name}` cannot use it; use loglinear.Dreamer"
+            OptionError,
+            match=f"dreams is a model of dreams, which `loglinear {name}` does not support; use loglinear.Dreamer",
         ):
             ask(None)
 

@@ -27,10 +27,10 @@ def test_a_sentence_a_line_is_warned_of(done, word_model, tmp_path, text, piped)
     (tmp_path / "f").write_text(text)
     place = ["--", "-"] if piped else [tmp_path / "f"]
     finished = done("tag", "-m", word_model, *place, input=text if piped else None)
-    name = "standard input" if piped else tmp_path / "f"
+    name = "<stdin>" if piped else tmp_path / "f"
     assert finished.stderr == (
-        f"warning: every sentence of {name} is one line, of whose cells the model reads the first: put a token on each "
-        "line, and a blank line between sentences\n"
+        f"warning: {name}: every sentence is a single line, of which the model reads column 1; put one token per line "
+        "and a blank line between sentences\n"
     )
     assert finished.stdout.startswith("Jan Peeters woont in Gent .\t")
 

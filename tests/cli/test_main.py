@@ -56,11 +56,11 @@ def test_an_interpreter_of_its_own_does_what_is_done_in_this_process(done, sampl
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        ("--c1 0.1 --c2 0.05", "--c1 0.1 --c2 0.05; here --c1 0.1 is --l1 0.1; --c2 0.05 is --l2 0.1"),
-        ("--c2=1", "--c2=1; here --c2 1 is --l2 2.0"),
-        ("--all-possible-transitions", "; here --all-possible-transitions is --all-transitions"),
-        ("--num-memories 3", "; here --num-memories 3 is -p memory=3"),
-        ("--C 10 --penalty l1", "; here --C 10, --penalty l1 are --l1 0.1"),
+        ("--c1 0.1 --c2 0.05", "--c1 0.1 --c2 0.05; use --l1 0.1 for --c1 0.1; use --l2 0.1 for --c2 0.05"),
+        ("--c2=1", "--c2=1; use --l2 2.0 for --c2 1"),
+        ("--all-possible-transitions", "; use --all-transitions for --all-possible-transitions"),
+        ("--num-memories 3", "; use -p memory=3 for --num-memories 3"),
+        ("--C 10 --penalty l1", "; use --l1 0.1 for --C 10, --penalty l1"),
         ("--typo 3", "unrecognized arguments: --typo 3"),
     ],
 )

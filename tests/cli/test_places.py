@@ -73,4 +73,4 @@ def test_a_device_may_be_shared(done, tiny):
 )
 def test_a_model_is_no_data(misuse, sample, command):
     model = [] if command[0] == "structure" else ["--model", sample.model if len(command) == 1 else "m"]
-    assert misuse(*command, sample.model, *model) == f"{sample.model}: this is a loglinear model, not data"
+    assert misuse(*command, sample.model, *model) == f"{sample.model}: a loglinear model, not data; give a data file"

@@ -64,4 +64,4 @@ def test_without_install_the_peer_is_imported():
 
 @pytest.mark.parametrize("module", ["pycrfsuite", "pycrfsuite._logparser"])
 def test_a_peer_that_is_there_already_is_an_error(module):
-    assert "pycrfsuite has been imported already" in run(f"import {module}\n{INSTALL}", fails=True)
+    assert "pycrfsuite has already been imported" in run(f"import {module}\n{INSTALL}", fails=True)

@@ -139,7 +139,7 @@ def test_workers_give_the_model_and_the_warnings_of_one_process(tmp_path, scheme
     said = warnings_of(here, [tmp_path / "all.jsonl"])
     assert warnings_of(there, [tmp_path / "parts"]) == said
     expected = ["2 of 120 sentences have no known label", f"{tmp_path / 'dev.jsonl'} has labels that TRAIN has not"]
-    expected += [] if scheme else ["constraints='auto': the labels follow no tagging scheme"]
+    expected += [] if scheme else ["constraints='auto': the labels do not follow a tagging scheme"]
     assert len(said) == len(expected)
     assert all(any(line.startswith(f"warning: {start}") for line in said) for start in expected), said
 
@@ -177,12 +177,15 @@ def test_a_mistake_in_a_file_is_named_and_no_file_is_left(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.jsonl", "b.jsonl"], "one file of training data; for several, or a folder, give --workers N"),
-        (["."], "give --workers N"),
-        (["a.jsonl", "--workers", "2", "--cluster", "tcp://here:1"], "give one of them"),
+        (["a.jsonl", "b.jsonl"], "several files or a folder need a cluster; add --workers N"),
+        (["."], "add --workers N"),
+        (["a.jsonl", "--workers", "2", "--cluster", "tcp://here:1"], "exclude each other"),
         (["a.jsonl", "--workers", "0"], "workers=0 is not a whole number"),
-        (["a", "--workers", "2", "--model-type", "maxent", "--format", "text"], "do not read --format text"),
-        (["a.jsonl", "--workers", "2", "--model-type", "maxent", "--partial"], "needs the label of every sample"),
+        (["a", "--workers", "2", "--model-type", "maxent", "--format", "text"], "cannot read texts"),
+        (
+            ["a.jsonl", "--workers", "2", "--model-type", "maxent", "--partial"],
+            "--partial is not available",
+        ),
         (["a.jsonl", "--workers", "2", "--model-type", "maxent", "--order", "2"], "--order"),
     ],
 )
@@ -204,5 +207,5 @@ def test_ctrl_c_in_a_terminal_keeps_the_weights_reached(folder, tmp_path):
     os.killpg(program.pid, signal.SIGINT)
     _, rest = program.communicate(timeout=patience(30))
     assert program.returncode == 1, rest
-    assert "written, with the weights reached" in rest
+    assert "with the weights reached so far" in rest
     assert sorted(ChainCRF.load(tmp_path / "model").classes_) == ["A", "B", "C"]

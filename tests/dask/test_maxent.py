@@ -174,9 +174,9 @@ def test_mistakes_are_named(client):
         model.fit([(X[:5], y[:5]), (X[5:9, :3], y[5:9])])
     with pytest.raises(DataError, match="only one class"):
         model.fit([(X[:2], ["a", "a"])])
-    with pytest.raises(OptionError, match="sequence of chunks"):
+    with pytest.raises(OptionError, match="sequence of pairs"):
         model.fit(X, y)
-    with pytest.raises(DataError, match="chunk 0: the weight of a sample is not a finite number of at least 0"):
+    with pytest.raises(DataError, match="chunk 0: a sample weight is not a finite number >= 0"):
         model.fit([(X[:3], y[:3], [1.0, -1.0, 1.0])])
     with pytest.raises(DataError, match=r"chunk 0: X of shape \(3, 12\) and weights of shape \(2,\)"):
         model.fit([(X[:3], y[:3], [1.0, 1.0])])

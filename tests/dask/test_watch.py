@@ -128,10 +128,10 @@ def test_the_message_says_what_waits_for_what(clock, places, answers, text):
     with pytest.raises(Stalled) as stalled:
         looked.check(answers)
     assert text in str(stalled.value)
-    assert str(stalled.value).startswith("no task has moved for 60 s: ")
+    assert str(stalled.value).startswith("no task has made progress for 60 s: ")
 
 
 def test_results_that_no_worker_gives_are_named(clock):
     looked = Watch([Result(is_done=True)])
-    with pytest.raises(Stalled, match="results are out of reach"):
+    with pytest.raises(Stalled, match="results cannot be fetched"):
         looked.check({"tcp://a": TimeoutError()})

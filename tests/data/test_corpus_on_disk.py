@@ -198,7 +198,7 @@ def test_an_encoding_that_fails_leaves_what_was_there(files, tmp_path):
 def test_what_does_not_go_together_is_refused(files, tmp_path):
     corpus = Corpus.read(files[0], template=TEMPLATE)
     corpus.save(tmp_path / "c")
-    with pytest.raises(OptionError, match="template of its own"):
+    with pytest.raises(OptionError, match="has another template"):
         CorpusFile(tmp_path / "c", template="pos", append=True)
     with pytest.raises(DataError, match="another template"):
         Corpus.read(tmp_path / "c", template="pos")
@@ -206,7 +206,7 @@ def test_what_does_not_go_together_is_refused(files, tmp_path):
         more.add(Corpus.encode([["a"]], [["A"]], template="pos"))
     with pytest.raises(DataError, match="labels"), CorpusFile(tmp_path / "c", append=True) as more:
         more.add(files[1], labelled=False)
-    with pytest.raises(DataError, match="no encoded corpus"):
+    with pytest.raises(DataError, match="not an encoded corpus"):
         Corpus.open(tmp_path)
     with pytest.raises(FileNotFoundError):
         Corpus.open(tmp_path / "nowhere")

@@ -109,14 +109,17 @@ def test_files_hold_bars_and_question_marks_where_nobody_asks(tmp_path):
 
 # What is wrong -> labels of X, message.
 MISTAKES = {
-    "empty set": ([["N", set(), "N"], *WHOLE[1:]], "sentence 0, token 1: an empty set; give .* None"),
-    "mixed set": ([*WHOLE[:2], [{"N", 1}, "N"]], "sentence 2, token 0, in a set: .* is of type .*; give all one type"),
-    "mixed with others": ([*WHOLE[:2], [{1, 2}, "N"]], "sentence 2, token 0, in a set: .* type int, and labels before"),
+    "empty set": ([["N", set(), "N"], *WHOLE[1:]], "sentence 0, token 1: empty set of labels; give .* None"),
+    "mixed set": ([*WHOLE[:2], [{"N", 1}, "N"]], "sentence 2, token 0, in a set: .* has type .*; use one type"),
+    "mixed with others": (
+        [*WHOLE[:2], [{1, 2}, "N"]],
+        "sentence 2, token 0, in a set: .* type int, but earlier labels",
+    ),
     "nested set": ([*WHOLE[:1], [{frozenset("N")}], WHOLE[2]], "sentence 1, token 0, in a set: frozenset.* str, int"),
     "None in a set": ([*WHOLE[:1], [{None, "N"}], WHOLE[2]], "sentence 1, token 0, in a set: None"),
-    "list": ([*WHOLE[:1], [["N", "V"]], WHOLE[2]], r"sentence 1: \['N', 'V'\] is of type list"),
+    "list": ([*WHOLE[:1], [["N", "V"]], WHOLE[2]], r"sentence 1: \['N', 'V'\] has type list"),
     "set for a sequence": ([*WHOLE[:1], {"V"}, WHOLE[2]], "labels of sentence 1: expected a sequence"),
-    "number for None": ([["N", np.nan, "N"], *WHOLE[1:]], "labels of sentence 0: nan is of type float"),
+    "number for None": ([["N", np.nan, "N"], *WHOLE[1:]], "labels of sentence 0: nan has type float"),
 }
 
 
@@ -166,7 +169,7 @@ def test_what_needs_true_labels_says_so(tmp_path):
     crf = ChainCRF(template=TEMPLATE).fit(X, WHOLE)
     corpus = Corpus.encode(X, PARTIAL, template=TEMPLATE)
     assert corpus.gold() == GOLD
-    place = "sentence 0, token 1: the label is known in part only"
+    place = "sentence 0, token 1: the label is partial"
     for call in (
         lambda: corpus.true_labels(),
         lambda: crf.score(X, PARTIAL),
@@ -180,8 +183,8 @@ def test_what_needs_true_labels_says_so(tmp_path):
     assert crf.log_partition(corpus).tolist() == crf.log_partition(X).tolist()
     assert crf.predict(corpus) == crf.predict(X)
     for gold in (PARTIAL, GOLD):
-        with pytest.raises(DataError, match="sentence 1: a label is known in part only; evaluation needs the true"):
+        with pytest.raises(DataError, match="sentence 1: a label is partial; evaluation needs complete"):
             evaluate(gold, WHOLE)
-    with pytest.raises(DataError, match="partly known labels need sentences"):
+    with pytest.raises(DataError, match="for partial labels"):
         Corpus.from_matrix(np.eye(2), [2], ["N", None])
     assert corpus[1:2].true_labels() == [["V"]]

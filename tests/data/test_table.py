@@ -130,16 +130,16 @@ def test_what_the_csv_module_writes_is_read(tmp_path, values, delimiter, random)
 
 
 BAD = [
-    ("too many fields", "a,b\n1,2\n1,2,3\n", {}, ["line 3", "3 fields", "has 2", "quote"]),
-    ("too few fields", "a,b\n1,2\n\n1\n", {}, ["line 4", "1 field,"]),
+    ("too many fields", "a,b\n1,2\n1,2,3\n", {}, ["line 3", "expected 2 fields, found 3", "quote"]),
+    ("too few fields", "a,b\n1,2\n\n1\n", {}, ["line 4", "expected 2 fields, found 1"]),
     ("after a quoted line end", 'a,b\n"1\n1",2\n1\n', {}, ["line 4"]),
     ("open quote", 'a,b\n1,"2\n', {}, ["line 2", "quote"]),
     ("text behind a quote", 'a,b\n"1"2,3\n', {}, ["line 2", "quote"]),
     ("invalid UTF-8", b"a,b\n1,2\n\xe9,2\n", {}, ["line 3", "UTF-8", "iconv"]),
     ("UTF-16", "a,b\n1,2\n".encode("utf-16"), {}, ["line 1", "UTF-8"]),
-    ("empty file", "", {}, ["no lines", "empty"]),
-    ("blank lines", "\n \n", {}, ["no lines"]),
-    ("header alone", "a,b\n", {}, ["no samples", "--no-header"]),
+    ("empty file", "", {}, ["no rows", "empty"]),
+    ("blank lines", "\n \n", {}, ["no rows"]),
+    ("header alone", "a,b\n", {}, ["no rows", "--no-header"]),
     ("same name twice", "a,b,a\n1,2,3\n", {}, ["line 1", "'a'", "--no-header"]),
     ("no name", "a,,b\n1,2,3\n", {}, ["line 1", "column 2 has no name"]),
     ("one column", "a|b\n1|2\n", {}, ["one column", "a comma", "--delimiter"]),
@@ -245,7 +245,7 @@ def test_bad_parquet(tmp_path, columns, words):
 
 
 def test_a_damaged_parquet_file_is_refused(read):
-    with pytest.raises(DataError, match="no Parquet file"):
+    with pytest.raises(DataError, match="not a Parquet file"):
         read(b"PAR1 rubbish PAR1", "t.parquet")
 
 

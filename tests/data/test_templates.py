@@ -79,12 +79,14 @@ def test_columns_are_those_the_macros_read(name):
 def test_data_with_too_few_columns_are_refused(name):
     columns = PRESETS[name].columns
     assert preset(name, columns) == preset(name, columns + 1) == PRESETS[name].text
-    with pytest.raises(OptionError, match=f"reads {columns} columns beside the label, but the data have {columns - 1}"):
+    with pytest.raises(OptionError, match=f"reads {columns} columns plus the label, but the data have {columns - 1}"):
         preset(name, columns - 1)
 
 
 def test_an_unknown_name_lists_the_names():
-    with pytest.raises(OptionError, match="unknown preset 'chunk'; known: chunking, np-chunking, ner, ner-pos-chunk"):
+    with pytest.raises(
+        OptionError, match="unknown preset 'chunk'; choose from chunking, np-chunking, ner, ner-pos-chunk"
+    ):
         preset("chunk")
 
 

@@ -59,7 +59,7 @@ def test_data_dir_is_what_the_environment_names(monkeypatch, tmp_path):
     monkeypatch.setenv("LOGLINEAR_DATA", str(tmp_path))
     assert datasets.data_dir() == tmp_path
     monkeypatch.setenv("LOGLINEAR_DATA", str(tmp_path / "missing"))
-    with pytest.raises(DataError, match="no folder"):
+    with pytest.raises(DataError, match="not a folder"):
         datasets.data_dir()
     monkeypatch.delenv("LOGLINEAR_DATA")
     with pytest.raises(DataError, match="LOGLINEAR_DATA is not set"):

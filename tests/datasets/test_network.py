@@ -113,7 +113,7 @@ def test_a_seed_decides():
         ({"strength": -1.0}, "strength"),
         ({"kind": "random", "degree": 25.0}, "degree=25.0.*24"),
         ({"sampler": "slice"}, "sampler='slice'"),
-        ({"sampler": "exact", "n_variables": 900}, "too wide.*gibbs"),
+        ({"sampler": "exact", "n_variables": 900}, "too dense.*gibbs"),
         ({"sweeps": 0}, "sweeps=0"),
         ({"random_state": -1}, "random_state=-1"),
     ],

@@ -98,6 +98,6 @@ def test_a_command_that_learns_ends_with_what_it_has(small, tmp_path, name, numb
     code, out, said = ended([name, *arguments], number, when=shown(b"iteration"))
     assert (code, out) == (1, ""), said
     places = ", ".join(map(str, results))
-    assert said.endswith(f"loglinear: interrupted; {places}: written, with the weights reached\n"), said
+    assert said.endswith(f"loglinear: interrupted; wrote {places} with the weights reached so far\n"), said
     assert run_command("inspect", results[0]).returncode == 0
     assert sorted(os.listdir(tmp_path)) == sorted(["table.csv", *(path.name for path in results)])

@@ -162,7 +162,7 @@ def test_solvers_that_need_no_convexity_learn_from_partly_known_labels(name):
     objective = data(partial=True, constraints=None)
     assert objective.is_partial
     if name in CONVEX_ONLY:
-        with pytest.raises(OptionError, match="needs a convex objective, and partial labels"):
+        with pytest.raises(OptionError, match="needs a convex objective, but partial labels"):
             check(make_solver(name), Problem(objective, ElasticNet(l2=0.3)))
     else:
         assert -0.1 < raced(name, objective) < 0.1
@@ -240,10 +240,10 @@ def test_a_sentence_in_which_every_labelling_is_forbidden_has_no_labels():
 
 def test_what_a_training_cannot_use_is_said():
     X = [[["a"], ["b"]], [["a"]], [["b"]]]
-    with pytest.warns(UserWarning, match="2 of 3 sentences have no known label; they contribute nothing") as caught:
+    with pytest.warns(UserWarning, match="2 of 3 sentences have no known label and are ignored") as caught:
         ChainCRF().fit(X, [["O", "B"], [None], [None]])
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="constraints='auto': the labels follow no tagging scheme"):
+    with pytest.warns(UserWarning, match="constraints='auto': the labels do not follow a tagging scheme"):
         ChainCRF(constraints="auto").fit(X[:1], [["DET", "NOUN"]])
 
 

@@ -262,7 +262,7 @@ def test_sample_weight_two_is_the_sentence_twice():
 
 def test_too_few_iterations_warn_and_leave_a_model():
     crf = ChainCRF(template=TEMPLATE, max_iterations=1)
-    with pytest.warns(ConvergenceWarning, match="limit on iterations"):
+    with pytest.warns(ConvergenceWarning, match="iteration limit"):
         crf.fit(COLUMNS, LABELS)
     assert crf.result_.iterations == 1
     assert len(crf.predict(COLUMNS)) == len(COLUMNS)
@@ -339,7 +339,7 @@ def search(crf, *data, n_jobs=None):
 @pytest.mark.slow
 def test_a_corpus_is_searched_on_threads_and_says_so_when_it_is_sent_to_a_process():
     corpus = Corpus.encode(COLUMNS, LABELS, template=TEMPLATE)
-    with pytest.raises(TypeError, match=r"joblib.parallel_config\('threading'\), give it the sentences, or save"):
+    with pytest.raises(TypeError, match=r"joblib.parallel_config\('threading'\)\), pass the sentences, or save"):
         pickle.dumps(corpus)
     with joblib.parallel_config("threading"):
         assert search(ChainCRF(), corpus, n_jobs=2).best_params_ == search(ChainCRF(), corpus).best_params_
@@ -508,11 +508,11 @@ BAD = {
     "None as labels": (X, [None, Y[1]], "labels of sentence 0: expected a sequence.* not the NoneType"),
     "labels of no order": (X, {tuple(Y[0]), tuple(Y[1])}, "labels of all sentences: expected a sequence.* set"),
     "sentence of no order": ([set("ab"), X[1]], [["N", "V"], Y[1]], "sentence 0: expected a sequence.* set"),
-    "labels of two types": (X, [Y[0], [*Y[1][:-1], 3]], "sentence 1: 3 is of type int, and labels before it .* str"),
-    "integers after strings": (X, [Y[0], [1, 2, 3]], "sentence 1: 1 is of type int, and labels before it .* str"),
-    "strings after integers": (X, [[1, 2], Y[1]], "sentence 1: '.' is of type str, and labels before it .* int"),
-    "integers and truth values": (X, [[1, 0], [True, False, 1]], "sentence 1: True is of type bool, .* type int"),
-    "float as a label": (X, [[0.5, 1], Y[1]], "sentence 0: 0.5 is of type float; labels are str, int or bool"),
+    "labels of two types": (X, [Y[0], [*Y[1][:-1], 3]], "sentence 1: 3 has type int, but earlier labels .* str"),
+    "integers after strings": (X, [Y[0], [1, 2, 3]], "sentence 1: 1 has type int, but earlier labels .* str"),
+    "strings after integers": (X, [[1, 2], Y[1]], "sentence 1: '.' has type str, but earlier labels .* int"),
+    "integers and truth values": (X, [[1, 0], [True, False, 1]], "sentence 1: True has type bool, .* type int"),
+    "float as a label": (X, [[0.5, 1], Y[1]], "sentence 0: 0.5 has type float; use str, int or bool"),
     "no labels": (X, None, "labelled"),
     "no sentences": ([], [], "labelled|no sentences"),
     "no tokens": ([[], []], [[], []], "labelled|no tokens"),
@@ -728,5 +728,5 @@ def test_chunks_are_scored_but_not_with_weights():
     X, y = [["a"], ["b"], ["c"]], ["B-X", "I-X", "O"]
     crf = ChainCRF(l2=0.01).fit([X], [y])
     assert crf.score([X], [y], metric="f1") == 1.0
-    with pytest.raises(OptionError, match="leave out sample_weight"):
+    with pytest.raises(OptionError, match="does not support sample_weight"):
         crf.score([X], [y], [1.0], metric="f1")

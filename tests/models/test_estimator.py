@@ -65,7 +65,7 @@ def saved(tmp_path_factory):
     """The settings in the file of a model trained with every option at its other value, and the model opened again."""
     path = tmp_path_factory.mktemp("saved") / "model"
     given = OTHERS | {"solver": "owlqn"}
-    with pytest.warns(match="limit on iterations"):
+    with pytest.warns(match="iteration limit"):
         ChainCRF(**given).fit([[[word] for word in sentence] for sentence in X], Y).save(path)
     opened = ChainCRF.load(path)
     return json.loads(opened.model_.settings), opened, given
@@ -263,12 +263,12 @@ def test_options_that_are_not_given_are_filled_in_and_0_is_given():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"l1": -1.0, "solver": "lbfgs"}, "l1=-1.0 is not a penalty"),
-        ({"max_iterations": -1}, "max_iterations=-1 is not a limit"),
+        ({"l1": -1.0, "solver": "lbfgs"}, "l1=-1.0 is not a valid penalty"),
+        ({"max_iterations": -1}, "max_iterations=-1 is not a valid limit"),
         ({"solver": "nothing"}, "'nothing'"),
-        ({"solver": 3}, "solver=3 is neither the name of a solver nor an object with init and step"),
-        ({"solver": "sag", "solver_options": [1]}, "no mapping of names to values"),
-        ({"solver": LBFGS(), "solver_options": {"memory": 3}}, "give them to the object"),
+        ({"solver": 3}, "solver=3 is neither the name of a solver nor a solver object"),
+        ({"solver": "sag", "solver_options": [1]}, "not a mapping of names to values"),
+        ({"solver": LBFGS(), "solver_options": {"memory": 3}}, "pass them to the solver object"),
     ],
 )
 def test_options_of_solvers_are_checked_before_data_are_read(options, said):
@@ -309,9 +309,9 @@ def test_what_scikit_learn_asks_of_a_light_estimator_it_answers_itself():
     assert repr(crf) == "ChainCRF(l1=0.5, n_jobs=2)"
     assert get_tags(crf).requires_fit
     assert clone(crf).get_params() == crf.get_params()
-    with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet"):
+    with pytest.raises(NotFittedError, match="this ChainCRF is not fitted"):
         _ = crf.state_features_
-    with pytest.raises(NotFittedError, match="this ChainCRF is not fitted yet; call fit first, or load a model"):
+    with pytest.raises(NotFittedError, match="this ChainCRF is not fitted; call fit or load a model"):
         crf.predict([[["a"]]])
     assert pickle.loads(pickle.dumps(crf)).l1 == copy.deepcopy(crf).l1 == 0.5
 

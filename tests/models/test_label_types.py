@@ -133,7 +133,7 @@ def test_rows_of_a_matrix_have_labels_of_any_type():
     corpus = Corpus.from_matrix(rows, [2, 1, 3], np.array([10, 9, 10, 10, 9, 9]))
     assert corpus.gold() == [[10, 9], [10], [10, 9, 9]]
     assert {type(label) for label in ChainCRF().fit(corpus).classes_} == {int}
-    with pytest.raises(DataError, match="2 is of type int, and labels before it are of type str"):
+    with pytest.raises(DataError, match="2 has type int, but earlier labels have type str"):
         Corpus.from_matrix(rows, [6], ["a", 2, "a", "a", "a", "a"])
 
 
@@ -150,11 +150,11 @@ def test_evaluation_search_and_development_data_work_with_integers():
 @pytest.mark.parametrize("method", ["score", "log_probability"])
 def test_labels_of_another_type_than_the_models_are_refused(method):
     crf = ChainCRF().fit(X, renamed(VALUES["int"]))
-    with pytest.raises(DataError, match="the labels are of type str, and the model's of type int"):
+    with pytest.raises(DataError, match="the labels have type str, but the model has labels of type int"):
         getattr(crf, method)(X, Y)
-    with pytest.raises(DataError, match="the labels are of type int, and the model's of type str"):
+    with pytest.raises(DataError, match="the labels have type int, but the model has labels of type str"):
         getattr(ChainCRF().fit(X, Y), method)(X, renamed(VALUES["int"]))
-    with pytest.raises(DataError, match="of type str, and the model's of type int"):
+    with pytest.raises(DataError, match="have type str, but the model has labels of type int"):
         ChainCRF().fit(X, renamed(VALUES["int"]), X_dev=X, y_dev=Y)
 
 
@@ -174,5 +174,5 @@ def test_classes_of_several_types_are_refused(form):
     samples = [["a"], ["b"], ["a", "c"]]
     with pytest.raises(DataError, match="a class is None"):
         MaxEnt().fit(samples, form([None, "p", "q"]))
-    with pytest.raises(DataError, match="of several types: int, str"):
+    with pytest.raises(DataError, match="have several types: int, str"):
         MaxEnt().fit(samples, form([1, "p", 2]))

@@ -92,9 +92,9 @@ def test_metrics_of_score_are_those_of_evaluate(data):
     assert crf.score(*data, metric="f1") == chunk_f1_scorer(crf, *data) == scores.f1
     weighted = sum(w for w, true, guess in zip(WEIGHTS, Y, crf.predict(X), strict=True) if true == guess) / sum(WEIGHTS)
     assert crf.score(*data, sample_weight=WEIGHTS, metric="sentence_accuracy") == pytest.approx(weighted)
-    with pytest.raises(OptionError, match="metric='f2' is none of accuracy, sentence_accuracy, f1"):
+    with pytest.raises(OptionError, match="metric='f2' is not one of accuracy, sentence_accuracy, f1"):
         crf.score(*data, metric="f2")
-    with pytest.raises(OptionError, match="leave out sample_weight"):
+    with pytest.raises(OptionError, match="does not support sample_weight"):
         crf.score(*data, sample_weight=WEIGHTS, metric="f1")
     with pytest.raises(DataError, match="needs tags such as B-PER"):
         ChainCRF().fit(X, [["NN"] * len(each) for each in X]).score(X, [["NN"] * len(each) for each in X], metric="f1")
@@ -148,32 +148,40 @@ def test_set_output_is_for_transformers_in_the_same_pipeline():
 
 
 TRANSLATED = [
-    (ChainCRF, {"c1": 0.1, "c2": 0.05}, "'c1', 'c2'; here c1=0.1 is l1=0.1; c2=0.05 is l2=0.1$"),
-    (ChainCRF, {"c1": 0.1}, "c1=0.1 is l1=0.1; c2=1 is l2=2, which CRFsuite adds unless c2 is given$"),
-    (ChainCRF, {"algorithm": "l2sgd"}, "algorithm='l2sgd' is solver='sag'$"),
-    (ChainCRF, {"algorithm": "arow"}, "algorithm='arow' is left out, as there is no such method$"),
-    (ChainCRF, {"all_possible_states": True}, "all_possible_states=True is all_states=True$"),
-    (ChainCRF, {"all_possible_transitions": True}, "all_possible_transitions=True is all_transitions=True$"),
-    (ChainCRF, {"num_memories": 3, "delta": 1e-5}, "solver_options={'memory': 3}; delta=1e-05 is tolerance=1e-06$"),
-    (ChainCRF, {"delta": 1e-5, "period": 0}, "delta=1e-05 is tolerance='delta / period'; period=0 is left out, as "),
-    (ChainCRF, {"delta": 1e-5, "period": 1}, "delta=1e-05 is tolerance=1e-05; period=1 is left out, as "),
-    (ChainCRF, {"delta": "small"}, "delta='small' is tolerance='delta / period'$"),
-    (ChainCRF, {"c2": True}, "c2=True is l2='2 \\* c2'$"),
-    (ChainCRF, {"min_freq": 2}, "min_freq=2 is min_count=2, which counts the tokens of an attribute, "),
-    (ChainCRF, {"c1": 0.0}, "c1=0.0 is l1=0.0$"),
+    (ChainCRF, {"c1": 0.1, "c2": 0.05}, "'c1', 'c2'; use l1=0.1 for c1=0.1; use l2=0.1 for c2=0.05$"),
+    (ChainCRF, {"c1": 0.1}, r"use l1=0.1 for c1=0.1; use l2=2 for c2=1 \(CRFsuite's default\)$"),
+    (ChainCRF, {"algorithm": "l2sgd"}, "use solver='sag' for algorithm='l2sgd'$"),
+    (ChainCRF, {"algorithm": "arow"}, r"leave out algorithm='arow' \(not a method of loglinear\)$"),
+    (ChainCRF, {"all_possible_states": True}, "use all_states=True for all_possible_states=True$"),
+    (ChainCRF, {"all_possible_transitions": True}, "use all_transitions=True for all_possible_transitions=True$"),
+    (
+        ChainCRF,
+        {"num_memories": 3, "delta": 1e-5},
+        "use solver_options={'memory': 3} for num_memories=3; use tolerance=1e-06 for delta=1e-05$",
+    ),
+    (ChainCRF, {"delta": 1e-5, "period": 0}, "use tolerance='delta / period' for delta=1e-05; leave out period=0"),
+    (ChainCRF, {"delta": 1e-5, "period": 1}, "use tolerance=1e-05 for delta=1e-05; leave out period=1 "),
+    (ChainCRF, {"delta": "small"}, "use tolerance='delta / period' for delta='small'$"),
+    (ChainCRF, {"c2": True}, "use l2='2 \\* c2' for c2=True$"),
+    (ChainCRF, {"min_freq": 2}, r"use min_count=2 for min_freq=2 \(it counts the tokens of an attribute, "),
+    (ChainCRF, {"c1": 0.0}, "use l1=0.0 for c1=0.0$"),
     (ChainCRF, {"C": 10}, "argument 'C'$"),
-    (GraphCRF, {"c2": 1}, "c2=1 is l2=2.0$"),
-    (MaxEnt, {"C": 10}, "C=10 is l2=0.1$"),
-    (MaxEnt, {"C": 0.5}, "C=0.5 is l2=2.0$"),
-    (MaxEnt, {"C": 0}, "C=0 is l2='1 / C'$"),
-    (MaxEnt, {"C": "10"}, "C='10' is l2='1 / C'$"),
-    (MaxEnt, {"C": 10, "penalty": "l1"}, "C=10, penalty='l1' are l1=0.1$"),
-    (MaxEnt, {"C": 2, "penalty": "elasticnet", "l1_ratio": 0.25}, "l1=0.125, l2=0.375$"),
-    (MaxEnt, {"penalty": None}, "penalty=None is l2=0.0$"),
-    (MaxEnt, {"dual": True}, "dual=True is solver='dual_cd', fit_intercept=False$"),
+    (GraphCRF, {"c2": 1}, "use l2=2.0 for c2=1$"),
+    (MaxEnt, {"C": 10}, "use l2=0.1 for C=10$"),
+    (MaxEnt, {"C": 0.5}, "use l2=2.0 for C=0.5$"),
+    (MaxEnt, {"C": 0}, "use l2='1 / C' for C=0$"),
+    (MaxEnt, {"C": "10"}, "use l2='1 / C' for C='10'$"),
+    (MaxEnt, {"C": 10, "penalty": "l1"}, "use l1=0.1 for C=10, penalty='l1'$"),
+    (
+        MaxEnt,
+        {"C": 2, "penalty": "elasticnet", "l1_ratio": 0.25},
+        "use l1=0.125, l2=0.375 for C=2, penalty='elasticnet', l1_ratio=0.25$",
+    ),
+    (MaxEnt, {"penalty": None}, "use l2=0.0 for penalty=None$"),
+    (MaxEnt, {"dual": True}, "use solver='dual_cd', fit_intercept=False for dual=True$"),
     (MaxEnt, {"dual": False}, "argument 'dual'$"),
-    (MaxEnt, {"tol": 1e-3}, "tol=0.001 is tolerance=0.001, but of the relative decrease of the objective$"),
-    (MaxEnt, {"max_iter": 50}, "max_iter=50 is max_iterations=50$"),
+    (MaxEnt, {"tol": 1e-3}, r"use tolerance=0.001 for tol=0.001 \(the relative decrease of the objective\)$"),
+    (MaxEnt, {"max_iter": 50}, "use max_iterations=50 for max_iter=50$"),
     (MaxEnt, {"all_possible_states": True}, "argument 'all_possible_states'$"),
 ]
 
@@ -185,9 +193,9 @@ def test_parameters_of_other_programs_are_translated(kind, given, words):
 
 
 def test_parameters_of_other_programs_are_translated_in_a_search():
-    with pytest.raises(OptionError, match=r"ChainCRF has no parameter 'c2'; here c2=0\.5 is l2=1\.0"):
+    with pytest.raises(OptionError, match=r"ChainCRF has no parameter 'c2'; use l2=1\.0 for c2=0\.5"):
         GridSearchCV(ChainCRF(), {"c2": [0.5]}, cv=2).fit(X, Y)
-    with pytest.raises(OptionError, match="has no parameter 'c2'; here"):
+    with pytest.raises(OptionError, match="has no parameter 'c2'; use"):
         ChainCRF().set_params(l1=0.1, c2=0.5)
     with pytest.raises(ValueError, match="Invalid parameter 'typo'"):
         ChainCRF().set_params(typo=1)

@@ -34,7 +34,7 @@ def fitted():
         "classes",
         "3: 0, 1, 2",
     )
-    yield "PairwiseMRF", PairwiseMRF(l1=0.1).fit(table), "edges", "1 of 1 possible ones"
+    yield "PairwiseMRF", PairwiseMRF(l1=0.1).fit(table), "edges", "1 of 1 possible"
     yield "GraphCRF", GraphCRF(l2=0.5).fit([graph], [[0, 1, 1, 0, 0, 1]]), "labels", "2: 0, 1"
 
 

@@ -232,7 +232,7 @@ def test_bad_lists_are_refused(words):
     ]:
         with pytest.raises(loglinear.DataError, match=message):
             tagger.tag_batch(batch)
-    with pytest.raises(loglinear.OptionError, match="not a str"):
+    with pytest.raises(loglinear.OptionError, match="the batch is a str"):
         tagger.tag_batch("a b")
 
 

@@ -39,5 +39,5 @@ def test_development_texts_are_scored(tmp_path):
 
 def test_a_model_of_other_samples_is_refused(tmp_path):
     MaxEnt().fit([["a"], ["b"]], ["x", "y"]).save(tmp_path / "model")
-    with pytest.raises(OptionError, match="not trained on texts but on python"):
+    with pytest.raises(OptionError, match="the model reads python, not text"):
         TextClassifier.load(str(tmp_path / "model"))

@@ -96,7 +96,7 @@ def test_appearances_of_a_graph_are_those_of_even_forests_and_those_of_all_pairs
 def test_too_many_variables_for_the_forests_of_all_pairs_are_refused(monkeypatch):
     monkeypatch.setattr(tree_reweighted, "DENSE", 5)
     TreeReweighted().fixed(Numbering([2] * 5), np.ones(10))
-    with pytest.raises(OptionError, match="at most 5 variables, not of 6: use 'loopy_bp'"):
+    with pytest.raises(OptionError, match="at most 5 variables, and the data have 6; use 'loopy_bp'"):
         TreeReweighted().fixed(Numbering([2] * 6), np.ones(15))
     with pytest.raises(OptionError, match="loopy_bp"):
         PairwiseMRF(l1=1.0, objective="likelihood", inference="trw").fit(linked_codes([2] * 6)[0])

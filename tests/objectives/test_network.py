@@ -210,7 +210,7 @@ def test_results_do_not_depend_on_threads():
 @pytest.mark.parametrize(
     ("codes", "message"),
     [
-        (np.zeros((3, 2), int), "4 variables"),
+        (np.zeros((3, 2), int), r"\(n_samples, 4\)"),
         (np.array([[0, 3, 0, 0]]), "state 3 of variable 1"),
         (np.zeros((3, 4)), "whole numbers"),
     ],

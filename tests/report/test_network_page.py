@@ -23,7 +23,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def network(table):
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="ignored, because"):
         return PairwiseMRF(l1=1.0).fit(table)
 
 
@@ -57,7 +57,7 @@ def test_a_report_of_a_network_has_what_the_network_says_of_each_value(network, 
     calibration = report.calibrations["values"]
     assert sum(each.n * each.confidence for each in calibration.bins if each.n) / len(right) == pytest.approx(mean)
     most = sum(X[name].value_counts().max() for name in "abc") / len(right)
-    assert report.data["values that are their variable's most frequent one"] == f"{100 * most:.2f} %"
+    assert report.data["values equal to the most frequent one of their variable"] == f"{100 * most:.2f} %"
     ((_, value, below),) = report.headline
     assert (value, below) == (f"{network.score(X):.4f}", "exact")
     strengths = dict(report.edges)
@@ -129,5 +129,5 @@ def test_a_field_from_a_file_reports_as_before_and_only_of_labels_that_are_known
     assert (report.data["nodes"], report.scores.n_tokens) == (16, 16)
     assert report.scores.accuracy == pytest.approx(crf.score(X, some))
     assert set(report.scores.per_label) <= {"0", "1"}
-    with pytest.raises(DataError, match="labels of graph 0"):
+    with pytest.raises(DataError, match="graph 0: labels have shape"):
         crf.report(X, [each[:3] for each in y])

@@ -270,7 +270,7 @@ def test_gauss_seidel_goes_through_all_features():
 
 
 def test_the_l1_penalty_is_needed():
-    with pytest.raises(OptionError, match=r"gauss_seidel selects weights by an L1 penalty.*lbfgs"):
+    with pytest.raises(OptionError, match=r"gauss_seidel needs an L1 penalty.*lbfgs"):
         minimize(problem(l1=0.0, l2=1.0), GaussSeidel())
 
 

@@ -248,7 +248,7 @@ def test_what_it_cannot_do_is_said():
         def value_and_gradient(self, w, out=None):
             raise NotImplementedError
 
-    with pytest.raises(OptionError, match=r"iis needs a classifier .*, and this objective is not one; use lbfgs"):
+    with pytest.raises(OptionError, match=r"iis needs a classifier .*, but this objective is not one; use lbfgs"):
         minimize(Problem(Other()), IIS())
     for bad in (-1.5, np.nan, np.inf):
         design = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, bad]])

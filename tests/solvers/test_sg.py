@@ -205,9 +205,9 @@ def test_what_they_cannot_do_is_said(problem):
     for options in ({"growth": 1.0}, {"first": 0}, {"memory": 0}):
         with pytest.raises(OptionError):
             Hybrid(**options)
-    with pytest.raises(ObjectiveError, match="give a smaller one"):
+    with pytest.raises(ObjectiveError, match="give a smaller learning rate"):
         minimize(problem, SG(learning_rate=1e9, passes=50))
-    with pytest.raises(ObjectiveError, match="give a smaller one"):
+    with pytest.raises(ObjectiveError, match="give a smaller learning rate"):
         minimize(Problem(problem.objective), AdaGrad(learning_rate=1e300))
 
 

@@ -48,15 +48,13 @@ def one_file(arguments: Namespace) -> bool:
         OptionError: there are several files, or a folder or pattern, and no cluster; or two clusters.
     """
     if arguments.workers is not None and arguments.cluster is not None:
-        message = "--workers starts a cluster of its own, and --cluster names one; give one of them"
+        message = "--workers and --cluster exclude each other; leave out one"
         raise OptionError(message)
     if arguments.workers is not None or arguments.cluster is not None:
         return False
     first = arguments.train[0]
     if len(arguments.train) > 1 or (os.path.isdir(first) and not is_corpus(first)):
-        message = (
-            f"{' '.join(arguments.train[:2])}: one file of training data; for several, or a folder, give --workers N"
-        )
+        message = f"{' '.join(arguments.train[:2])}: several files or a folder need a cluster; add --workers N"
         raise OptionError(message)
     arguments.train = first
     return True

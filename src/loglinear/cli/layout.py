@@ -47,10 +47,10 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
     filled = [len(line.split()) for line in lines]
     several = any(cells and following for cells, following in pairwise(filled))
     if any(filled) and not several and min(cells for cells in filled if cells) >= columns + _CELLS:
-        reads = "the first" if columns == 1 else f"the first {columns}"
+        reads = "column 1" if columns == 1 else f"columns 1 to {columns}"
         say(
-            f"warning: every sentence of {'standard input' if path == '-' else path} is one line, of whose cells the "
-            f"model reads {reads}: put a token on each line, and a blank line between sentences"
+            f"warning: {'<stdin>' if path == '-' else path}: every sentence is a single line, of which the model reads "
+            f"{reads}; put one token per line and a blank line between sentences"
         )
 
 

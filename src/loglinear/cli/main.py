@@ -208,7 +208,7 @@ def _overview(arguments: list[str]) -> NoReturn:
     parser.add_argument("--version", action="version", version=f"loglinear {__version__}")
     _, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.error(f"there is no command {unknown[0]!r}; choose from {', '.join(COMMANDS)}")
+        parser.error(f"unknown command {unknown[0]!r}; choose from {', '.join(COMMANDS)}")
     parser.print_help(sys.stderr)
     sys.exit(2)
 

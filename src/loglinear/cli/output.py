@@ -13,18 +13,16 @@ _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or a signal has ended the work early, and the results reached are out.
+    """Ctrl-C or a signal has ended the work early, and the results so far have been written.
 
     Args:
         places: files that were written.
-        way_on: how the work can go on.
+        way_on: how to continue.
     """
 
     def __init__(self, places: Sequence[str] = (), way_on: str = "") -> None:
-        named = (
-            f"; {', '.join(places)}: written, with the weights reached" if places else "; the weights are those reached"
-        )
-        super().__init__(f"interrupted{named}{f'; {way_on}' if way_on else ''}")
+        kept = f"wrote {', '.join(places)} with" if places else "the output has"
+        super().__init__(f"interrupted; {kept} the weights reached so far{f'; {way_on}' if way_on else ''}")
 
 
 def say(message: str) -> None:

@@ -34,7 +34,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
     seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]
     for name, path in seen:
         if name not in ("model", "start") and os.path.isfile(path) and kind_of(path) is not None:
-            message = f"{path}: this is a loglinear model, not data"
+            message = f"{path}: a loglinear model, not data; give a data file"
             raise DataError(message)
     for name in writes:
         path = getattr(arguments, name)
@@ -43,7 +43,9 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         for other, place in seen:
             if _is_same(path, place):
                 does = "reads" if other in reads else "writes"
-                message = f"{spelt[name]} {path} would overwrite the file that {spelt[other]} {does}; give another name"
+                message = (
+                    f"{spelt[name]} {path} would overwrite the file that {spelt[other]} {does}; choose another name"
+                )
                 raise OptionError(message)
         check_writable(path)
         seen.append((name, path))

@@ -86,7 +86,7 @@ def read_template(preset: str | None, template: str | None) -> str | None:
         with open(template, encoding="utf-8-sig") as file:
             return templates.TemplateText(file.read())
     except UnicodeDecodeError as error:
-        message = f"{template}: invalid UTF-8 in a template ({error.reason} at byte {error.start})"
+        message = f"{template}: invalid UTF-8 in the template, byte {error.start}; convert the file to UTF-8"
         raise OptionError(message) from error
 
 
@@ -167,7 +167,7 @@ class Reading(NamedTuple):
         with naming(path):
             scored = DevSet(corpus, use or DevOptions(), threads=self.threads)
         if unknown := scored.unknown_labels(data.labels):
-            say(f"warning: {path} has labels that {train} has not, which can never be predicted: {', '.join(unknown)}")
+            say(f"warning: {path}: labels missing from {train} are never predicted: {', '.join(unknown)}")
         return scored
 
 

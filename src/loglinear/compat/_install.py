@@ -76,7 +76,7 @@ def install() -> None:
     """
     for name in ("pycrfsuite", "sklearn_crfsuite"):
         if name in sys.modules and not _is_ours(name):
-            message = f"{name} has been imported already; call loglinear.compat.install() before anything imports it"
+            message = f"{name} has already been imported; call loglinear.compat.install() before it is imported"
             raise ImportError(message)
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)

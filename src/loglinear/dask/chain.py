@@ -193,10 +193,10 @@ def resumable(checkpoint: Checkpoint | None) -> Iterator[None]:
         yield
     except ClusterError as error:
         if checkpoint is None:
-            message = f"{error}; a checkpoint would have kept what was done (see loglinear.Checkpoint)"
+            message = f"{error}; to keep the progress next time, use a checkpoint (loglinear.Checkpoint)"
         elif checkpoint.iteration is None:
-            message = f"{error}; no checkpoint has been written to {checkpoint.path} yet"
+            message = f"{error}; no checkpoint was written to {checkpoint.path}; start again"
         else:
             at = f"the checkpoint of iteration {checkpoint.iteration:,}"
-            message = f"{error}; {checkpoint.path} holds {at}: go on from there with resume, on a new cluster"
+            message = f"{error}; {checkpoint.path} has {at}; resume from it on a new cluster"
         raise ClusterError(message) from error

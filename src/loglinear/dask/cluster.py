@@ -46,12 +46,12 @@ def client_of(client: object) -> Client:
     if isinstance(client, Client):
         return client
     if client is not None:
-        message = f"client={client!r} is no distributed.Client"
+        message = f"client={client!r} is not a distributed.Client"
         raise ClusterError(message)
     try:
         return get_client()
     except ValueError as error:
-        message = "there is no Dask client; make one, such as distributed.Client('tcp://host:8786'), or give client="
+        message = "no Dask client found; create one, such as distributed.Client('tcp://host:8786'), or pass client="
         raise ClusterError(message) from error
 
 
@@ -142,14 +142,16 @@ class Cluster:
         """Raise ClusterError if a worker has another version of loglinear, or none."""
         for address, answer in sorted(self._answers(getattr, version, "__version__").items()):
             if address in self._silent:
-                warn(f"worker {address} has not answered for {ANSWER:g} s; the training does without it")
+                warn(f"worker {address} has not answered for {ANSWER:g} s; training continues without it")
             if isinstance(answer, _GONE):
                 continue  # a worker that is being lost; each task looks at the version again
             if isinstance(answer, BaseException):
-                message = f"worker {address} has no loglinear ({answer}); install loglinear {__version__} there"
+                message = f"worker {address}: loglinear is missing ({answer}); install loglinear {__version__} there"
                 raise ClusterError(message)
             if answer != __version__:
-                message = f"worker {address} has loglinear {answer}, this process {__version__}; they have to agree"
+                message = (
+                    f"worker {address} has loglinear {answer}, this process {__version__}; install the same version"
+                )
                 raise ClusterError(message)
 
     def _answers(self, question: Callable[..., T], *given: object) -> dict[str, T | Exception]:
@@ -242,12 +244,12 @@ class Cluster:
         try:
             return self._gathered(send())
         except Stalled as stall:
-            warn(f"{stall}; the work is sent once more")
+            warn(f"{stall}; sending the work again")
         renew()
         try:
             return self._gathered(send())
         except Stalled as stall:
-            message = f"the cluster does not work, though the work was sent twice: {stall}"
+            message = f"the cluster has stalled, and so has a second attempt: {stall}; check its workers"
             raise ClusterError(message) from stall
 
     def _gathered(self, futures: Sequence[Future]) -> list[Any]:
@@ -291,8 +293,8 @@ class Cluster:
         except KilledWorker as error:
             task = getattr(error, "task", "a task")
             message = (
-                f"workers died several times in a row at {task}; most likely they ran out of memory: give them more, "
-                "or cut the data into smaller parts"
+                f"workers died several times in a row at {task}, probably out of memory; give them more memory, "
+                "or use smaller parts"
             )
             raise ClusterError(message) from error
         except _GONE as error:
@@ -304,5 +306,5 @@ class Cluster:
                 raise  # of the work: a file that a worker cannot read
             address = self.client.scheduler.address if self.client.scheduler else "?"
             reason = f"{type(error).__name__}: {error}".rstrip(": ")
-            message = f"the cluster at {address} is gone, or has forgotten this training: could not {what} ({reason})"
+            message = f"lost the cluster at {address}: could not {what} ({reason})"
             raise ClusterError(message) from error

@@ -65,7 +65,7 @@ def sources(
     if are_paths(X) or _are_held(X) or (isinstance(X, Bag) and y is None):
         names = ("y", "sample_weight")
         if beside := [name for name, value in zip(names, (y, sample_weight), strict=True) if value is not None]:
-            message = f"such data hold their labels and weights; leave out {' and '.join(beside)}"
+            message = f"these data contain their labels and weights; leave out {' and '.join(beside)}"
             raise OptionError(message)
     if are_paths(X):
         return _some(cut(X, format=format, template=template, partial=partial, part_bytes=part_bytes))
@@ -98,7 +98,7 @@ def begun(cluster: Cluster, X: Sequence[T]) -> list[T]:
 def _some(parts: Iterable[T]) -> list[T]:
     found = list(parts)
     if not found:
-        message = "no data to train on: there is no part"
+        message = "no data to train on; give at least one part"
         raise DataError(message)
     return found
 
@@ -108,13 +108,13 @@ def _of_sentences(
 ) -> list[ListedPart]:
     """Return parts of sentences that this process holds."""
     if y is None:
-        message = "sentences need labels: give y, or paths of files, or a bag of pairs"
+        message = "the sentences have no labels; give y, paths of files, or a bag of pairs"
         raise DataError(message)
     X, y = list(X), list(y)
     weights = None if weights is None else checked_weights(weights)
     for name, values in (("labels", y), ("weights", weights)):
         if values is not None and len(values) != len(X):
-            message = f"{len(X)} sentences, but {name} of {len(values)}"
+            message = f"{len(X)} sentences, but {name} for {len(values)}; give one each"
             raise DataError(message)
     cuts = [slice(at, at + SENTENCES) for at in range(0, len(X), SENTENCES)]
     return [
@@ -131,7 +131,7 @@ def _of_bags(cluster: Cluster, X: Bag, y: Bag | None, weights: Bag | None, templ
     bags = {"X": X, "y": y} | ({} if weights is None else {"sample_weight": weights})
     for name, bag in bags.items():
         if not isinstance(bag, Bag) or bag.npartitions != X.npartitions:
-            message = f"X is a bag of {X.npartitions} partitions; {name} has to be a bag with the same partitions"
+            message = f"X is a bag of {X.npartitions} partitions; {name} must be a bag with the same partitions"
             raise DataError(message)
     partitions = zip(*(cluster.client.compute(bag.to_delayed()) for bag in bags.values()), strict=True)
     return cluster.begun("list", [(_of_lists, number, template, *each) for number, each in enumerate(partitions)])
@@ -145,8 +145,8 @@ def _of_items(number: int, template: str | None, items: Iterable[Any]) -> Listed
             tokens, labels = (item["tokens"], item["labels"]) if isinstance(item, dict) else item
         except (KeyError, TypeError, ValueError) as error:
             message = (
-                f"partition {number}, item {at}: neither a pair of a sentence and its labels nor a dict with tokens "
-                "and labels; give y for a bag of sentences alone"
+                f"partition {number}, item {at}: neither a pair (sentence, labels) nor a dict with tokens and labels; "
+                "for a bag of sentences, give y"
             )
             raise DataError(message) from error
         X.append(tokens)
@@ -159,7 +159,7 @@ def _of_tuple(number: int, template: str | None, lists: Any) -> ListedPart:
     try:
         return _of_lists(number, template, *lists)
     except TypeError as error:
-        message = f"partition {number} is no pair of sentences and labels, nor a triple of these and weights"
+        message = f"partition {number} is neither (sentences, labels) nor (sentences, labels, weights)"
         raise DataError(message) from error
 
 

@@ -125,7 +125,7 @@ class MaxEnt(local.MaxEnt):
         _, self._format, self._template = counts.kinds
         self.attributes_ = table.core.names()
         if not self.attributes_:
-            message = f"no attribute is on {self.min_count} samples or more; lower min_count"
+            message = f"no attribute occurs in {self.min_count} or more samples; lower min_count"
             raise DataError(message)
         return encoded.mapped("list", chunk_of_part, encoded.shared("names", self.attributes_))
 
@@ -157,14 +157,14 @@ def _of_chunks(
         rows = [array.numblocks[0] if isinstance(array, DaskArray) else 0 for array in arrays]
         if X.numblocks[1:] != (1,) or len({*rows}) > 1:
             message = (
-                "X, y and sample_weight have to be dask arrays with the same chunks of rows, and X with one chunk of "
-                "columns"
+                "X, y and sample_weight must be dask arrays with the same row chunks, and X must have a single "
+                "column chunk"
             )
             raise DataError(message)
         blocks = zip(*(array.to_delayed().ravel() for array in arrays), strict=True)
         members = [begun(cluster, block) for block in blocks]
     elif y is not None or sample_weight is not None or not isinstance(X, Sequence) or not X:
-        message = "X has to be a sequence of chunks, each a pair of a matrix and its classes, a dask array, or paths"
+        message = "X must be a dask array, paths, or a sequence of pairs (matrix, classes)"
         raise OptionError(message)
     else:
         members = [[each if isinstance(each, Future) else Opaque(each)] for each in begun(cluster, X)]
@@ -180,7 +180,7 @@ def _chunk(name: str, *members: Any) -> ChunkOfSamples:
     try:
         X, y, weights = (*content, None)[:3]
     except (TypeError, ValueError) as error:
-        message = f"{name} is no pair of a matrix and its classes, nor a triple of these and weights"
+        message = f"{name} is neither (matrix, classes) nor (matrix, classes, weights)"
         raise DataError(message) from error
     return ChunkOfSamples.of(name, X, y, weights)
 

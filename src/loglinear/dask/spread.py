@@ -144,7 +144,7 @@ class SpreadGroup:
         for worker, run in placed:
             futures += self.cluster.submit(graph | {key: tasks[key] for key in keys[run]}, keys[run], worker)
         if len(futures) != len(keys):
-            message = f"{name}: {len(futures)} of {len(keys)} bundles of parts were sent to the workers"
+            message = f"{name}: {len(futures)} of {len(keys)} groups of parts were sent to the workers; start again"
             raise ClusterError(message)
         self._bundles = futures
 
@@ -198,7 +198,7 @@ class SpreadGroup:
     def _check_complete(self, name: str, n_parts: int) -> None:
         """Raise ClusterError if the result of a round does not come from all parts."""
         if n_parts != self.size:
-            message = f"{name}: the cluster has worked on {n_parts} parts out of {self.size}"
+            message = f"{name}: the cluster processed only {n_parts} of {self.size} parts; start again"
             raise ClusterError(message)
 
     def shared(self, name: str, thing: object) -> HeldFuture:
@@ -318,7 +318,7 @@ def _things(version: str, bundle: _Bundle | Sequence[object]) -> list[Any]:
         ClusterError: the worker has another version of loglinear than the process that asks.
     """
     if version != __version__:
-        message = f"a worker has loglinear {__version__}, the training is one of {version}; install the same version"
+        message = f"a worker has loglinear {__version__}, the client {version}; install the same version"
         raise ClusterError(message)
     return bundle.things if isinstance(bundle, _Bundle) else list(bundle)
 

@@ -107,12 +107,12 @@ class Watch:
             held += [f"{_name(key)} on {address} ({state})" for key, state in zip(keys, where, strict=True)]
         waiting = [_name(str(future.key)) for future in self._futures if not future.done()]
         if not waiting:
-            text = "the results are out of reach"
+            text = "the results cannot be fetched"
         elif held:
             text = f"{_some(waiting)} waits for {_some(held)}"
         else:
             text = f"{_some(waiting)} waits for a worker ({len(states)} of {len(answers)} workers answer)"
-        message = f"no task has moved for {STALL:g} s: {text}"
+        message = f"no task has made progress for {STALL:g} s: {text}"
         raise Stalled(message)
 
 

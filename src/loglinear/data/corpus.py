@@ -119,7 +119,7 @@ class Corpus:
         if not is_corpus(name):
             if not os.path.exists(name):
                 raise FileNotFoundError(2, "No such file or directory", name)
-            message = f"{name}: is no encoded corpus, a folder with a file corpus.json; `loglinear encode` makes one"
+            message = f"{name}: not an encoded corpus (a folder with corpus.json); create one with `loglinear encode`"
             raise DataError(message)
         core, text = _core.Corpus.open(name)
         settings = json.loads(text) or {}
@@ -156,7 +156,7 @@ class Corpus:
         """
         every = list(corpora)
         if not every:
-            message = "there is no corpus; give at least one"
+            message = "no corpus given; give one or more"
             raise DataError(message)
         first = every[0]
         for other in every[1:]:
@@ -172,7 +172,7 @@ class Corpus:
         """Raise DataError if the attributes were formed by another template than this one, if there is one."""
         if template is not None and template != self.template:
             name = "the corpus" if self.path is None else self.path
-            by = "holds attributes that no template formed" if self.template is None else "has another template"
+            by = "contains attributes, not columns" if self.template is None else "has another template"
             message = f"{name}: {by}; leave out the template, or encode the text again"
             raise DataError(message)
 
@@ -234,17 +234,17 @@ class Corpus:
         matrix = scipy.sparse.csr_array(X, dtype=np.float64)
         sizes = np.asarray(lengths)
         if matrix.ndim != 2 or sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
-            message = "X has to be a matrix, lengths a sequence of whole numbers of at least 0"
+            message = "X must be a matrix and lengths a sequence of whole numbers >= 0"
             raise DataError(message)
         names = [f"x{column}" for column in range(matrix.shape[1])] if names is None else list(names)
         if len(names) != matrix.shape[1]:
-            message = f"{len(names)} names for {matrix.shape[1]} columns"
+            message = f"{len(names)} names for {matrix.shape[1]} columns; give one name per column"
             raise DataError(message)
         labels, label_names = None, LabelNames([] if y is None else [y])
         for row_names in label_names:
             known = [name for name in row_names if isinstance(name, str)]
             if len(known) < len(row_names):
-                message = "a row has no single label; partly known labels need sentences: Corpus.encode"
+                message = "a row has a partial label; use Corpus.encode for partial labels"
                 raise DataError(message)
             found = sorted({*known}, key=str.encode)
             numbers = {label: number for number, label in enumerate(found)}
@@ -279,7 +279,7 @@ class Corpus:
             chosen = list(index.tolist() if hasattr(index, "tolist") else index)
             if chosen and all(isinstance(each, bool) for each in chosen):
                 if len(chosen) != len(self):
-                    message = f"a mask of {len(chosen)} for a corpus of {len(self)} sentences"
+                    message = f"a mask of length {len(chosen)} for a corpus of {len(self)} sentences"
                     raise IndexError(message)
                 chosen = [at for at, wanted in enumerate(chosen) if wanted]
         n = len(self)
@@ -294,8 +294,8 @@ class Corpus:
         if self.path is not None:
             return Corpus.open, (os.path.abspath(self.path),)
         message = (
-            "a Corpus stays in the process that made it; for a search with n_jobs use threads, "
-            "joblib.parallel_config('threading'), give it the sentences, or save the corpus and open it"
+            "a Corpus in memory cannot be sent to another process; use threads "
+            "(joblib.parallel_config('threading')), pass the sentences, or save the corpus and open it"
         )
         raise TypeError(message)
 
@@ -328,7 +328,7 @@ class Corpus:
         """
         gold = self.core.gold()
         if gold is None:
-            message = "the data has no labels"
+            message = "the data have no labels"
             raise DataError(message)
         return typed(gold, self.label_type)
 
@@ -338,19 +338,19 @@ class Corpus:
         Raises:
             DataError: the data has no labels, or only part of a label is known; names sentence and token.
         """
-        self.check_whole("evaluation needs the true labels: leave such sentences out")
+        self.check_whole("evaluation needs complete labels; leave out such sentences")
         return self.gold()
 
     def check_whole(self, reason: str) -> None:
         """Raise DataError if only part of a token's label is known, with the reason why that is not enough."""
         if (place := self.core.first_partial()) is not None:
-            message = f"sentence {place[0]}, token {place[1]}: the label is known in part only; {reason}"
+            message = f"sentence {place[0]}, token {place[1]}: the label is partial; {reason}"
             raise DataError(message)
 
     def check_label_type(self, label_type: str) -> None:
         """Raise DataError if the labels have another type than a model's, which none of them would match."""
         if self.label_type != label_type and self.labels:
-            message = f"the labels are of type {self.label_type}, and the model's of type {label_type}"
+            message = f"the labels have type {self.label_type}, but the model has labels of type {label_type}"
             raise DataError(message)
 
 
@@ -375,7 +375,7 @@ def checked_weights(weights: Iterable[float]) -> list[float]:
         except (TypeError, ValueError):
             number = math.nan
         if not 0.0 <= number < math.inf:
-            message = f"weight {weight!r} of sentence {sentence} is not a finite number of at least 0"
+            message = f"sentence {sentence}: weight {weight!r} is not a finite number >= 0"
             raise DataError(message)
         checked.append(number)
     return checked

@@ -61,7 +61,7 @@ class CorpusFile:
             known = self._settings.get("template")
             if template is not None and self._template != known:
                 self._writer.abandon()
-                message = f"{self._path} has a template of its own; leave out the template to continue it"
+                message = f"{self._path} has another template; leave out the template to append to the corpus"
                 raise OptionError(message)
             self._template = known
         else:
@@ -115,11 +115,9 @@ class CorpusFile:
         settings = {"template": template, "format": format, "label_type": label_type}
         if self._settings is None:
             self._settings = settings
-        for name, what in (("template", "another template"), ("label_type", "labels of another type")):
+        for name, what in (("template", "another template"), ("label_type", "another label type")):
             if settings[name] != self._settings[name]:
-                message = (
-                    f"{self._path}: sentences to be added have {what} than those before; encode them by themselves"
-                )
+                message = f"{self._path}: the sentences to append have {what}; encode them into their own corpus"
                 raise DataError(message)
 
     def keep_frequent(
@@ -144,8 +142,10 @@ class CorpusFile:
         for source in sources:
             path = os.fspath(source)
             if path == "-" or is_corpus(path):
-                name = "standard input" if path == "-" else path
-                message = f"min_count={min_count}: {name} is no text that can be read twice; leave out min_count"
+                name = "<stdin>" if path == "-" else path
+                message = (
+                    f"min_count={min_count} reads its input twice, which {name} does not allow; leave out min_count"
+                )
                 raise OptionError(message)
             self._writer.count(path, format_of(path, format), self._template, threads=threads)
         return self._writer.keep(min_count)
@@ -158,7 +158,7 @@ class CorpusFile:
             OSError: the disk is full.
         """
         if self._settings is None:
-            message = f"{self._path}: no sentences have been added"
+            message = f"{self._path}: no sentences found; give at least one file with sentences"
             raise DataError(message)
         self._writer.finish(json.dumps(self._settings))
 

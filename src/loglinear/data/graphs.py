@@ -57,7 +57,7 @@ class Graphs:
         """
         parts = [_checked(graph, number) for number, graph in enumerate(X)]
         if not parts:
-            message = "X holds no graphs"
+            message = "X has no graphs; give one or more"
             raise DataError(message)
         for which, name in ((0, "node"), (2, "edge")):
             widths = {part[which].shape[1] for part in parts}
@@ -96,7 +96,7 @@ def _checked(graph: object, number: int) -> tuple[Vector | scipy.sparse.csr_arra
     """Return node features, edges and edge features of a graph; edges without features have a 1."""
     where = f"graph {number} of X"
     if not isinstance(graph, (tuple, list)) or len(graph) not in (2, 3):
-        message = f"{where} is no tuple (node features, edges) or (node features, edges, edge features)"
+        message = f"{where} is not a tuple (node features, edges) or (node features, edges, edge features)"
         raise DataError(message)
     try:
         if scipy.sparse.issparse(graph[0]):
@@ -107,16 +107,18 @@ def _checked(graph: object, number: int) -> tuple[Vector | scipy.sparse.csr_arra
         edges = edges.reshape(0, 2).astype(np.int64) if edges.size == 0 else edges
         ties = np.ones((len(edges), 1)) if len(graph) == 2 else np.asarray(graph[2], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        message = f"{where} cannot be read as arrays of numbers: {error}"
+        message = f"{where} cannot be converted to arrays of numbers ({error})"
         raise DataError(message) from error
     if nodes.ndim != 2 or not nodes.shape[0] or not np.isfinite(nodes.data if hasattr(nodes, "data") else nodes).all():
-        message = f"{where}: node features have to be finite, of shape (n_nodes, n_node_features), one node at least"
+        message = (
+            f"{where}: node features must be finite numbers of shape (n_nodes, n_node_features), with one node or more"
+        )
     elif edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
-        message = f"{where}: edges have to be whole numbers of shape (n_edges, 2)"
+        message = f"{where}: edges must be whole numbers of shape (n_edges, 2)"
     elif edges.size and not 0 <= edges.min() <= edges.max() < nodes.shape[0]:
-        message = f"{where}: edges name nodes from 0 to {nodes.shape[0] - 1}, not {edges.min()} to {edges.max()}"
+        message = f"{where}: edges must refer to nodes 0 to {nodes.shape[0] - 1}, not {edges.min()} to {edges.max()}"
     elif ties.ndim != 2 or ties.shape[0] != len(edges) or not np.isfinite(ties).all():
-        message = f"{where}: edge features have to be finite, of shape ({len(edges)}, n_edge_features)"
+        message = f"{where}: edge features must be finite numbers of shape ({len(edges)}, n_edge_features)"
     else:
         return nodes, edges.astype(np.int64), ties
     raise DataError(message)

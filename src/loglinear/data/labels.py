@@ -81,7 +81,7 @@ class LabelNames:
             return label if isinstance(label, str) else str(label)
         where += f", token {token}"
         if not label:
-            message = f"{where}: an empty set; give the labels that are possible, or None if any is"
+            message = f"{where}: empty set of labels; give the possible labels, or None for any"
             raise DataError(message)
         for each in label:
             self._learn(each, f"{where}, in a set")
@@ -90,12 +90,10 @@ class LabelNames:
     def _learn(self, label: object, where: str) -> None:
         name = _type_name(type(label))
         if name is None:
-            message = f"{where}: {label!r} is of type {type(label).__name__}; labels are str, int or bool"
+            message = f"{where}: {label!r} has type {type(label).__name__}; use str, int or bool"
             raise DataError(message)
         if self._known and name != self.type:
-            message = (
-                f"{where}: {label!r} is of type {name}, and labels before it are of type {self.type}; give all one type"
-            )
+            message = f"{where}: {label!r} has type {name}, but earlier labels have type {self.type}; use one type"
             raise DataError(message)
         self._known[type(label)], self.type = name, name
 
@@ -125,7 +123,7 @@ def _can_be_gone_through(items: Any) -> bool:
 def check_several(classes: npt.NDArray[Any]) -> None:
     """Raise DataError if there is only one class."""
     if classes.size < 2:
-        message = f"the data hold only one class: {classes.tolist()[0]!r}; a classifier needs at least two"
+        message = f"the data have only one class, {classes.tolist()[0]!r}; a classifier needs two or more"
         raise DataError(message)
 
 
@@ -139,11 +137,11 @@ def check_classes(y: Any) -> None:
         return
     kinds = {*map(type, y)}
     if type(None) in kinds:
-        message = "a class is None; leave out samples whose class is not known"
+        message = "a class is None; leave out samples without a class"
         raise DataError(message)
     if len({issubclass(kind, str) for kind in kinds}) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        message = f"the classes are of several types: {names}; give all one type"
+        message = f"the classes have several types: {names}; use one type"
         raise DataError(message)
 
 

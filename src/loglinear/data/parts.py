@@ -195,7 +195,7 @@ def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
         elif has_magic(path) and not os.path.exists(path):
             found = sorted(each for each in glob(path) if os.path.isfile(each))
         if not found:
-            message = f"{path}: no file is there; give paths, folders or patterns such as 'part-*.txt'"
+            message = f"{path}: no such file; give paths, folders or patterns such as 'part-*.txt'"
             raise DataError(message)
         files += found
     return files
@@ -279,6 +279,6 @@ def _row_groups(path: str, template: str | None) -> list[Part]:
     file = parquet.ParquetFile(path)
     lacking = [name for name in ("tokens", "labels") if name not in file.schema_arrow.names]
     if lacking:
-        message = f"{path}: no column {' and no column '.join(lacking)}; sentences need tokens and labels, lists each"
+        message = f"{path}: no column {' and no column '.join(lacking)}; sentences need the list columns tokens, labels"
         raise DataError(message)
     return [ParquetPart(path, group, template) for group in range(file.num_row_groups)]

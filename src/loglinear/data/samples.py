@@ -32,7 +32,7 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
     samples: Sequence[Any] = X
     first = next((sample for sample in samples if not (hasattr(sample, "__len__") and len(sample) == 0)), None)
     if isinstance(first, str):
-        message = "samples are strings; give their attributes, or turn texts into numbers with a vectorizer first"
+        message = "samples are strings; give lists of attributes, or convert the texts with a vectorizer"
         raise DataError(message)
     names = isinstance(first, (Sequence, Set)) and isinstance(next(iter(first)), str)
     return Corpus.encode([[sample] for sample in samples]) if names or isinstance(first, Mapping) else None
@@ -41,7 +41,9 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
 def check_no_bigrams(corpus: Corpus) -> None:
     """Raise DataError if there are attributes of label bigrams, which a classifier cannot use."""
     if corpus.core.has_bigrams:
-        message = "the template has bigram attributes (B lines that look at columns); a classifier has no use for them"
+        message = (
+            "the template has bigram lines (B lines that read columns), which a classifier cannot use; remove them"
+        )
         raise DataError(message)
 
 
@@ -66,12 +68,12 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
         DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given as well.
     """
     if y is not None or sample_weight is not None:
-        message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
+        message = "a Corpus already contains labels and weights; leave out y and sample_weight"
         raise DataError(message)
-    corpus.check_whole("a classifier needs the label of every sample: leave such samples out")
+    corpus.check_whole("a classifier needs complete labels; leave out such samples")
     targets, weights = corpus.core.targets(), corpus.core.weights()
     if targets.size == 0:
-        message = "the data has no labels"
+        message = "the data have no labels"
         raise DataError(message)
     return np.array(corpus.labels)[targets], None if (weights == 1.0).all() else weights
 

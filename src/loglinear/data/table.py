@@ -143,12 +143,12 @@ def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: 
     for name in (*(columns or ()), *ignore):
         if name not in at:
             shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-            message = f"{file_name(path)}: there is no column {name!r}; the columns are {shown}"
+            message = f"{file_name(path)}: no column {name!r}; the columns are {shown}"
             raise OptionError(message)
     chosen = [at[name] for name in (names if columns is None else columns) if name not in ignore]
     if not chosen or len(set(chosen)) < len(chosen):
-        problem = "a column is asked for twice" if chosen else "no column is left"
-        message = f"{file_name(path)}: {problem}; choose others"
+        problem = "a column is selected twice" if chosen else "no column is left"
+        message = f"{file_name(path)}: {problem}; select other columns"
         raise OptionError(message)
     return chosen
 
@@ -160,7 +160,7 @@ def _separator(path: str, delimiter: str | None) -> str | None:
         return "\t" if {".tsv", ".tab"} & set(suffixes[-2:]) else None
     delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        fail("delimiter", delimiter, "does not separate cells; give one character, such as ';' or tab")
+        fail("delimiter", delimiter, "is not a delimiter; give one character, such as ';' or tab")
     return delimiter
 
 
@@ -189,7 +189,7 @@ class _Lines:
                 break
             blank += 1
         else:
-            message = f"{self.name}: no lines; the file is empty or holds only blank lines"
+            message = f"{self.name}: no rows found; the file is empty or has only blank lines"
             raise DataError(message)
         self.delimiter = delimiter or _sniffed(first)
         self._blank = blank
@@ -208,9 +208,7 @@ class _Lines:
             # csv.reader returns empty lists for blank lines.
             yield from filter(None, self._reader)
         except csv.Error as error:
-            message = (
-                f"{self.place()}: {error}; a quote inside a quoted cell is written twice, and every quote is closed"
-            )
+            message = f"{self.place()}: {error}; close every quote, and double a quote inside a quoted cell"
             raise DataError(message) from error
 
 
@@ -239,10 +237,8 @@ def _text(
     names = _names(lines, first) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
         separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
-        remedy = lines.remedy(
-            "name what separates cells with --delimiter", "a table has several, with names above them"
-        )
-        message = f"{lines.place()}: one column, as {separator} is not there; {remedy}"
+        remedy = lines.remedy("set the separator with --delimiter", "give a table of two or more columns with a header")
+        message = f"{lines.place()}: only one column found (separator: {separator}); {remedy}"
         raise DataError(message)
     chosen = _chosen(lines.path, names, columns, ignore)
     cells = [_Cells() for _ in chosen]
@@ -252,8 +248,8 @@ def _text(
         across = list(zip(*part, strict=True))
         found.add([map(known.__getitem__, across[k]) for known, k in zip(cells, chosen, strict=True)])
     if not found.columns[0]:
-        hint = lines.remedy(" (--no-header if there is none)", "")
-        message = f"{lines.name}: no samples; there is nothing behind the header{hint}"
+        hint = lines.remedy("; add --no-header if the file has no header", "")
+        message = f"{lines.name}: no rows after the header{hint}"
         raise DataError(message)
     columns_found = [_column(values) for values in found.columns]
     return Table([names[k] for k in chosen], columns_found, lines.delimiter, header, found.counts)
@@ -320,9 +316,9 @@ def _names(lines: _Lines, cells: list[str]) -> list[str]:
     seen: set[str] = set()
     for number, name in enumerate(names, start=1):
         if not name or name in seen:
-            problem = f"two columns have the name {name!r}" if name else f"column {number} has no name"
-            hint = lines.remedy(", or --no-header if this line holds no names", "")
-            message = f"{lines.place()}: {problem}; give each its own{hint}"
+            problem = f"two columns are called {name!r}" if name else f"column {number} has no name"
+            hint = lines.remedy(", or add --no-header if this line is not a header", "")
+            message = f"{lines.place()}: {problem}; give every column its own name{hint}"
             raise DataError(message)
         seen.add(name)
     return names
@@ -332,8 +328,9 @@ def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int) -> Iterator[
     """Yield the rows, and raise DataError at the first that has another number of fields."""
     for row in rows:
         if len(row) != width:
-            fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
-            message = f"{lines.place()}: {fields}, but the first line has {width}; quote cells that hold the delimiter"
+            message = (
+                f"{lines.place()}: expected {width} fields, found {len(row)}; quote cells that contain the separator"
+            )
             raise DataError(message)
         yield row
 
@@ -366,17 +363,17 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) ->
             opened = pyarrow.parquet.ParquetFile(file)
             names = [str(name) for name in opened.schema_arrow.names]
             if len(set(names)) < len(names):
-                message = f"{path}: two columns have the same name; give each its own"
+                message = f"{path}: two columns have the same name; give every column its own name"
                 raise DataError(message)
             wanted = [names[k] for k in _chosen(path, names, columns, ignore)]
             table = opened.read(columns=wanted)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # of the system: pyarrow's own have no number
             raise
-        message = f"{path}: no Parquet file, or a damaged one ({error})"
+        message = f"{path}: not a Parquet file, or damaged ({error})"
         raise DataError(message) from error
     if not table.num_rows:
-        message = f"{path}: no samples; the table has no rows"
+        message = f"{path}: the table has no rows; give a table with data"
         raise DataError(message)
     return Table(wanted, [_values(path, name, table.column(name)) for name in wanted])
 
@@ -388,7 +385,7 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
     place, ignored = f"{path}, column {name!r}", shlex.quote(join_names([name]))
     kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
     if pyarrow.types.is_nested(kind):
-        message = f"{place}: {column.type} is no category; leave it out with --ignore {ignored}"
+        message = f"{place}: type {column.type} is not supported; leave out the column with --ignore {ignored}"
         raise DataError(message)
     try:
         values = column.to_pylist()
@@ -397,8 +394,8 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
         }
     except _UNREADABLE as error:
         row, reason = _first_unreadable(column, error)
-        message = f"{place}, row {row}: this {column.type} cannot be read ({reason}); mend it, or leave the column "
-        message += f"out with --ignore {ignored}"
+        message = f"{place}, row {row}: invalid {column.type} ({reason}); correct it, or leave out the column "
+        message += f"with --ignore {ignored}"
         raise DataError(message) from error
     # NaN, a missing value, is the only value that differs from itself.
     return np.array([known[value] if value == value else None for value in values], dtype=object)

@@ -83,11 +83,11 @@ def preset(name: str, n_columns: int | None = None) -> str:
     """
     found = PRESETS.get(name)
     if found is None:
-        message = f"unknown preset {name!r}; known: {', '.join(PRESETS)}"
+        message = f"unknown preset {name!r}; choose from {', '.join(PRESETS)}"
         raise OptionError(message)
     if n_columns is not None and n_columns < found.columns:
         fitting = ", ".join(other.name for other in PRESETS.values() if other.columns <= n_columns)
-        message = f"preset {name!r} reads {found.columns} columns beside the label, but the data have {n_columns}"
+        message = f"preset {name!r} reads {found.columns} columns plus the label, but the data have {n_columns}"
         raise OptionError(f"{message}; presets that fit: {fitting}" if fitting else message)
     return found.text
 

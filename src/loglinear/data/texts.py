@@ -38,7 +38,7 @@ def read(path: str, *, labelled: bool = True) -> Documents:
     """
     found = documents(read_lines(path), file_name(path), labelled=labelled)
     if not found.texts:
-        message = f"{file_name(path)}: no texts; the file is empty or holds only blank lines"
+        message = f"{file_name(path)}: no texts found; the file is empty or has only blank lines"
         raise DataError(message)
     return found
 
@@ -65,7 +65,7 @@ def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 
         if labelled:
             label, tab, text = text.partition("\t")
             if not tab or not label.strip():
-                message = f"{name}, line {number}: no label; a line is a label, a TAB and a text"
+                message = f"{name}, line {number}: no label; write a label, a TAB and the text"
                 raise DataError(message)
             labels.append(label.strip())
         texts.append(text)
@@ -88,7 +88,7 @@ def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 
 
     first, _, last = ngrams.partition("-")
     if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first) <= 100:
-        fail("ngrams", ngrams, "is no range of lengths; give 1, 2 or 1-3, for example")
+        fail("ngrams", ngrams, "is not a range of lengths; give, for example, 1, 2 or 1-3")
     kind = TfidfVectorizer if tfidf else CountVectorizer
     return kind(ngram_range=(int(first), int(last or first)), min_df=min_count)
 

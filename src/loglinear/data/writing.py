@@ -25,11 +25,11 @@ def check_writable(path: str) -> None:
         return  # a device or a pipe: written to as it is
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        message = f"{path}: its folder does not exist; make it first"
+        message = f"{path}: its folder does not exist; create it first"
         raise OptionError(message)
     if os.path.isdir(path):
-        message = f"{path}: is a folder; give the name of a file"
+        message = f"{path}: a folder, not a file; give the name of a file"
         raise OptionError(message)
     if not os.access(folder, os.W_OK):
-        message = f"{path}: its folder cannot be written to"
+        message = f"{path}: the folder is not writable; choose another one"
         raise OptionError(message)

@@ -47,12 +47,10 @@ def data_dir() -> Path:
     """
     value = os.environ.get("LOGLINEAR_DATA")
     if not value:
-        message = (
-            "LOGLINEAR_DATA is not set: let it name the folder that holds the benchmark data sets, one folder each"
-        )
+        message = "LOGLINEAR_DATA is not set; set it to the folder of the benchmark data sets"
         raise DataError(message)
     path = Path(value).expanduser()
     if not path.is_dir():
-        message = f"LOGLINEAR_DATA is {value!r}, which is no folder"
+        message = f"LOGLINEAR_DATA is {value!r}, which is not a folder"
         raise DataError(message)
     return path

@@ -130,7 +130,7 @@ def _sizes(states: int | Sequence[int], n_variables: int) -> Numbers:
     """Return the number of states of each variable."""
     given = [states] * n_variables if isinstance(states, (int, np.integer)) else list(states)
     if len(given) != n_variables:
-        message = f"states has {len(given)} numbers for {n_variables} variables; give one, or one for each"
+        message = f"states has {len(given)} numbers for {n_variables} variables; give one number, or one per variable"
         raise OptionError(message)
     return np.array([whole_number("states", each, 2, 2**16) for each in given], dtype=np.int64)
 
@@ -164,7 +164,7 @@ def _sampled(
     seed = int(rng.integers(2**32))
     narrow = is_narrow(network, EXACT)
     if sampler == "exact" and not narrow:
-        message = f"sampler='exact': the graph is too wide for tables of {EXACT} entries; choose 'gibbs'"
+        message = "sampler='exact': the graph is too dense for exact sampling; use 'gibbs'"
         raise OptionError(message)
     if narrow and sampler != "gibbs":
         return network.sample(*scores, n_samples, seed=seed)

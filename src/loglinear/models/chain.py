@@ -125,7 +125,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             >>> old = ChainCRF().fit([[["w=Dogs"], ["w=bark"]]], [["NOUN", "VERB"]])
             >>> new = ChainCRF().fit([[["w=Dogs"], ["w=again"]]], [["NOUN", "ADV"]], start=old)
             >>> print(new.result_.start)
-            1 of 3 features have weights of the model to start at; 1 label is new
+            1 of 3 features start from the older model; 1 label is new
         """
         features, threads = self._options(ChainFeatures), self._threads
 
@@ -218,7 +218,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             names = model.predict(corpus.core, decode=decode, threads=threads)
             return LabelSequences(typed(names, self._label_type))
         if decode != "viterbi":
-            message = f"n_best gives the most probable labellings; leave out n_best or decode={decode!r}"
+            message = f"n_best is not available with decode={decode!r}; leave out one"
             raise OptionError(message)
         labellings_of = model.n_best(corpus.core, checked_n_best("n_best", n_best), threads=threads)
         kind = self._label_type
@@ -345,7 +345,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         """
         one_of("metric", metric, ("accuracy", "sentence_accuracy", "f1"))
         if metric == "f1" and sample_weight is not None:
-            message = "metric='f1' counts chunks, which have no weights; leave out sample_weight"
+            message = "metric='f1' does not support sample_weight; leave it out"
             raise OptionError(message)
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
@@ -356,7 +356,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             return chunk_f1(gold, predicted)
         weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(sample_weight)
         if len(weights) != len(corpus):
-            message = f"{len(weights)} weights for {len(corpus)} sentences"
+            message = f"{len(weights)} weights for {len(corpus)} sentences; give one weight per sentence"
             raise DataError(message)
         right = total = 0.0
         for true, guess, weight in zip(gold, predicted, weights, strict=True):
@@ -502,7 +502,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         if not isinstance(X, Corpus):
             return Corpus.encode(X, y, template=template, sample_weight=sample_weight)
         if y is not None or sample_weight is not None:
-            message = "a Corpus holds its labels and weights already; leave out y and sample_weight"
+            message = "a Corpus already contains labels and weights; leave out y and sample_weight"
             raise DataError(message)
         return X
 
@@ -514,4 +514,4 @@ def _opened(start: ChainCRF | str | os.PathLike[str]) -> Start:
     if not isinstance(start, ChainCRF):
         return Start.open(start)
     check_fitted(start, "model_")
-    return Start(start.model_, start._label_type, "the model to start at")
+    return Start(start.model_, start._label_type, "the older model")

@@ -68,7 +68,10 @@ class WeightsByName:
         unknown = {label for key in (*state_features, *transition_features) for label in key[1:]} - number.keys()
         unknown |= {before for before, _ in transition_features} - number.keys()
         if unknown or len(number) != len(classes):
-            message = f"classes={classes!r}: a label stands there twice, or features have others: {sorted(unknown)}"
+            remedy = (
+                f"add the labels {sorted(unknown)} of the features" if unknown else "a label occurs twice; list it once"
+            )
+            message = f"classes={classes!r}: {remedy}"
             raise OptionError(message)
         states: dict[str, list[tuple[int, float]]] = {}
         for (attribute, label), weight in state_features.items():

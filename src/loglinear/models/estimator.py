@@ -114,7 +114,7 @@ class Estimator(RunOptions):
         if not self._results:
             refuse_unfitted(UNTRAINED.format(type(self).__name__))
         if len(self._results) > 1:
-            message = f"{len(self._results)} models were trained, one for each class: see results_"
+            message = f"{len(self._results)} models were trained, one per class; use results_"
             raise AttributeError(message)
         return self._results[0]
 
@@ -254,18 +254,18 @@ def check_end(result: Result, remedy: str = "") -> None:
     from ..result import Status
 
     if result.status is Status.INTERRUPTED:
-        message = f"training was interrupted at iteration {result.iterations}; the estimator holds the weights reached"
+        message = f"training was interrupted at iteration {result.iterations}; the estimator has the weights so far"
         raise KeyboardInterrupt(message)
     if not result.status.converged:
         from sklearn.exceptions import ConvergenceWarning
 
-        warn(f"{result.account}; see result_{remedy}", ConvergenceWarning)
+        warn(f"{result.ending}{remedy} (details: result_.account)", ConvergenceWarning)
 
 
 def check_fitted(estimator: object, attribute: str) -> None:
     """Raise scikit-learn's NotFittedError if an estimator has no attribute of this name, which `fit` sets."""
     if attribute not in vars(estimator):
-        refuse_unfitted(f"this {type(estimator).__name__} is not fitted yet; call fit first, or load a model")
+        refuse_unfitted(f"this {type(estimator).__name__} is not fitted; call fit or load a model")
 
 
 def refuse_unfitted(message: str) -> NoReturn:

@@ -139,7 +139,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         labels = np.full(known.size, -1, dtype=np.int64)
         self.classes_, labels[known] = np.unique(given, return_inverse=True)
         if self.classes_.size < 2:
-            message = f"the data hold only one label: {self.classes_.tolist()}; at least two are needed"
+            message = f"the data have only one label: {self.classes_.tolist()}; give two or more"
             raise DataError(message)
         forbidden = self._forbidden()
         _check_allowed(graphs, labels, forbidden, self.classes_)
@@ -159,12 +159,14 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         self.exact_, self.n_iter_ = objective.exact, result.iterations
         self._training = {"n_samples": len(graphs.sizes), **training_summary([result])}
         self._hold(result.w, graphs.nodes.shape[1])
-        kinks = "; where labels hold together strongly, belief propagation's log Z has kinks: raise l2"
+        kinks = "; with strong edges, the approximate likelihood of belief propagation is not smooth: raise l2"
         smooth = objective.exact or self.inference == "trw"
         check_end(result, "" if smooth else f'{kinks}, or use inference="trw"')
         if objective.unconverged:
             evaluations = result.gradient_evaluations
-            message = f"belief propagation did not settle in {objective.unconverged} of {evaluations} evaluations"
+            message = (
+                f"belief propagation did not converge in {objective.unconverged} of {evaluations} evaluations; raise l2"
+            )
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 
@@ -174,7 +176,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         options = dict(self.inference_options or {})
         if self.inference == "auto":
             if options:
-                message = 'inference_options need an inference by name: give "exact", "loopy_bp" or "trw"'
+                message = 'inference_options need a named method; set inference to "exact", "loopy_bp" or "trw"'
                 raise OptionError(message)
             return None
         if self.inference == LOOPY.name:
@@ -195,7 +197,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             try:
                 first, second = (number[label] for label in pair)
             except (KeyError, TypeError, ValueError):
-                message = f"constraints={self.constraints!r} have to be pairs of two of the labels {list(number)}"
+                message = f"constraints={self.constraints!r} must be a list of pairs of the labels {list(number)}"
                 raise OptionError(message) from None
             found += [(first, second), (second, first)] if self.symmetric else [(first, second)]
         return found
@@ -209,7 +211,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         if node_weight is not None:
             costs = _joined(node_weight, graphs, "weights").astype(np.float64)
             if not (np.isfinite(costs) & (costs >= 0.0)).all():
-                message = "node_weight has to hold finite numbers >= 0"
+                message = "node_weight must contain finite numbers >= 0"
                 raise DataError(message)
         if self.class_weight is not None:
             known = labels >= 0
@@ -217,7 +219,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             try:
                 by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=names)
             except (TypeError, ValueError) as error:
-                message = f"class_weight={self.class_weight!r} does not fit the labels: {error}"
+                message = f"class_weight={self.class_weight!r} does not match the labels ({error})"
                 raise OptionError(message) from error
             costs[known] *= by_class[labels[known]]
         return costs
@@ -227,7 +229,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         graphs = Graphs.of(X)
         widths = graphs.nodes.shape[1], graphs.ties.shape[1]
         if widths != (self.node_weights_.shape[0], self.edge_weights_.shape[0]):
-            message = f"graphs have {widths[0]} node and {widths[1]} edge features; the model was trained on "
+            message = f"the graphs have {widths[0]} node features and {widths[1]} edge features; the model expects "
             message += f"{self.node_weights_.shape[0]} and {self.edge_weights_.shape[0]}"
             raise DataError(message)
         return GraphField(
@@ -399,11 +401,11 @@ def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: s
     """Return the labels, or weights, of all nodes."""
     parts = [np.asarray(each) for each in values]
     if len(parts) != len(graphs.sizes):
-        message = f"y has {called} of {len(parts)} graphs, X has {len(graphs.sizes)}"
+        message = f"{called} for {len(parts)} graphs, but X has {len(graphs.sizes)}; give one array per graph"
         raise DataError(message)
     for number, (each, size) in enumerate(zip(parts, graphs.sizes.tolist(), strict=True)):
         if each.shape != (size,):
-            message = f"{called} of graph {number} have shape {each.shape}; it has {size} nodes"
+            message = f"graph {number}: {called} have shape {each.shape}, but the graph has {size} nodes"
             raise DataError(message)
     return np.concatenate(parts)
 
@@ -426,5 +428,7 @@ def _check_allowed(
             node = int(graphs.edges[bad[0], 0])
             number = int(np.searchsorted(np.cumsum(graphs.sizes), node, side="right"))
             pair = f"{classes[a]!s} - {classes[b]!s}"
-            message = f"graph {number}: an edge has the labels {pair}, which the constraints forbid ({bad.size} such)"
+            message = (
+                f"graph {number}: the labels {pair} of an edge are forbidden by the constraints ({bad.size} such edges)"
+            )
             raise DataError(message)

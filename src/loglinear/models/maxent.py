@@ -170,19 +170,19 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         """Return what writes checkpoints."""
         if checkpoint is None:
             return None
-        self._check_one_model("a checkpoint holds the state of one training")
+        self._check_one_model("checkpoints")
         options = {"model": "maxent", **vars(self._options(ClassifierParameters))}
         return Saving(checkpoint, options, {"training data": data.fingerprint()})
 
-    def _check_one_model(self, reason: str) -> None:
-        """Raise OptionError, with a reason, if a model is trained for each class."""
+    def _check_one_model(self, feature: str) -> None:
+        """Raise OptionError, naming a feature that needs a single model, if a model is trained for each class."""
         if self.multi_class == "ovr" and self.classes_.size > 2:
-            message = f"{reason}, and multi_class='ovr' trains one model for each class; use softmax"
+            message = f"{feature} are not available with multi_class='ovr', which trains several models; use softmax"
             raise OptionError(message)
 
     def _dev_data(self, data: ClassifierData, X: Corpus | Samples, y: Classes | None) -> DevData:
         """Return the scores of weights on development data."""
-        self._check_one_model("development data score one model")
+        self._check_one_model("development data")
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
         matrix, right = self._matrix(X), np.asarray(y)[:, None] == self.classes_
@@ -206,7 +206,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             raise DataError(message)
         classes = _check_y(y, estimator=self)
         if len(classes) != corpus.n_tokens:
-            message = f"{len(classes)} classes for {corpus.n_tokens} samples"
+            message = f"y has {len(classes)} classes, but X has {corpus.n_tokens} samples; give one class per sample"
             raise DataError(message)
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -281,11 +281,11 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         corpus = attribute_corpus(X)
         if corpus is not None:
             if self.attributes_ is None:
-                message = "samples with attributes, but the classifier was trained on a matrix; give it one"
+                message = "X contains attributes, but the classifier was trained on a matrix; give a matrix"
                 raise DataError(message)
             X = samples_with(self.attributes_, corpus)
         elif self.attributes_ is not None:
-            message = "the classifier was trained on samples with attributes; give it such samples, or a Corpus"
+            message = "X is a matrix, but the classifier was trained on attributes; give attributes or a Corpus"
             raise DataError(message)
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
 

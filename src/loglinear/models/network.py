@@ -142,7 +142,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         counts = X.counts if isinstance(X, Table) else None
         empty = np.flatnonzero(without_values(columns))
         if empty.size:
-            message = f"row {empty[0]} has no values at all; leave it out ({empty.size} such rows)"
+            message = f"row {empty[0]} has no values ({empty.size} such rows); leave them out"
             raise DataError(message)
         categories, edges = categories_of(columns, names, options.max_states, options.bins, options.cuts, counts)
         _warn_of_constants(categories, names)
@@ -224,8 +224,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         failed = trained.result.status is Status.LINE_SEARCH_FAILED
         check_end(trained.result, REMEDY if approximate and failed else "")
         if report is not None and not report.settled:
-            message = f"belief propagation does not settle at these weights (residual {report.residual:.2g}), and the "
-            message += "gradient is inexact; raise damping or max_iterations in inference_options, or raise l1"
+            message = f"belief propagation did not converge (residual {report.residual:.2g}), so the gradient is "
+            message += "inexact; raise damping or max_iterations in inference_options, or raise l1"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def solver_settings(self, l1: float) -> SolverOptions:
@@ -300,7 +300,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         found = column_names(X)
         if names is not None and found is not None and found != names.tolist():
-            message = f"X has columns {found[:8]}; the network was trained on {names.tolist()[:8]}"
+            message = f"X has the columns {found[:8]}, but the model expects {names.tolist()[:8]}"
             raise DataError(message)
         return encoded(columns_of(X), self.categories_, self.bin_edges_, found)
 
@@ -379,7 +379,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     @staticmethod
     def _warn_of(unconverged: int) -> None:
         if unconverged:
-            message = f"belief propagation did not settle in {unconverged} runs: the probabilities are rough"
+            message = f"belief propagation did not converge in {unconverged} runs, so the probabilities are inaccurate"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     def _beliefs(self, X: Table | Observations) -> tuple[Codes, Vector]:
@@ -525,7 +525,7 @@ def _warn_of_constants(categories: list[Array], names: list[str] | None) -> None
     named = ", ".join(f"column {i}" if names is None else repr(names[i]) for i in constant)
     if len(categories) - len(constant) < 2:
         has = "has" if len(constant) == 1 else "have"
-        message = f"fewer than two columns vary: {named} {has} only one value, or none; edges need two variables"
+        message = f"fewer than two columns vary: {named} {has} one value or none; give two or more that vary"
         raise DataError(message)
-    message = f"left out, as all values are the same or missing: {named}"
+    message = f"ignored, because all values are equal or missing: {named}"
     warnings.warn(message, UserWarning, stacklevel=3)

@@ -147,7 +147,7 @@ class Tagger:
         if hasattr(sentences, "__arrow_c_stream__"):
             return self._tag_chunks(sentences, probabilities, threads)
         if isinstance(sentences, str):
-            message = "a batch is a sequence of sentences, not a str"
+            message = "the batch is a str; give a sequence of sentences"
             raise OptionError(message)
         names, sure = tag_lists(self._model, sentences, probabilities=probabilities, threads=threads)
         labels = names if self._label_type == "str" else typed(names, self._label_type)

@@ -44,7 +44,7 @@ class TextClassifier:
         _, settings = open_model(path)
         if "text" not in settings:
             trained = settings.get("format")
-            message = f"{path}: not trained on texts but on {trained}; give --format for the file's"
+            message = f"{path}: the model reads {trained}, not text; set --format to the format of the file"
             raise OptionError(message)
         found = maxent_file.read(path)
         words = settings["text"]["words"]

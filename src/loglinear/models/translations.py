@@ -17,7 +17,7 @@ class _Translation(NamedTuple):
     Attributes:
         given: the other program's parameters, by name.
         here: the parameters to give instead, by name; empty if there are none.
-        remark: what else there is to know, after a comma; may be empty.
+        remark: a note in parentheses; may be empty.
     """
 
     given: dict[str, object]
@@ -44,12 +44,12 @@ def hint(given: Mapping[str, Any], known: Collection[str], spelt: Callable[[str,
         return ", ".join(write(name, value) for name, value in parameters.items())
 
     parts = [
-        f"{words(each.given)} {'is' if len(each.given) == 1 else 'are'} {words(each.here) or 'left out'}"
-        f"{', ' if each.remark else ''}{each.remark}"
+        (f"use {words(each.here)} for {words(each.given)}" if each.here else f"leave out {words(each.given)}")
+        + (f" ({each.remark})" if each.remark else "")
         for each in found
         if {*each.here} <= {*known}
     ]
-    return f"; here {'; '.join(parts)}" if parts else ""
+    return f"; {'; '.join(parts)}" if parts else ""
 
 
 def _of_crfsuite(given: Mapping[str, Any]) -> list[_Translation]:
@@ -67,7 +67,7 @@ def _of_crfsuite(given: Mapping[str, Any]) -> list[_Translation]:
         elif name == "algorithm" and value == "l2sgd":
             here = {"solver": "sag"}
         elif name == "algorithm":
-            remark = "as the solver follows from l1 and l2" if value == "lbfgs" else "as there is no such method"
+            remark = "the solver depends on l1 and l2" if value == "lbfgs" else "not a method of loglinear"
         elif name == "num_memories":
             here = {"solver_options": {"memory": value}}
         elif name in _RENAMED or name.startswith("all_possible_"):
@@ -75,7 +75,7 @@ def _of_crfsuite(given: Mapping[str, Any]) -> list[_Translation]:
         if here or remark:
             found.append(_Translation({name: value}, here, remark))
     if given.get("c1") and "c2" not in given:
-        found.append(_Translation({"c2": 1}, {"l2": 2}, "which CRFsuite adds unless c2 is given"))
+        found.append(_Translation({"c2": 1}, {"l2": 2}, "CRFsuite's default"))
     return found
 
 
@@ -95,7 +95,7 @@ def _of_scikit_learn(given: Mapping[str, Any]) -> list[_Translation]:
     if "max_iter" in given:
         found.append(_Translation({"max_iter": given["max_iter"]}, {"max_iterations": given["max_iter"]}))
     if "tol" in given:
-        remark = "but of the relative decrease of the objective"
+        remark = "the relative decrease of the objective"
         found.append(_Translation({"tol": given["tol"]}, {"tolerance": given["tol"]}, remark))
     if given.get("dual"):
         here = {"solver": "dual_cd", "fit_intercept": False}
@@ -120,13 +120,11 @@ _RENAMED = {
 
 # Parameters of CRFsuite that have no counterpart, and others about which there is more to know.
 _LEFT_OUT = {
-    "min_freq": "which counts the tokens of an attribute, whatever their labels",
-    "period": "as tolerance is the decrease in one step",
-    "epsilon": "as training does not stop by the gradient",
-    "model_filename": "as save(path) writes the file after fit",
-    "keep_tempfiles": "as there are no temporary files",
-    **dict.fromkeys(("linesearch", "max_linesearch"), "as each solver has its own line search"),
-    **dict.fromkeys(
-        ("pa_type", "c", "error_sensitive", "averaging", "variance", "gamma"), "as its method does not exist"
-    ),
+    "min_freq": "it counts the tokens of an attribute, whatever their labels",
+    "period": "tolerance is the decrease per step",
+    "epsilon": "training does not stop by the gradient",
+    "model_filename": "call save(path) after fit",
+    "keep_tempfiles": "loglinear keeps no temporary files",
+    **dict.fromkeys(("linesearch", "max_linesearch"), "each solver has its own line search"),
+    **dict.fromkeys(("pa_type", "c", "error_sensitive", "averaging", "variance", "gamma"), "not a method of loglinear"),
 }

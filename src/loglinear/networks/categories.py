@@ -46,7 +46,7 @@ def columns_of(X: Table | Observations) -> list[Array]:
             raise DataError(message)
         columns = list(array.T)
     if len(columns) < 2:
-        message = f"X has {len(columns)} variables; a network needs at least two"
+        message = f"X has {len(columns)} variable{'s' * (len(columns) != 1)}; a network needs two or more"
         raise DataError(message)
     if not len(columns[0]):
         message = "X has no rows; give at least one sample"
@@ -59,11 +59,11 @@ def _rows(X: Any) -> list[list[Any]]:
     try:
         rows = [list(row) for row in X]
     except TypeError as error:
-        message = f"X is no table: {error}; give an array or a DataFrame of shape (n_samples, n_variables)"
+        message = f"X is not a table ({error}); give an array or a DataFrame of shape (n_samples, n_variables)"
         raise DataError(message) from error
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            message = f"row {number} of X has {len(row)} values, the first one {len(rows[0])}"
+            message = f"row {number} of X has {len(row)} values, but the first row has {len(rows[0])}"
             raise DataError(message)
     return rows
 
@@ -126,9 +126,7 @@ def categories_of(
     for i, (column, known) in enumerate(zip(columns, found, strict=True)):
         if i in told:
             if known.size and numbers(known.tolist()) is None:
-                message = (
-                    f"{_named(names, i)} is cut into bins, and not all its values are numbers: leave it out of cuts"
-                )
+                message = f"{_named(names, i)} has values that are not numbers; leave it out of cuts"
                 raise DataError(message)
             edges[i], found[i] = told[i], bin_labels(told[i])
         elif bins is not None and known.size > bins and numbers(known.tolist()) is not None:
@@ -147,7 +145,7 @@ def _told(cuts: Mapping[Any, Sequence[float]], names: Sequence[Any]) -> dict[int
     found = {}
     for name, given in cuts.items():
         if name not in number:
-            message = f"cuts name {name!r}, which is no column; the columns are {', '.join(map(str, list(names)[:20]))}"
+            message = f"cuts: no column {name!r}; the columns are {', '.join(map(str, list(names)[:20]))}"
             raise DataError(message)
         found[number[name]] = np.array(given, dtype=np.float64)
     return found
@@ -162,7 +160,7 @@ def _refused(many: list[int], found: list[Array], names: Sequence[str] | None, m
     """What is wrong with columns of too many values, and what to do about numbers and about texts."""
     shown = ", ".join(f"{_named(names, i)} has {found[i].size:,} different values" for i in many[:_SHOWN])
     if len(many) > _SHOWN:
-        shown += f", and {len(many) - _SHOWN} columns more have too many"
+        shown += f", and {len(many) - _SHOWN} more columns have too many"
     numeric = [i for i in many if numbers(found[i].tolist()) is not None]
     texts = [i for i in many if i not in numeric]
     remedies = ["bin them with bins=4 (--bins 4)"] if numeric else []
@@ -171,7 +169,7 @@ def _refused(many: list[int], found: list[Array], names: Sequence[str] | None, m
         remedies.append(f"leave out identifiers{left_out}")
     most = max(found[i].size for i in many)
     remedies.append(f"raise max_states (--max-states {most})")
-    return f"{shown}: more than max_states={max_states}; {', or '.join(remedies)}"
+    return f"{shown}, more than max_states={max_states}; {', or '.join(remedies)}"
 
 
 def _named(names: Sequence[str] | None, i: int) -> str:
@@ -185,7 +183,7 @@ def _different(column: Array, name: str) -> Array:
     try:
         return np.unique(values) if values.dtype.kind != "O" else _distinct(values)
     except TypeError as error:
-        message = f"{name} has values that cannot be compared ({error}); make them all strings"
+        message = f"{name} has values that cannot be compared ({error}); convert them to strings"
         raise DataError(message) from error
 
 
@@ -217,7 +215,7 @@ def encoded(
         DataError: the numbers of columns and categories differ, or a value is none of the categories.
     """
     if len(columns) != len(categories):
-        message = f"X has {len(columns)} variables; the network has {len(categories)}"
+        message = f"X has {len(columns)} columns, but the model has {len(categories)} variables"
         raise DataError(message)
     varying = [i for i, known in enumerate(categories) if known.size > 1]
     codes = np.empty((len(columns[0]), len(varying)), dtype=np.int32)
@@ -244,8 +242,8 @@ def _codes(column: Array, known: Array, edges: Vector | None, name: str) -> Code
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
         value = column[row]
-        message = f"row {row} has {value!r} in {name}, a value that the network does not know; it knows "
-        message += "numbers and " if edges is not None else ""
+        message = f"row {row}, {name}: the model does not know the value {value!r}; leave the cell empty, or use "
+        message += "a number, " if edges is not None else ""
         message += f"{', '.join(repr(each) for each in known.tolist()[:8])}{', ...' if known.size > 8 else ''}"
         raise DataError(message)
     return np.where(missing, -1, at).astype(np.int32)

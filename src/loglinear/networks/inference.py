@@ -35,5 +35,5 @@ def make_inference(name: str, options: Mapping[str, Any] | None = None) -> Infer
     try:
         return INFERENCES[name](**(options or {}))
     except TypeError as error:
-        message = f"inference_options={options!r} do not fit {name}: {error}"
+        message = f"inference_options={options!r} are not valid for {name} ({error}); see loglinear.networks"
         raise OptionError(message) from error

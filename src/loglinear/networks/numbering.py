@@ -39,14 +39,14 @@ def sample_weights(weights: npt.ArrayLike | None, n_samples: int) -> Vector:
         return np.ones(n_samples)
     given = np.asarray(weights)
     if given.ndim != 1 or not np.can_cast(given.dtype, np.float64, "same_kind"):
-        message = f"weights are {given.dtype} of shape {given.shape}; they must be numbers, one for each sample"
+        message = f"weights have type {given.dtype} and shape {given.shape}; give one number per sample"
         raise DataError(message)
     if given.size != n_samples:
-        message = f"there are {n_samples} samples, but {given.size} weights"
+        message = f"{n_samples} samples, but {given.size} weights; give one weight per sample"
         raise DataError(message)
     wrong = np.flatnonzero(~(np.isfinite(given) & (given >= 0.0)))
     if wrong.size:
-        message = f"weight {given[wrong[0]]} of sample {wrong[0]} is no finite number >= 0"
+        message = f"weight {given[wrong[0]]} of sample {wrong[0]} is not a finite number >= 0"
         raise DataError(message)
     return np.ascontiguousarray(given, dtype=np.float64)
 
@@ -90,7 +90,7 @@ class Numbering:
     def __init__(self, states: Sequence[int] | Numbers) -> None:
         self.states = np.array([operator.index(each) for each in states], dtype=np.int64)
         if self.states.size == 0 or self.states.min() < 2:
-            message = "a network needs variables of at least two states each"
+            message = "every variable of a network needs two or more states"
             raise OptionError(message)
         widths = self.states - 1
         self.first = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
@@ -191,8 +191,8 @@ class Numbering:
         given = np.asarray(codes)
         whole = np.issubdtype(given.dtype, np.integer) or given.dtype == np.bool_
         if given.ndim != 2 or given.shape[1] != self.n_variables or not len(given) or not whole:
-            message = f"states are {given.dtype} of shape {given.shape}; whole numbers of {self.n_variables} variables "
-            message += "are needed, for one sample at least"
+            message = f"states have type {given.dtype} and shape {given.shape}; give whole numbers of shape "
+            message += f"(n_samples, {self.n_variables}), with one sample or more"
             raise DataError(message)
         wrong = np.argwhere((given < -1) | (given >= self.states))
         if wrong.size:

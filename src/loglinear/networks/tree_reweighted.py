@@ -74,8 +74,8 @@ class TreeReweighted(Propagation):
             OptionError: there are too many variables for the forests of all pairs.
         """
         if numbering.n_variables > DENSE:
-            message = f"inference 'trw' weighs the forests of all pairs of at most {DENSE:,} variables, not of "
-            message += f"{numbering.n_variables:,}: use 'loopy_bp', or the pseudo-likelihood"
+            message = f"inference 'trw' supports at most {DENSE:,} variables, and the data have "
+            message += f"{numbering.n_variables:,}; use 'loopy_bp' or the pseudo-likelihood"
             raise OptionError(message)
         edges = np.stack(np.triu_indices(numbering.n_variables, 1), axis=1)
         largest = float(dependence.max(initial=0.0)) or 1.0

@@ -145,14 +145,16 @@ class ChainData(ABC):
         """Return messages about data and options that teach a chain less than was meant."""
         requested, counts, messages = self.requested, self.feature_counts, []
         if self.n_unknown:
-            messages.append(
-                f"{self.n_unknown} of {self.n_samples} sentences have no known label; they contribute nothing"
-            )
+            messages.append(f"{self.n_unknown} of {self.n_samples} sentences have no known label and are ignored")
         if str(requested.constraints).lower() == "auto" and self.features.constraints is None:
-            messages.append("constraints='auto': the labels follow no tagging scheme, so that there are no constraints")
+            messages.append(
+                "constraints='auto': the labels do not follow a tagging scheme, so there are no constraints"
+            )
         if requested.min_count > 1 and self.n_attributes and not counts.states + counts.bigrams:
             least = requested.min_count
-            messages.append(f"no attribute is left: none is on {least} tokens or more; lower min_count (--min-count)")
+            messages.append(
+                f"no attribute is left: none occurs on {least} or more tokens; lower min_count (--min-count)"
+            )
         return messages
 
     @property

@@ -97,7 +97,7 @@ class ClassifierObjective:
     ) -> None:
         matrix = scipy.sparse.csr_array(X, dtype=np.float64)
         if matrix.ndim != 2:
-            message = f"X has {matrix.ndim} dimension; it needs two, samples and columns"
+            message = f"X has {matrix.ndim} dimension; give a matrix of shape (n_samples, n_columns)"
             raise DataError(message)
         core = _core.ClassifierObjective(
             matrix.indptr[1:].astype(np.uint64),
@@ -146,7 +146,7 @@ class ClassifierObjective:
             corpus.core, min_count, *given, n_classes=n_classes, threads=threads, **_intercept(intercept)
         )
         if not columns.size:
-            message = f"no attribute is on {min_count} samples or more; lower min_count"
+            message = f"no attribute occurs in {min_count} or more samples; lower min_count"
             raise DataError(message)
         names = corpus.core.names()
         objective = object.__new__(cls)

@@ -51,13 +51,13 @@ class ChunkOfSamples:
         weights = np.ones(classes.shape) if weights is None else np.asarray(weights, dtype=np.float64)
         for column, values in (("y", classes), ("weights", weights)):
             if matrix.ndim != 2 or values.shape != (matrix.shape[0],):
-                message = f"{name}: X of shape {matrix.shape} and {column} of shape {values.shape} do not fit"
+                message = f"{name}: X has shape {matrix.shape}, but {column} has shape {values.shape}"
                 raise DataError(message)
         if not np.isfinite(matrix.data).all():
-            message = f"{name}: a value of X is not finite"
+            message = f"{name}: X contains NaN or infinity; remove or replace such values"
             raise DataError(message)
         if not (np.isfinite(weights).all() and (weights >= 0.0).all()):
-            message = f"{name}: the weight of a sample is not a finite number of at least 0"
+            message = f"{name}: a sample weight is not a finite number >= 0"
             raise DataError(message)
         return cls(matrix, classes, weights)
 
@@ -222,7 +222,7 @@ def _seen(chunk: ChunkOfSamples) -> _Seen:
 
 def _joined(left: _Seen, right: _Seen) -> _Seen:
     if left.n_columns != right.n_columns:
-        message = f"some chunks of X have {left.n_columns} columns, others {right.n_columns}"
+        message = f"some chunks of X have {left.n_columns} columns, others {right.n_columns}; give all the same columns"
         raise DataError(message)
     # A chunk without samples says nothing of the type of the classes.
     chunks = [seen for seen in (left, right) if seen.n_samples] or [left]

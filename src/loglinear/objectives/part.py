@@ -68,7 +68,7 @@ class Counts:
         """
         ours, theirs = self.kinds[0], following.kinds[0]
         if ours != theirs and self.core.labels and following.core.labels:
-            message = f"some parts have labels of type {ours}, others of type {theirs}"
+            message = f"some parts have labels of type {ours}, others of type {theirs}; use one type"
             raise DataError(message)
         kinds = self.kinds if self.core.labels else following.kinds
         return Counts(self.core.joined(following.core), kinds)

@@ -63,7 +63,7 @@ class PartsObjective:
         """
         value, gradient, n_samples = self.group.total("evaluate", _evaluated, w)
         if n_samples != self.n_samples:
-            message = f"the data have changed: {self.n_samples:,} samples when they were first read, {n_samples:,} now"
+            message = f"the data have changed: {self.n_samples:,} samples at the start, {n_samples:,} now; train again"
             raise DataError(message)
         if out is None:
             return value, gradient

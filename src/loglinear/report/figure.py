@@ -19,7 +19,7 @@ def check_figure(path: str, *, pages: bool = False) -> None:
     """Raise OptionError if the name has no known format, or matplotlib is missing; with ``pages`` .html is one too."""
     formats = (*FORMATS, "html") if pages else FORMATS
     if _format(path) not in formats:
-        message = f"{path}: a figure's name has to end in .{', .'.join(formats[:-1])} or .{formats[-1]}"
+        message = f"{path}: unknown figure format; the name must end in .{', .'.join(formats[:-1])} or .{formats[-1]}"
         raise OptionError(message)
     if is_page(path):
         return

@@ -111,11 +111,9 @@ class _Picture:
             notes.append(f"the {len(self.edges):,} strongest of {n_edges:,} edges")
         if n_hidden:
             without = "without edges" if len(self.edges) == n_edges else "without a line"
-            notes.append(f"{n_hidden:,} variables {without} are left out")
+            notes.append(f"not shown: {n_hidden:,} variables {without}")
         if len(self.labels) < len(self.points):
-            notes.append(
-                f"names of {len(self.labels):,} of {len(self.points):,} variables, those with the strongest edges"
-            )
+            notes.append(f"named: the {len(self.labels):,} of {len(self.points):,} variables with the strongest edges")
         self.note = "; ".join(notes)
 
     def _fit(self) -> None:

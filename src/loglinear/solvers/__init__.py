@@ -159,12 +159,12 @@ def solver_class(name: str) -> type[Any]:
         >>> solver_class("sagg")
         Traceback (most recent call last):
             ...
-        loglinear.errors.OptionError: there is no solver 'sagg' (did you mean sag or sg?); the solvers are ...
+        loglinear.errors.OptionError: unknown solver 'sagg' (did you mean sag or sg?); choose from ...
     """
     if name not in SOLVERS:
         close = get_close_matches(name, SOLVERS)
         hint = f" (did you mean {' or '.join(close)}?)" if close else ""
-        message = f"there is no solver {name!r}{hint}; the solvers are {', '.join(sorted(SOLVERS))}"
+        message = f"unknown solver {name!r}{hint}; choose from {', '.join(sorted(SOLVERS))}"
         raise OptionError(message)
     return SOLVERS[name]
 
@@ -190,7 +190,7 @@ def make_solver(name: str, **options: object) -> Solver[Any]:
         unknown = next((each for each in options if each not in known and repr(each) in str(error)), None)
         hint = f"`loglinear solvers {name}` lists them"
         if unknown is None:
-            message = f"the options of solver {name} do not fit ({error}); {hint}"
+            message = f"solver {name}: invalid options ({error}); {hint}"
         else:
             close = get_close_matches(unknown, known, n=2)
             asked = f"did you mean {' or '.join(close)}? " if close else ""

@@ -110,9 +110,9 @@ def _rule(problem: Problem) -> tuple[type[Any], Mapping[str, object], str]:
         parts = cast(Mixable, objective)
         if parts.n_cells >= FEW_CELLS and parts.is_binary:
             options = {"learning_rate": _rate(parts), "tolerance": TOLERANCE if l1 else LBFGS().tolerance}
-            return ParameterMixing, options, f"data in parts, with {parts.n_cells:,} labels of tokens"
+            return ParameterMixing, options, f"data in parts, with {parts.n_cells:,} pairs of token and label"
     elif l1 and not missing(objective, Prunable) and suits(GraftingLight, problem):
-        return GraftingLight, {}, "an L1 penalty, and labels of sequences that cannot be pruned"
+        return GraftingLight, {}, "an L1 penalty and sequences whose labels cannot be pruned"
     if not suits(OWLQN, problem):
         return ProxGradient, {}, "a penalty of groups of weights"
     if l1:
@@ -128,7 +128,7 @@ def _rate(objective: Sequences) -> float:
 
 def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the rule for sequences with many cells."""
-    penalty, size = problem.penalty, f"{objective.n_cells:,} labels of tokens"
+    penalty, size = problem.penalty, f"{objective.n_cells:,} pairs of token and label"
     if objective.stays_on_disk:
         why = "data that stay on disk"
         return (OWLQN, {"tolerance": TOLERANCE}, f"an L1 penalty, and {why}") if penalty.l1 else (LBFGS, {}, why)
@@ -139,6 +139,6 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Map
     if not penalty.l1 and by_sample:
         return TwoStage, SMOOTH | {"learning_rate": SHARE_OF_SMOOTH * rate}, f"no L1 penalty, and {size}"
     if not penalty.l1:
-        return LBFGS, {}, "no L1 penalty, and a chain of second order, few samples or attributes with values"
+        return LBFGS, {}, "no L1 penalty, and a second-order chain, few samples or attributes with values"
     first = SPARSE | {"learning_rate": rate} if is_tame else {}
     return LabelSets, first, f"an L1 penalty, and {size}, most of them unlikely"

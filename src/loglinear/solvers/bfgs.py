@@ -51,7 +51,7 @@ def fits_in_memory(problem: Problem) -> str:
     if needed <= present:
         return ""
     return (
-        f"would need {needed / 2**30:.1f} GiB for two matrices of {n} x {n}, and this machine has "
+        f"would need {needed / 2**30:.1f} GiB for two {n} x {n} matrices, but this machine has "
         f"{present / 2**30:.1f} GiB of memory"
     )
 

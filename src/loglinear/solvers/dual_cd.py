@@ -48,7 +48,7 @@ class DualPasses(TwoClasses, Protocol):
 def without_intercept(problem: Problem) -> str:
     """The classifier has no intercept."""
     intercept = cast(DualPasses, problem.objective).intercept
-    return "knows no intercept without penalty: give fit_intercept=False" if intercept else ""
+    return "does not support an unpenalised intercept; give fit_intercept=False" if intercept else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,7 +85,7 @@ class Grafting:
         self.select = whole_number("select", select, 1, 2**62)
         self.max_features = None if max_features is None else whole_number("max_features", max_features, 1, 2**62)
         if candidates is not None and not callable(candidates):
-            fail("candidates", candidates, "is no function of the selection's number")
+            fail("candidates", candidates, "is not a function of the number of the selection")
         self.candidates = candidates
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options, self.inner)
@@ -338,7 +338,7 @@ class GaussSeidel(Grafting):
     def __init__(self, **options: Unpack[GraftingOptions]) -> None:
         super().__init__(**options)
         if self.max_features is not None:
-            message = f"max_features={self.max_features}: gauss_seidel goes through all features; use grafting_light"
+            message = f"max_features={self.max_features}: gauss_seidel uses all features; use grafting_light"
             raise OptionError(message)
 
     def _problem(self, problem: Problem, state: WorkingSetState) -> Problem:

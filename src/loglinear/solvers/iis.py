@@ -54,7 +54,7 @@ def not_negative(problem: Problem) -> str:
     place = bad[np.argmin(design.indices[bad])]
     row = int(np.searchsorted(design.indptr, place, side="right")) - 1
     return (
-        f"needs features that are finite and >= 0, and column {design.indices[place]} of the design matrix holds "
+        f"needs finite feature values >= 0, but column {design.indices[place]} has "
         f"{design.data[place]:g} in row {row}: shift the column"
     )
 

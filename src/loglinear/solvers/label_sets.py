@@ -47,7 +47,7 @@ LEAST_SCALE = 1e-3
 def prunable(problem: Problem) -> str:
     """The labels of the objective can be pruned."""
     can = cast(Prunable, problem.objective).is_prunable
-    return "" if can else "cannot prune labels under attributes of bigrams"
+    return "" if can else "cannot prune labels with bigram attributes"
 
 
 @dataclass(frozen=True)

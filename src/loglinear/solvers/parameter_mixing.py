@@ -55,7 +55,7 @@ class Mixable(Sequences, Protocol):
 
 def mixable(problem: Problem) -> str:
     """Return why the parts of a problem cannot go sample by sample; empty if they can."""
-    return "" if cast(Mixable, problem.objective).is_mixable else "needs chains of first order"
+    return "" if cast(Mixable, problem.objective).is_mixable else "needs a first-order chain"
 
 
 @dataclass(frozen=True)

@@ -154,8 +154,8 @@ class SAG(Unmeasured):
         needed, present = 4 * (sum(sizes) + sizes[0]), memory_of_machine()
         if needed > present:
             message = (
-                f"sag would store {needed / 2**30:.1f} GiB of marginals and the like, and this machine has "
-                f"{present / 2**30:.1f} GiB of memory; use {default_solver(problem.penalty)}, or fewer samples"
+                f"sag needs {needed / 2**30:.1f} GiB of memory, but this machine has "
+                f"{present / 2**30:.1f} GiB; use {default_solver(problem.penalty)}, or fewer samples"
             )
             raise OptionError(message)
         w = np.array(w0, dtype=np.float64)

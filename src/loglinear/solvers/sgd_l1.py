@@ -138,7 +138,7 @@ class SGDL1(Unmeasured):
         seed_number("seed", self.seed)
         truth_value("line_search", self.line_search)
         if self.line_search and self.penalty in ("naive", "clipping"):
-            message = f"line_search=True goes with penalty cumulative or clipping_lazy, not with {self.penalty}"
+            message = f"line_search=True needs penalty='cumulative' or 'clipping_lazy', not {self.penalty!r}"
             raise OptionError(message)
 
     def init(self, problem: Problem, w0: Vector) -> SGDL1State:

@@ -173,12 +173,12 @@ def test_a_text_has_no_several_labellings(done, misuse, data):
 
 
 BAD = {
-    "label\ttext\nno tab here\n": ["line 2", "label, a TAB and a text"],
+    "label\ttext\nno tab here\n": ["line 2", "label, a TAB and the text"],
     "a\tx\n\ty z\n": ["line 2", "no label"],
     b"a\tx\nb\t\xff\n": ["line 2", "UTF-8"],
     "": ["no texts", "empty"],
     "\n\n": ["no texts"],
-    "a\tx y\nb\tx z\n": ["no words are left"],
+    "a\tx y\nb\tx z\n": ["no words left"],
     "a\twords here\na\tother words\n": ["only one class"],
 }
 
@@ -236,13 +236,13 @@ def test_a_model_of_other_data_does_not_take_texts(done, run, data):
     model = train(done, data, "-f", "svmlight", file="t.svm")
     failed = run("tag", "-m", model, "-f", "text", input="ball\n")
     assert failed.returncode == 2
-    assert "not trained on texts but on svmlight" in failed.stderr
+    assert "the model reads svmlight, not text" in failed.stderr
 
 
 def test_texts_without_their_format_get_the_hint(misuse, tmp_path):
     (tmp_path / "mails.tsv").write_text("spam\tbuy now\nham\tsee you\n")
     message = misuse("train", tmp_path / "mails.tsv", "--model-type", "maxent", "-m", tmp_path / "m")
-    assert "need --format text" in message
+    assert "add --format text" in message
 
 
 def test_the_extension_tells_svmlight(done, misuse, tmp_path):

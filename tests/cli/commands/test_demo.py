@@ -59,5 +59,5 @@ def test_an_interrupted_demo_fails_and_says_what_it_wrote(run, tmp_path, monkeyp
     finished = run("demo")
     assert finished.returncode == 1
     assert "accuracy" not in finished.stdout
-    assert finished.stderr.endswith("loglinear: interrupted; demo.loglinear: written, with the weights reached\n")
+    assert finished.stderr.endswith("loglinear: interrupted; wrote demo.loglinear with the weights reached so far\n")
     assert (tmp_path / "demo.loglinear").exists()

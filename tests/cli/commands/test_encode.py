@@ -36,7 +36,7 @@ def test_evaluate_tag_and_inspect_take_a_corpus(done, misuse, sample, corpus):
     assert from_corpus == from_file
     tagged = done("tag", "-m", model, sample.train).stdout.splitlines()
     assert done("tag", "-m", model, corpus).stdout.splitlines() == [line.split("\t")[-1] for line in tagged]
-    assert "gets labels alone" in misuse("tag", "-m", model, corpus, "--marginals")
+    assert "tagged with labels only" in misuse("tag", "-m", model, corpus, "--marginals")
     shown = json.loads(done("inspect", corpus, "--json").stdout)
     assert (shown["n_sentences"], shown["labels"]) == (120, Corpus.open(corpus).labels)
     assert "files            whole" in done("inspect", corpus).stdout
@@ -78,8 +78,10 @@ def test_misuse_is_refused_and_leaves_nothing(misuse, done, sample, tmp_path):
     assert "is there already" in misuse("encode", data, *template, "-o", data)
     assert "its folder does not exist" in misuse("encode", data, *template, "-o", tmp_path / "no" / "c")
     assert "line 2" in misuse("encode", "-", *template, "-o", tmp_path / "c", input="a b c\na b\n")
-    assert "read twice" in misuse("encode", "-", *template, "--min-count", "2", "-o", tmp_path / "c", input="a b\n")
+    assert "reads its input twice" in misuse(
+        "encode", "-", *template, "--min-count", "2", "-o", tmp_path / "c", input="a b\n"
+    )
     assert "leave out --append" in misuse("encode", data, "--append", "--min-count", "2", "-o", tmp_path / "c")
-    assert "this is a loglinear model" in misuse("encode", sample.models["columns"], *template, "-o", tmp_path / "c")
+    assert "a loglinear model, not data" in misuse("encode", sample.models["columns"], *template, "-o", tmp_path / "c")
     assert os.listdir(tmp_path) == []
-    assert "no encoded corpus" in misuse("encode", data, "--append", "-o", tmp_path)
+    assert "not an encoded corpus" in misuse("encode", data, "--append", "-o", tmp_path)

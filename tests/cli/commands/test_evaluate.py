@@ -85,7 +85,7 @@ def test_strict_mode_is_that_of_seqeval(done, misuse, chunker):
         assert [scores[name] for name in ("precision", "recall", "f1")] == pytest.approx(expected[:3])
         assert (scores["mode"], scores["scheme"]) == ("strict", kind.__name__)
     assert scores["f1"] != lenient["f1"]
-    assert "none of conlleval, strict" in misuse(*arguments[:-1], "lenient")
+    assert "not one of conlleval, strict" in misuse(*arguments[:-1], "lenient")
     assert "unknown tagging scheme 'XY'; known: IOB" in misuse(*arguments, "--scheme", "XY")
     assert "does not belong to the scheme IOE2" in misuse(*arguments, "--scheme", "IOE2")
 
@@ -147,7 +147,7 @@ def test_blanks_in_labels_do_not_make_columns_of_the_output(done, tmp_path):
 def test_output_that_cannot_be_written_or_needs_a_second_reading_is_refused(done, misuse, sample, tmp_path):
     assert "folder does not exist" in misuse("evaluate", "-m", sample.model, sample.test, "-o", tmp_path / "no" / "f")
     content = sample.test.read_text()
-    assert "save it in a file" in misuse("evaluate", "-m", sample.model, "-", "-o", tmp_path / "f", input=content)
+    assert "save the input" in misuse("evaluate", "-m", sample.model, "-", "-o", tmp_path / "f", input=content)
     jsonl = sample.path("test", "jsonl").read_text()
     done("evaluate", "-m", sample.models["jsonl"], "-", "-o", tmp_path / "f", input=jsonl)
     assert (tmp_path / "f").exists()
@@ -265,6 +265,6 @@ def test_a_scheme_that_no_chunk_follows_is_warned_of(done, chunker):
     assert done(*command).stderr == ""
     said = done(*command, "--scheme", "IOBES").stderr
     assert said == (
-        f"warning: {chunker.test}: no chunk follows the scheme IOBES strictly, so that all chunks' scores are 0; "
+        f"warning: {chunker.test}: no gold chunk is well-formed in the scheme IOBES, so all chunk scores are 0; "
         "the labels look like IOB2: leave out --scheme\n"
     )

@@ -117,12 +117,12 @@ def test_the_end_of_a_training_is_told_in_words(done, chunker, tmp_path, limit):
     options = ["--preset", "ner", "-m", tmp_path / "m", "-q", "--max-iterations", limit]
     done("train", chunker.train, *map(str, options))
     shown = done("inspect", tmp_path / "m").stdout
-    assert "ended            stopped at the limit on iterations, before convergence; " in shown
+    assert "ended            stopped at the iteration limit, before convergence; " in shown
     assert ("; 1 iteration, " in shown) == (limit == 1)
     assert ("; 0 iterations, 1 pass, " in shown) == (limit == 0)
     done("train", chunker.train, *map(str, options[:-2]), "--dev", chunker.test, "--patience", "2")
     shown = done("inspect", tmp_path / "m").stdout
-    assert "ended            finished: the score on development data has stopped rising; " in shown
+    assert "ended            finished: the development score no longer improves; " in shown
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_end_of_a_training_is_told_in_words(done, chunker, tmp_path, limit):
         (["--ngrams", "2"], "texts            sequences of 2 words, counted\n"),
         (
             ["--ngrams", "1-2", "--tfidf"],
-            "texts            sequences of 1 to 2 words, weighed by their rarity (tf-idf)\n",
+            "texts            sequences of 1 to 2 words, weighted by tf-idf\n",
         ),
     ],
 )

@@ -16,7 +16,7 @@ def report(tmp_path_factory, done, chunker):
     """The page of the chunker, which makes mistakes."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     finished = done("report", chunker.model, "--data", chunker.test, "-o", path)
-    assert (finished.stdout, finished.stderr) == ("", f"{path}: written; open it in a browser\n")
+    assert (finished.stdout, finished.stderr) == ("", f"wrote {path}; open it in a browser\n")
     return Page(path.read_text(encoding="utf-8"))
 
 
@@ -38,7 +38,7 @@ def test_the_figures_are_those_of_evaluate(done, chunker, report):
             values = [f"{100 * each[name]:.2f}" for name in ("precision", "recall", "f1")]
             assert [cell.split()[0] for cell in row[1:4]] == values
             assert row[4:] == [f"{each['support']:,}", f"{each['predicted']:,}"]
-    header, *rows = report.tables["Numbers of tokens by gold and predicted label"]
+    header, *rows = report.tables["Number of tokens by gold and predicted label"]
     for row in rows:
         found = {
             name: int(cell.replace(",", "")) for name, cell in zip(header[1:], row[1:], strict=True) if cell != "·"
@@ -84,11 +84,11 @@ def test_training_with_a_report_draws_its_curve(done, sample, tmp_path):
     Page(text).check_alone()
     assert "objective (nats) by iteration" in text
     assert "accuracy on development data by iteration" in text
-    assert "training data, on which" not in text
+    assert "training data and too optimistic" not in text
     done("report", tmp_path / "m", "--data", sample.test, "-o", tmp_path / "again", *trace)
     assert (tmp_path / "again").read_text(encoding="utf-8") == text
     assert done("train", sample.train, *options, "-q", "--report", tmp_path / "page").stderr == ""
-    assert "training data, on which" in (tmp_path / "page").read_text(encoding="utf-8")
+    assert "training data and too optimistic" in (tmp_path / "page").read_text(encoding="utf-8")
 
 
 def test_a_classifier_of_texts_shows_the_texts(done, tmp_path):
@@ -104,8 +104,8 @@ def test_a_classifier_of_texts_shows_the_texts(done, tmp_path):
 
 def test_bad_input_is_refused_with_its_remedy(misuse, chunker, tmp_path):
     ask = ["report", chunker.model, "-o", tmp_path / "page", "--data"]
-    assert "save it in a file first" in misuse(*ask, "-")
-    assert "make it first" in misuse("report", chunker.model, "--data", chunker.test, "-o", tmp_path / "no" / "page")
+    assert "save the data to a file first" in misuse(*ask, "-")
+    assert "create it first" in misuse("report", chunker.model, "--data", chunker.test, "-o", tmp_path / "no" / "page")
     assert "would overwrite" in misuse("report", chunker.model, "--data", chunker.test, "-o", chunker.test)
     assert "scheme" in misuse(*ask, chunker.test, "--scheme", "XYZ")
     empty = tmp_path / "empty.txt"
@@ -115,7 +115,7 @@ def test_bad_input_is_refused_with_its_remedy(misuse, chunker, tmp_path):
     unlabelled.write_text("no model")
     assert str(unlabelled) in misuse("report", unlabelled, "--data", chunker.test, "-o", tmp_path / "page")
     train = ["train", chunker.train, "--preset", "ner", "-m", tmp_path / "m", "--report", tmp_path / "page"]
-    assert "give --dev" in misuse(*train, "--partial")
+    assert "add --dev" in misuse(*train, "--partial")
     assert not (tmp_path / "page").exists()
     assert not (tmp_path / "m").exists()
 

@@ -79,7 +79,7 @@ def test_the_summary_says_what_was_read_and_what_was_found(structure, data):
     done = structure(data)
     said, n = done.said, len(done.rows)
     assert f"{data}: 9 variables, 1,500 samples, 0 missing values" in said
-    for words in ("converged", f"{n} edges of 36 possible ones, {n} weights", "chosen by ebic among 20"):
+    for words in ("converged", f"{n} edges of 36 possible, {n} weights", "chosen by ebic from 20"):
         assert words in said
     assert f"strongest: {done.rows[0][0]} - {done.rows[0][1]} ({abs(done.rows[0][4]):.3g})" in said
     assert "pseudo-log-likelihood per sample -" in said
@@ -132,7 +132,7 @@ def test_files_are_written_and_named(structure, data, tmp_path):
     for name in (*NAMES, "positive", "negative"):
         assert f"<!-- {name} -->" in texts
     for place in (edges, plot):
-        assert f"{place}: written" in done.said
+        assert f"wrote {place}" in done.said
 
 
 @pytest.mark.skipif(not hasattr(_core, "write_network"), reason="the native module has no networks")
@@ -158,7 +158,7 @@ def test_columns_are_left_out_by_name(structure, known, tmp_path):
 def test_samples_without_any_value_are_left_out(structure, tmp_path):
     X = np.array([["a", "x"], ["b", "y"], [None, None], ["a", None]] * 50, dtype=object)
     done = structure(write(tmp_path / "d.csv", X, ["p", "q"]), "--l1", "1")
-    assert "2 variables, 150 samples, 150 missing values; left out: 50 lines without any value" in done.said
+    assert "2 variables, 150 samples, 150 missing values; ignored 50 lines without values" in done.said
     assert [row[:4] for row in done.rows] == [("p", "q", "b", "y")]
 
 
@@ -172,7 +172,7 @@ def test_a_table_without_header_comes_from_standard_input(structure, known):
 def test_without_edges_it_says_so(structure, data):
     done = structure(data, "--l1", "1e6")
     assert done.rows == []
-    assert "0 edges of 36 possible ones, 0 weights; lower --l1" in done.said
+    assert "0 edges of 36 possible, 0 weights; lower --l1" in done.said
 
 
 def test_the_number_of_threads_changes_nothing(structure, data):
@@ -192,11 +192,11 @@ def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l
 
     monkeypatch.setattr(Progress, "__call__", interrupting)
     done = structure(data, "--l1", l1, "--plot", tmp_path / "g.svg", code=1)
-    assert done.said.endswith(f"loglinear: interrupted; {tmp_path / 'g.svg'}: written, with the weights reached\n")
+    assert done.said.endswith(f"loglinear: interrupted; wrote {tmp_path / 'g.svg'} with the weights reached so far\n")
     assert len(steps) == 5
     assert done.rows is not None
     assert (tmp_path / "g.svg").exists()
-    assert "interrupted; the weights are those of the last complete iteration" in done.said
+    assert "; the weights are those of the last complete iteration" in done.said
 
 
 @pytest.mark.slow
@@ -218,12 +218,12 @@ def test_columns_of_one_value_are_named_in_one_warning_and_left_out(structure, k
     X[:, 10] = None
     path = write(tmp_path / "d.csv", X, [*NAMES, "x y", "empty", "one"])
     done = structure(path, "--l1", "30", "--json", "--edges", tmp_path / "e", "--plot", tmp_path / "g.svg")
-    assert "warning: left out, as all values are the same or missing: 'x y', 'empty', 'one'\n" in done.said
+    assert "warning: ignored, because all values are equal or missing: 'x y', 'empty', 'one'\n" in done.said
     assert done.said.count("warning") == 1
     found = json.loads(done.out)
     assert found["variables"] == 9
     assert found["left_out"] == ["x y", "empty", "one"]
-    assert "edges of 36 possible ones" in done.said
+    assert "edges of 36 possible" in done.said
     assert "<!-- empty -->" not in (tmp_path / "g.svg").read_text()
 
 
@@ -235,7 +235,7 @@ def test_measurements_are_binned_if_asked_and_the_refusal_says_how(structure, tm
     assert f"loglinear: error: {path}: column 'mean radius' has 400 different values" in said
     assert "--bins 4" in said
     done = structure(path, "--bins", "3", "-m", tmp_path / "m")
-    assert "2 columns of numbers are in bins" in done.said
+    assert "2 numeric columns in bins" in done.said
     assert done.rows[0][:2] == ("mean radius", "area")
     assert {row[2].split()[0].strip("[,0123456789.-") for row in done.rows} <= {"", ">="}
 
@@ -248,7 +248,7 @@ def test_columns_are_cut_where_one_says(structure, tmp_path):
     )
     done = structure(path, "--cut", "a=b=18,65", "--l1", "5")
     assert {row[2] for row in done.rows if row[0] == "a=b"} == {"[18, 65)", ">= 65"}
-    assert "1 columns of numbers are in bins" in done.said
+    assert "1 numeric column in bins" in done.said
 
 
 def test_the_column_that_a_hint_leaves_out_can_be_pasted(structure, known, tmp_path):
@@ -276,7 +276,7 @@ def test_a_column_has_the_share_of_bootstrap_samples_with_each_edge(structure, d
 
 def test_the_graph_may_be_a_page(structure, data, tmp_path):
     done = structure(data, "--plot", tmp_path / "graph.html", "--edges", tmp_path / "edges")
-    assert f"{tmp_path / 'graph.html'}: written\n" in done.said
+    assert f"wrote {tmp_path / 'graph.html'}\n" in done.said
     page = (tmp_path / "graph.html").read_text(encoding="utf-8")
     assert all(f'"{name}"' in page for name in NAMES)
 
@@ -294,17 +294,14 @@ def test_samples_that_are_counted_give_the_network_of_all_samples(structure, tmp
     whole = structure(path, *options)
     assert [row[:4] for row in counted.rows] == [row[:4] for row in whole.rows]
     np.testing.assert_allclose([row[4] for row in counted.rows], [row[4] for row in whole.rows], rtol=1e-3)
-    shown = [
-        re.sub(r"(objective|violation|decrease a step:|in) [\d.e+-]+", "", done.said.splitlines()[-3])
-        for done in (counted, whole)
-    ]
+    shown = [re.sub(r"(violation|\(|in) [\d.e+-]+", "", done.said.splitlines()[-3]) for done in (counted, whole)]
     assert "3,000 samples" in counted.said
     assert shown[0] == shown[1]
 
 
 def test_the_strength_may_be_chosen_by_stability(structure, data, known):
     done = structure(data, "--l1", "stars")
-    assert "chosen by stars among" in done.said
+    assert "chosen by stars from" in done.said
     network = PairwiseMRF(l1="stars").fit(np.where(known.X, "yes", "no"))
     assert {tuple(row[:2]) for row in done.rows} == {(f"v{i}", f"v{j}") for i, j in network.edges_.tolist()}
 
@@ -329,9 +326,9 @@ BAD = [
     (["--cut", "v0=old"], ["--cut v0=old"]),
     (["--cut", "=3"], ["--cut =3"]),
     (["--bootstrap", "1"], ["--bootstrap=1", "at least 2"]),
-    (["--inference", "exact"], ["inference='exact'", "likelihood", "leave one of them out"]),
+    (["--inference", "exact"], ["inference='exact'", "likelihood", "leave out one"]),
     (["--ignore", "weight"], ["no column 'weight'", "v0, v1"]),
-    (["--ignore", ",".join(NAMES[1:])], ["one column is left, 'v0'"]),
+    (["--ignore", ",".join(NAMES[1:])], ["only column 'v0' is left"]),
     (["--max-states", "1"], ["max_states=1"]),
     (["--delimiter", "ab"], ["'ab'"]),
     (["--delimiter", ";"], ["one column", "--delimiter"]),

@@ -186,7 +186,7 @@ def test_threads_do_not_change_the_best_labellings(done, sample, tmp_path):
 def test_what_is_no_number_of_labellings_is_refused(misuse, sample, options):
     said = misuse("tag", "-m", sample.model, sample.test, "--n-best", *options)
     what, remedy = (
-        f"--n-best={options[0]} is not a whole number of at least 1",
+        f"--n-best={options[0]} is not a whole number from 1 to",
         "leave it out for the best labelling alone",
     )
     assert all(text in said for text in (["--marginals or --n-best"] if options[1:] else [what, remedy]))
@@ -561,6 +561,6 @@ def test_probabilities_that_have_no_place_are_refused(done, misuse, sample, chun
 
 def test_spans_need_a_scheme_and_probabilities_a_known_name(misuse, sample):
     message = misuse("tag", "-m", sample.model, sample.test, "--probabilities", "span")
-    assert "follow no tagging scheme" in message
+    assert "do not follow a tagging scheme" in message
     assert "--probabilities token" in message
     assert "choose from" in misuse("tag", "-m", sample.model, sample.test, "--probabilities", "all", usage=True)

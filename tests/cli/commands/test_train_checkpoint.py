@@ -41,7 +41,7 @@ def test_texts_have_checkpoints_too(done, misuse, tmp_path):
     done(*options)
     assert weights(tmp_path / "m") == weights(tmp_path / "whole")
     texts.write_text("+\ta good film\n-\ta bad film\n+\tgood fun\n-\ta good joke\n")
-    assert "the training data are others (4 samples before as now, with another content)" in misuse(*options)
+    assert "the training data have changed (4 samples as before, different content)" in misuse(*options)
 
 
 @pytest.mark.parametrize("kind", ["chain", "maxent"])
@@ -52,13 +52,10 @@ def test_one_command_line_can_be_repeated(done, sample, tmp_path, kind):
     done("train", *options, *LIMIT, "9", "-m", tmp_path / "whole", "--trace", tmp_path / "t.whole", "-q")
     options += ["--checkpoint", checkpoint, "--resume", "-m", tmp_path / "m", "--trace", trace]
     said = [done("train", *options, *LIMIT, limit).stderr for limit in ("4", "9", "9")]
-    assert f"{checkpoint}: there is no checkpoint yet; the training starts from the beginning\n" in said[0]
-    assert re.search(rf"{checkpoint}: the training goes on from iteration 4, after \d+\.\d s\n", said[1])
-    assert f"{checkpoint}: the training goes on from iteration 9, " in said[2]
-    assert all(
-        f"{checkpoint}: the checkpoint of the end; --resume goes on to a higher --max-iterations" in each
-        for each in said
-    )
+    assert f"{checkpoint}: no checkpoint yet; starting from the beginning\n" in said[0]
+    assert re.search(rf"{checkpoint}: continuing from iteration 4, after \d+\.\d s\n", said[1])
+    assert f"{checkpoint}: continuing from iteration 9, " in said[2]
+    assert all(f"{checkpoint}: checkpoint of the finished training; delete it, or continue" in each for each in said)
     assert weights(tmp_path / "m") == weights(tmp_path / "whole")
     records = Trace.read(trace)
     assert records[4].dev  # the last one of the first part, which was scored
@@ -72,9 +69,7 @@ def test_one_command_line_can_be_repeated(done, sample, tmp_path, kind):
 def test_misuse_is_named(misuse, done, sample, tmp_path):
     checkpoint, model = tmp_path / "c", tmp_path / "m"
     options = ["train", sample.train, "--preset", "pos", "-m", model, "-q"]
-    assert (
-        misuse(*options, "--resume") == "--resume goes on from a checkpoint; give its file as well: --checkpoint FILE"
-    )
+    assert misuse(*options, "--resume") == "--resume needs a checkpoint to continue from; add --checkpoint FILE"
     assert misuse(*options, "--checkpoint", checkpoint, "--checkpoint-minutes", "-1").startswith(
         "minutes=-1.0 is out of"
     )
@@ -82,24 +77,24 @@ def test_misuse_is_named(misuse, done, sample, tmp_path):
     assert "would overwrite the file that TRAIN reads" in misuse(*options, "--checkpoint", sample.train)
     assert "its folder does not exist" in misuse(*options, "--checkpoint", tmp_path / "no" / "c")
     message = misuse(*options, "--checkpoint", sample.model)
-    assert message == f"{sample.model}: there is a file that is no checkpoint; give another name, or delete it"
+    assert message == f"{sample.model}: this file is not a checkpoint; choose another name, or delete it"
     done(*options, "--checkpoint", checkpoint, "--max-iterations", "3")
     options += ["--checkpoint", checkpoint, "--resume"]
     message = misuse(*options, "--l1", "2", "--solver", "sgd_l1", "-p", "passes=3", "--all-states")
-    named = "all_states was False and is True now; l1 was 0 and is 2 now; l2 was 1 and is 0 now; solver was auto and is"
-    assert message.startswith(f"{checkpoint}: the training cannot be resumed: {named} sgd_l1 now; give the data and")
+    named = "all_states changed from False to True; l1 changed from 0 to 2; l2 changed from 1 to 0; solver changed from"
+    assert message.startswith(f"{checkpoint}: cannot resume: {named} auto to sgd_l1; use the data and")
     other = [sample.test if each == sample.train else each for each in options]
     message = misuse(*other)
     assert (
-        f"{checkpoint}: the training cannot be resumed: the training data are others (120 sentences before, 40 now);"
+        f"{checkpoint}: cannot resume: the training data have changed (120 sentences in the checkpoint, 40 now);"
         in message
     )
     whole = checkpoint.read_bytes()
     for content in (whole[:-7], whole[:99] + b"?" + whole[100:], b"", sample.model.read_bytes()):
         checkpoint.write_bytes(content)
         message = misuse(*options)
-        assert re.match(rf"{checkpoint}: (the checkpoint is damaged or cut short|this is no checkpoint); ", message)
-        assert message.endswith("give the name of a checkpoint, or delete the file to begin anew")
+        assert re.match(rf"{checkpoint}: (the checkpoint is damaged or truncated|not a checkpoint); ", message)
+        assert message.endswith("give the name of a checkpoint, or delete the file to start again")
 
 
 @posix
@@ -115,8 +110,8 @@ def test_an_interrupted_training_says_how_to_go_on_and_does(done, sample, tmp_pa
         _, said = process.communicate(timeout=patience(20))
     assert process.returncode == 1
     at = checkpoint_file.read(str(checkpoint))["state"].iteration
-    way_on = f"{checkpoint}: the checkpoint of iteration {at}; the same command with --resume goes on from there"
-    assert said.endswith(f"loglinear: interrupted; {model}: written, with the weights reached; {way_on}\n")
+    way_on = f"{checkpoint} has the checkpoint of iteration {at}; repeat the command with --resume to continue"
+    assert said.endswith(f"loglinear: interrupted; wrote {model} with the weights reached so far; {way_on}\n")
     assert at == Trace.read(trace)[-1].iteration
     limit = str(at + 2)
     done("train", *options, *LIMIT, limit, "-q")

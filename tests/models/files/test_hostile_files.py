@@ -254,7 +254,7 @@ def check(model, path: Path, command_line: bool = True) -> None:
         if done.returncode:
             assert done.returncode == 2, (command, done.stderr)
             # What a model of another shape cannot do is said of the data, or of the option.
-            assert refused or re.search("one-vs-rest|the network does not know", done.stderr), (command, done.stderr)
+            assert refused or re.search("one-vs-rest|the model does not know", done.stderr), (command, done.stderr)
             assert done.stderr.startswith("loglinear"), done.stderr
 
 
@@ -357,7 +357,7 @@ def test_settings_that_are_no_settings_are_refused(models, tmp_path, kind, text,
         ("dense classifier", ("classes",), [0, 1], "setting classes"),
         ("dense classifier", ("class_type",), "<U99999999999", "setting classes"),
         ("dense classifier", ("class_type",), "O", "setting class_type"),
-        ("dense classifier", ("multi_class",), "ovo", "setting multi_class='ovo' is none of softmax, ovr"),
+        ("dense classifier", ("multi_class",), "ovo", "setting multi_class='ovo' is not one of softmax, ovr"),
         ("classifier of texts", ("tolerance",), "x", "setting tolerance"),
         ("classifier of texts", ("text", "idf"), [1.0], "setting text.idf"),
         ("classifier of texts", ("text", "words"), ["fine", "fine"], "setting text.words"),
@@ -453,7 +453,7 @@ def test_checkpoints_with_the_right_checksum_and_the_wrong_content_are_refused(t
     ChainCRF(template="pos").fit(WORDS, TAGS, checkpoint=Checkpoint(path))
     content = checkpoint_file.read(path)
     checkpoint_file.write(path, content | {part: value})
-    with pytest.raises(DataError, match="no checkpoint, or one of another version"):
+    with pytest.raises(DataError, match="not a checkpoint of this version"):
         ChainCRF(template="pos").fit(WORDS, TAGS, checkpoint=Checkpoint(path, resume=True))
 
 
@@ -465,5 +465,5 @@ def test_a_checkpoint_too_deep_for_python_is_refused(tmp_path):
         content += file.getvalue()
     content += hashlib.blake2b(content, digest_size=checkpoint_file.SIZE).digest()
     (tmp_path / "c").write_bytes(content)
-    with pytest.raises(DataError, match="no checkpoint, or one of another version"):
+    with pytest.raises(DataError, match="not a checkpoint of this version"):
         checkpoint_file.read(str(tmp_path / "c"))

@@ -135,7 +135,7 @@ def test_pages_that_are_damaged_are_refused_with_the_name_of_the_file(tmp_path):
     with open(path, "r+b") as file:
         file.seek(4)
         file.write(b"\xff" * 12)
-    with pytest.raises(DataError, match="no Parquet file, or a damaged one"):
+    with pytest.raises(DataError, match="not a Parquet file, or damaged"):
         read_table(path)
     with pytest.raises(FileNotFoundError):
         read_table(f"{path}.gone.parquet")

@@ -184,11 +184,11 @@ def test_ties_go_to_the_first_label():
 @pytest.mark.parametrize("method", ["predict", "tag"])
 def test_an_unknown_way_to_decode_is_refused(method):
     crf = random_crf(["A", "B"], 1, 1.0, 0)
-    with pytest.raises(OptionError, match=r"decode='best' is none of viterbi, marginal"):
+    with pytest.raises(OptionError, match=r"decode='best' is not one of viterbi, marginal"):
         getattr(crf, method)([[["a", "a"]]], decode="best")
 
 
 def test_the_best_labellings_and_the_best_labels_are_not_asked_for_together():
     crf = random_crf(["A", "B"], 1, 1.0, 0)
-    with pytest.raises(OptionError, match=r"leave out n_best or decode='marginal'"):
+    with pytest.raises(OptionError, match=r"n_best is not available with decode='marginal'"):
         crf.predict([[["a", "a"]]], n_best=2, decode="marginal")

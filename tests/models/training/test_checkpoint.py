@@ -126,7 +126,7 @@ def test_ctrl_c_waits_for_the_end_of_the_step_and_is_exact(name, tmp_path, monke
     checkpoint = Checkpoint(tmp_path / "c")
     with monkeypatch.context() as patched:
         raising(patched, SOLVERS[name], 1)
-        with pytest.raises(KeyboardInterrupt, match="interrupted at iteration 3; the estimator holds the weights"):
+        with pytest.raises(KeyboardInterrupt, match="interrupted at iteration 3; the estimator has the weights"):
             estimator.fit(*data, checkpoint=checkpoint)
     assert checkpoint.iteration == estimator.result_.iterations == 3
     estimator.fit(*data, checkpoint=resumed(checkpoint.path))
@@ -250,25 +250,25 @@ def test_a_training_that_has_ended_ends_at_once_or_goes_on_to_a_higher_limit(tmp
 
 
 X, Y = CHAIN
-FEWER = "the training data are others (16 sentences before, 15 now)"
-OTHERS = "the training data are others (16 sentences before as now, with another content)"
+FEWER = "the training data have changed (16 sentences in the checkpoint, 15 now)"
+OTHERS = "the training data have changed (16 sentences as before, different content)"
 FIRST = [[X[0][0][:1], *X[0][1:]], *X[1:]], [Y[0][::-1], *Y[1:]], [[{"A", "B"}, *Y[0][1:]], *Y[1:]]
 
 
 @pytest.mark.parametrize(
     ("changes", "data", "named"),
     [
-        ({"l1": 2.0}, CHAIN, "l1 was 1 and is 2 now"),
-        ({"l2": 0.5, "l1": 2.0}, CHAIN, "l1 was 1 and is 2 now; l2 was 0 and is 0.5 now"),
-        ({"solver": "grafting_light"}, CHAIN, "solver was auto and is grafting_light now"),
-        ({"solver": OWLQN(memory=5)}, CHAIN, "solver was auto and is owlqn now"),
-        ({"tolerance": 1e-9}, CHAIN, "tolerance was None and is 1e-09 now"),
-        ({"order": 2}, CHAIN, "order was 1 and is 2 now"),
-        ({"all_states": True}, CHAIN, "all_states was False and is True now"),
-        ({"min_count": 2}, CHAIN, "min_count was 1 and is 2 now"),
-        ({"constraints": [("A", None)]}, CHAIN, "constraints was None and is [['A', None]] now"),
+        ({"l1": 2.0}, CHAIN, "l1 changed from 1 to 2"),
+        ({"l2": 0.5, "l1": 2.0}, CHAIN, "l1 changed from 1 to 2; l2 changed from 0 to 0.5"),
+        ({"solver": "grafting_light"}, CHAIN, "solver changed from auto to grafting_light"),
+        ({"solver": OWLQN(memory=5)}, CHAIN, "solver changed from auto to owlqn"),
+        ({"tolerance": 1e-9}, CHAIN, "tolerance changed from None to 1e-09"),
+        ({"order": 2}, CHAIN, "order changed from 1 to 2"),
+        ({"all_states": True}, CHAIN, "all_states changed from False to True"),
+        ({"min_count": 2}, CHAIN, "min_count changed from 1 to 2"),
+        ({"constraints": [("A", None)]}, CHAIN, "constraints changed from None to [['A', None]]"),
         ({}, (X[1:], Y[1:]), FEWER),
-        ({"l1": 2.0}, (X[1:], Y[1:]), f"l1 was 1 and is 2 now; {FEWER}"),
+        ({"l1": 2.0}, (X[1:], Y[1:]), f"l1 changed from 1 to 2; {FEWER}"),
         ({}, (FIRST[0], Y), OTHERS),
         ({}, (X, FIRST[1]), OTHERS),
         ({}, (X, FIRST[2]), OTHERS),
@@ -283,8 +283,8 @@ def test_what_has_changed_is_refused_by_name(changes, data, named, tmp_path):
     content = path.read_bytes()
     with pytest.raises(OptionError) as refused:
         ChainCRF(**{"l1": 1.0} | changes).fit(*data, checkpoint=resumed(path))
-    remedy = "give the data and options of the first run, or begin anew without resuming"
-    assert str(refused.value) == f"{path}: the training cannot be resumed: {named}; {remedy}"
+    remedy = "use the data and options of the first run, or start again without resuming"
+    assert str(refused.value) == f"{path}: cannot resume: {named}; {remedy}"
     assert path.read_bytes() == content
 
 
@@ -297,7 +297,7 @@ def test_a_checkpoint_from_before_there_was_an_option_goes_with_its_default_only
     before[2] = {name: value for name, value in before[2].items() if name.rpartition(".")[2] != "window"}
     assert len(before[2]) < len(terms()[2])
     assert changes(before, terms()) == []
-    assert all(each.endswith("window was 6 and is 1 now") for each in changes(before, terms(window=1)))
+    assert all(each.endswith("window changed from 6 to 1") for each in changes(before, terms(window=1)))
     assert changes(before, terms(window=1))
 
 
@@ -305,8 +305,8 @@ def test_long_values_are_cut_where_they_have_changed():
     def changed(value):
         return changes([{"constraints": 1}, "owlqn", {}, {}], [{"constraints": value}, "owlqn", {}, {}])
 
-    assert changed(60 * "x") == [f"constraints was 1 and is {60 * 'x'} now"]
-    assert changed(61 * "x") == [f"constraints was 1 and is {57 * 'x'}... now"]
+    assert changed(60 * "x") == [f"constraints changed from 1 to {60 * 'x'}"]
+    assert changed(61 * "x") == [f"constraints changed from 1 to {57 * 'x'}..."]
 
 
 def test_weights_of_sentences_starting_weights_and_development_data_are_compared(tmp_path):
@@ -317,14 +317,14 @@ def test_weights_of_sentences_starting_weights_and_development_data_are_compared
         ({"sample_weight": [2.0] * 16, **dev}, OTHERS),
         (
             {"start": start, **dev},
-            f"the starting weights are others (none before, {start.result_.w.size} features now)",
+            f"the starting weights have changed (none in the checkpoint, {start.result_.w.size} features now)",
         ),
-        ({"X_dev": X[:4], "y_dev": Y[:4]}, "the development data are others (5 sentences before, 4 now)"),
+        ({"X_dev": X[:4], "y_dev": Y[:4]}, "the development data have changed (5 sentences in the checkpoint, 4 now)"),
     ]:
         with pytest.raises(OptionError) as refused:
             crf.fit(*CHAIN, checkpoint=resumed(path), **given)
-        assert f"cannot be resumed: {named}; give" in str(refused.value)
-    with pytest.raises(OptionError, match="patience was 3 and is 4 now"):
+        assert f"cannot resume: {named}; use" in str(refused.value)
+    with pytest.raises(OptionError, match="patience changed from 3 to 4"):
         crf.set_params(patience=4).fit(*CHAIN, checkpoint=resumed(path), **dev)
     crf.set_params(patience=None)
     at_iteration(path, 2, crf, (X, FIRST[2]))
@@ -343,7 +343,7 @@ def test_attributes_of_bigrams_are_compared(tmp_path):
     columns = [[tuple(token) for token in sentence] for sentence in X]
     template = "U:%x[0,0]\nB1:%x[{},1]\nB\n"
     at_iteration(tmp_path / "c", 2, ChainCRF(template=template.format(0)), (columns, Y))
-    with pytest.raises(OptionError, match=re.escape("the training data are others (")):
+    with pytest.raises(OptionError, match=re.escape("the training data have changed (")):
         ChainCRF(template=template.format(-1)).fit(columns, Y, checkpoint=resumed(tmp_path / "c"))
     ChainCRF(template=template.format(0)).fit(columns, Y, checkpoint=resumed(tmp_path / "c"))
 
@@ -351,9 +351,9 @@ def test_attributes_of_bigrams_are_compared(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"fit_intercept": False}, "fit_intercept was True and is False now"),
-        ({"class_weight": {0: 2.0, 1: 1.0}}, "class_weight was None and is {'0': 2.0, '1': 1.0} now"),
-        ({}, "the training data are others (30 samples before as now, with another content)"),
+        ({"fit_intercept": False}, "fit_intercept changed from True to False"),
+        ({"class_weight": {0: 2.0, 1: 1.0}}, "class_weight changed from None to {'0': 2.0, '1': 1.0}"),
+        ({}, "the training data have changed (30 samples as before, different content)"),
     ],
 )
 def test_what_has_changed_of_a_classifier_is_refused_by_name(changes, named, tmp_path):
@@ -361,31 +361,31 @@ def test_what_has_changed_of_a_classifier_is_refused_by_name(changes, named, tmp
     data = SAMPLES if changes else (MATRIX * (1.0 + 1e-12), CLASSES)
     with pytest.raises(OptionError) as refused:
         MaxEnt(**changes).fit(*data, checkpoint=resumed(tmp_path / "c"))
-    assert f"cannot be resumed: {named}" in str(refused.value)
+    assert f"cannot resume: {named}" in str(refused.value)
 
 
 def test_what_cannot_have_a_checkpoint_is_refused(tmp_path):
     three = MATRIX, np.arange(30) % 3
-    with pytest.raises(OptionError, match="a checkpoint holds the state of one training, and multi_class='ovr'"):
+    with pytest.raises(OptionError, match="checkpoints are not available with multi_class='ovr'"):
         MaxEnt(multi_class="ovr").fit(*three, checkpoint=Checkpoint(tmp_path / "c"))
     MaxEnt().fit(*three, checkpoint=Checkpoint(tmp_path / "c"))
 
     class Own(OWLQN):
         pass
 
-    with pytest.raises(OptionError, match="states of the library's own solvers, and own is none"):
+    with pytest.raises(OptionError, match="only the solvers of the library, not own"):
         ChainCRF(solver=Own()).fit(*CHAIN, checkpoint=Checkpoint(tmp_path / "new"))
-    with pytest.raises(OptionError, match="is no Checkpoint; give Checkpoint"):
+    with pytest.raises(OptionError, match="is not a Checkpoint; give Checkpoint"):
         ChainCRF().fit(*CHAIN, checkpoint="c")
     with pytest.raises(OptionError, match="minutes=-1 is out of range"):
         Checkpoint("c", -1)
     for path in (1, "", "-"):
-        with pytest.raises(OptionError, match=f"checkpoint={path!r} is no path of a file"):
+        with pytest.raises(OptionError, match=f"checkpoint={path!r} is not the path of a file"):
             Checkpoint(path)
     (tmp_path / "data").write_text("a B\n")
-    with pytest.raises(DataError, match="data: there is a file that is no checkpoint; give another name"):
+    with pytest.raises(DataError, match="data: this file is not a checkpoint; choose another name"):
         ChainCRF().fit(*CHAIN, checkpoint=Checkpoint(tmp_path / "data"))
-    with pytest.raises(OptionError, match="a checkpoint has to be a file of its own"):
+    with pytest.raises(OptionError, match="not a regular file"):
         ChainCRF().fit(*CHAIN, checkpoint=Checkpoint(tmp_path))
     with pytest.raises(OptionError, match="its folder does not exist"):
         ChainCRF().fit(*CHAIN, checkpoint=Checkpoint(tmp_path / "no" / "c"))
@@ -396,10 +396,10 @@ def test_people_are_told_where_a_training_starts(tmp_path):
     for given in ({"resume": True}, {}, {"resume": True}):
         crf = ChainCRF().fit(*CHAIN, checkpoint=Checkpoint(path, note=said.append, **given))
     assert said[:2] == [
-        f"{path}: there is no checkpoint yet; the training starts from the beginning",
-        f"{path}: the training starts from the beginning and will write over this checkpoint; resume to go on",
+        f"{path}: no checkpoint yet; starting from the beginning",
+        f"{path}: starting from the beginning, which overwrites this checkpoint; resume to continue it",
     ]
-    assert said[2].startswith(f"{path}: the training goes on from iteration {crf.result_.iterations}, after ")
+    assert said[2].startswith(f"{path}: continuing from iteration {crf.result_.iterations}, after ")
 
 
 def test_a_file_gives_back_what_was_written(tmp_path):
@@ -418,7 +418,7 @@ def test_a_file_gives_back_what_was_written(tmp_path):
     assert type(found["number"]) is np.float32
     assert repr(found) == repr(content)
     for other in ({1}, np.array(["a"]), np.array([None]), object(), {1: 2}, b"bytes", 1j):
-        with pytest.raises(OptionError, match="cannot be kept in a checkpoint"):
+        with pytest.raises(OptionError, match="a checkpoint cannot contain"):
             checkpoint_file.write(path, {"other": other})
     assert repr(checkpoint_file.read(path)) == repr(content)
 
@@ -442,10 +442,10 @@ def test_a_file_that_is_damaged_or_cut_short_is_refused(tmp_path):
     cut = [whole[:length] for length in (0, 1, 22, 30, 60, len(whole) // 2, len(whole) - 1)]
     for content in (*cut, *flipped, whole + b"\0"):
         path.write_bytes(content)
-        with pytest.raises(DataError, match=r"no checkpoint|damaged") as refused:
+        with pytest.raises(DataError, match=r"not a checkpoint|damaged") as refused:
             checkpoint_file.read(str(path))
         assert str(refused.value).startswith(f"{path}: ")
-        assert str(refused.value).endswith("; give the name of a checkpoint, or delete the file to begin anew")
+        assert str(refused.value).endswith("; give the name of a checkpoint, or delete the file to start again")
     path.write_bytes(whole)
     checkpoint_file.read(str(path))
 
@@ -475,7 +475,7 @@ def test_foreign_and_harmful_files_are_refused_and_never_executed(tmp_path):
     writes = [partial(path.write_bytes, each) for each in foreign]
     for write in [*writes, *(partial(forged, path, each, harmful) for each in contents), partial(forged, path, [])]:
         write()
-        with pytest.raises(DataError, match=r"no checkpoint|another version"):
+        with pytest.raises(DataError, match=r"not a checkpoint|another version"):
             ChainCRF().fit(*CHAIN, checkpoint=resumed(path))
     assert not mark.exists()
     forged(path, {"dict": {"a": {"tuple": [1, None, {"array": 0}]}}}, np.arange(3))
@@ -494,7 +494,7 @@ def test_a_failing_write_leaves_the_older_checkpoint_and_the_training_goes_on(fa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(failing, fail)
-    with pytest.warns(UserWarning, match=r"the checkpoint cannot be written \(No space left on device\); the training"):
+    with pytest.warns(UserWarning, match=r"cannot write the checkpoint \(No space left on device\); training"):
         crf.fit(*CHAIN, checkpoint=resumed(path, minutes=0))
     assert crf.result_.status is Status.CONVERGED
     assert [each.name for each in tmp_path.iterdir()] == ["c"]

@@ -60,7 +60,7 @@ def test_the_result_and_the_settings_say_what_is_shared(tmp_path):
     objective = ChainObjective(Corpus.encode(*NEW, template=TEMPLATE))
     n_shared = objective.start_weights(crf.model_)[1]
     assert (start.n_shared, start.n_features, start.new_labels) == (n_shared, objective.n_features, ["X"])
-    expected = f"{n_shared} of {objective.n_features} features have weights of {tmp_path / 'old'}; 1 label is new"
+    expected = f"{n_shared} of {objective.n_features} features start from {tmp_path / 'old'}; 1 label is new"
     assert str(start) == expected
     assert json.loads(again.model_.settings)["training"]["start"] == vars(start)
     assert "start" not in json.loads(crf.model_.settings)["training"]
@@ -127,20 +127,20 @@ def test_every_solver_starts_at_the_weights_given(name):
 def test_another_template_is_told():
     crf = ChainCRF(template=TEMPLATE).fit(*OLD)
     plain = ChainCRF().fit([[["U1:the"]], [["U1:dog"]]], [["D"], ["N"]])
-    with pytest.warns(UserWarning, match="the model to start at has another template .leave out the new one") as told:
+    with pytest.warns(UserWarning, match="the older model has another template .leave out the new one") as told:
         more = ChainCRF(template=TEMPLATE + "U9:%x[1,0]\n").fit(*NEW, start=crf)
     assert told[0].filename == __file__
     assert more.result_.start.n_shared == ChainCRF().fit(*NEW, start=crf).result_.start.n_shared
-    with pytest.warns(UserWarning, match="has no template, and the data are read with one"):
+    with pytest.warns(UserWarning, match="has no template, but the data are read with one"):
         assert ChainCRF(template=TEMPLATE).fit(*OLD, start=plain).result_.start.n_shared == 2
-    with pytest.warns(UserWarning, match="has a template, and the data are read without one"):
+    with pytest.warns(UserWarning, match="has a template, but the data are read without one"):
         ChainCRF().fit(Corpus.encode([[["U1:the"]]], [["D"]]), start=crf)
 
 
 def test_what_cannot_be_started_at_is_refused(tmp_path):
     crf = ChainCRF(template=TEMPLATE).fit(*OLD)
     numbers = [list(range(len(row))) for row in NEW[1]]
-    with pytest.raises(DataError, match="the labels are of type int, and the model to start at has labels of type str"):
+    with pytest.raises(DataError, match="the labels have type int, but the older model has labels of type str"):
         ChainCRF().fit(NEW[0], numbers, start=crf)
     with pytest.raises(NotFittedError):
         ChainCRF().fit(*NEW, start=ChainCRF())
@@ -149,7 +149,7 @@ def test_what_cannot_be_started_at_is_refused(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
         ChainCRF().fit(*NEW, start=tmp_path / "nowhere")
     MaxEnt().fit(np.eye(3), ["a", "b", "c"]).save(tmp_path / "classifier")
-    with pytest.raises(ModelFileError, match="classifier: a classifier's model, not a chain model"):
+    with pytest.raises(ModelFileError, match="classifier: a classifier, not a chain model"):
         ChainCRF().fit(*NEW, start=tmp_path / "classifier")
 
 

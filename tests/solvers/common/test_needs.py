@@ -158,21 +158,21 @@ def test_a_remedy_leaves_out_solvers_that_memory_does_not_hold(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "objective", "penalty", "words"),
     [
-        ("owlqn", "plain", "groups", "a penalty of single weights, and this penalty is not one; use prox_gradient"),
-        ("lbfgs", "plain", "L1", r"lbfgs cannot minimise an L1 penalty \(l1=0\.5\); use owlqn, "),
-        ("grafting", "plain", "L2", "l1=0: give an l1 > 0; use lbfgs, "),
-        ("sg", "plain", "L2", "an objective that can go sample by sample, and this objective is not one; use lbfgs, "),
-        ("sag", "graphs", "L2", "SAG's passes, and this objective is not one; use lbfgs, "),
+        ("owlqn", "plain", "groups", "a penalty of single weights, but this penalty is not one; use prox_gradient"),
+        ("lbfgs", "plain", "L1", r"lbfgs does not support an L1 penalty \(l1=0\.5\); use owlqn, "),
+        ("grafting", "plain", "L2", "l1=0; give an l1 > 0; use lbfgs, "),
+        ("sg", "plain", "L2", "an objective that can go sample by sample, but this objective is not one; use lbfgs, "),
+        ("sag", "graphs", "L2", "SAG's passes, but this objective is not one; use lbfgs, "),
         ("sag", "chain of order 2", "L2", "sag cannot be used: .*chains of order 1; use lbfgs, "),
-        ("hybrid", "plain", "L2", "a batch of its samples, and this objective is not one; use lbfgs, "),
-        ("iis", "chain", "L2", "design matrix, and this objective is not one; use lbfgs, "),
-        ("iis", "two classes with negative features", "L2", r"holds -0\.\d+ in row 5: shift the column; use lbfgs, "),
-        ("dual_cd", "chain", "L2", "passes of dual coordinate descent, and this objective is not one; use lbfgs, "),
-        ("dual_cd", "two classes", "L1", "no intercept without penalty: give fit_intercept=False; use owlqn, "),
-        ("prox_newton", "three classes", "L2", "two classes, or one against the rest, and there are 3; use lbfgs, "),
-        ("sag", "chain", "bare weights", "the 0 weights of the intercept only, and unpenalised=1; use lbfgs, "),
+        ("hybrid", "plain", "L2", "a batch of its samples, but this objective is not one; use lbfgs, "),
+        ("iis", "chain", "L2", "design matrix, but this objective is not one; use lbfgs, "),
+        ("iis", "two classes with negative features", "L2", r"has -0\.\d+ in row 5: shift the column; use lbfgs, "),
+        ("dual_cd", "chain", "L2", "passes of dual coordinate descent, but this objective is not one; use lbfgs, "),
+        ("dual_cd", "two classes", "L1", "an unpenalised intercept; give fit_intercept=False; use owlqn, "),
+        ("prox_newton", "three classes", "L2", "two classes or one class against the rest, not 3 classes; use lbfgs, "),
+        ("sag", "chain", "bare weights", "supports unpenalised=0 only .*, not 1; use lbfgs, "),
         ("asg", "chain with partial labels", "L2", "asg needs a convex objective, .*; use lbfgs, "),
-        ("pegasos", "chain", "L1", "pegasos cannot minimise an L1 penalty"),
+        ("pegasos", "chain", "L1", "pegasos does not support an L1 penalty"),
     ],
 )  # fmt: skip
 def test_a_refusal_names_what_is_missing_and_what_would_do(name, objective, penalty, words):
@@ -244,7 +244,7 @@ def test_passes_that_are_missing_are_told_by_what_they_are_for():
             return self
 
     message = (
-        "sg needs an objective that can make passes of stochastic gradient descent, and this objective is not one; u"
+        "sg needs an objective that can make passes of stochastic gradient descent, but this objective is not one; u"
     )
     with pytest.raises(OptionError, match=message):
         SG().init(Problem(Other(3, 5), ElasticNet(l2=1.0)), np.zeros(3))
@@ -296,7 +296,7 @@ def test_a_declared_need_of_a_user_is_checked():
 
     with pytest.raises(OptionError, match=r"smooth needs an objective that can be evaluated on a batch"):
         minimize(problem_of("plain", "L2"), Smooth())
-    with pytest.raises(OptionError, match=r"smooth cannot minimise an L1 penalty"):
+    with pytest.raises(OptionError, match=r"smooth does not support an L1 penalty"):
         minimize(problem_of("chain", "L1"), Smooth())
 
 

@@ -38,6 +38,6 @@ def run(arguments: Namespace) -> None:
     """Convert."""
     format = arguments.to or _EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None:
-        message = f"{arguments.output}: unknown model format; add --to, such as --to crf++"
+        message = f"{arguments.output}: unknown model format; add --to, for example --to crf++"
         raise OptionError(message)
     opened(arguments.model).convert(arguments.output, format)

@@ -54,7 +54,7 @@ def render(found: dict[str, Any]) -> str:
     lines = [
         f"loglinear        {found['loglinear']}, in {found['installed_at']}",
         f"Python           {found['python']}, {found['platform']}",
-        f"threads          {found['threads']}, used by default; --threads and n_jobs take fewer",
+        f"threads          {found['threads']}, by default all cores; set --threads or n_jobs for fewer",
         f"instruction set  {found['instruction_set']}",
         f"packages         {_listed(found['packages'])}",
     ]

@@ -56,13 +56,13 @@ def run(arguments: Namespace) -> None:
 
     is_text = arguments.format is not None and named(arguments.format).holds == "texts"
     if arguments.min_count < 1:
-        message = f"--min-count {arguments.min_count}: give a whole number of at least 1"
+        message = f"--min-count {arguments.min_count} is out of range; give a whole number from 1"
         raise OptionError(message)
     if arguments.append and arguments.min_count > 1:
-        message = "--min-count looks at all files at once; leave out --append, or encode all of them again"
+        message = "--min-count needs all files at once; leave out --append, or encode all files again"
         raise OptionError(message)
     if is_text:
-        message = "texts are read by `loglinear train` alone; encode files of sentences"
+        message = "--format text cannot be encoded; pass the file to `loglinear train`"
         raise OptionError(message)
     template = read_template(arguments.preset, arguments.template)
     begun = time.monotonic()

@@ -44,9 +44,7 @@ def run(arguments: Namespace) -> None:
     from ...trace import Trace
 
     if arguments.data == "-":
-        message = (
-            "--data -: a report reads the data twice, and standard input can be read once; save it in a file first"
-        )
+        message = "--data -: a report reads its data twice, which stdin does not allow; save the data to a file first"
         raise OptionError(message)
     check_report(arguments.output)
     trace = () if arguments.trace is None else Trace.read(arguments.trace)
@@ -57,4 +55,4 @@ def save_report(report: Report, output: str, *, quiet: bool = False) -> None:
     """Write a report, whole or not at all, to a file or to standard output, and name the file."""
     report.save(output)
     if output != "-" and not quiet:
-        say(f"{output}: written; open it in a browser")
+        say(f"wrote {output}; open it in a browser")

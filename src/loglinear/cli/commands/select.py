@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen
-from ..output import Interrupted, say, tab_separated
+from ..output import Interrupted, counted, say, tab_separated
 
 if TYPE_CHECKING:
     from ...minimize import Callback
@@ -71,7 +71,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def _strengths(text: str) -> int:
     if not text.isdecimal() or int(text) < 2:
-        message = f"{text!r} is no number of strengths, of at least 2; TRAIN stands before --path, or write --path=20"
+        message = f"{text!r} is not a number of strengths (2 or more); write --path=20, or put TRAIN before --path"
         raise ArgumentTypeError(message)
     return int(text)
 
@@ -107,7 +107,7 @@ def run(arguments: Namespace) -> None:
     found = _selected(arguments, options)
     if arguments.model is not None:
         if arguments.path and arguments.dev is None:
-            say("warning: the model is the last one of the path, whether it is good or not: --dev FILE finds the best")
+            say("warning: the model is the last one of the path, not the best; add --dev FILE to find the best")
         found.model.save(arguments.model)
     if arguments.plot is not None:
         write_output(arguments.plot, found.curves.drawn(arguments.plot))
@@ -115,7 +115,7 @@ def run(arguments: Namespace) -> None:
     if not arguments.quiet:
         say(found.summary)
         for place in places:
-            say(f"{place}: written")
+            say(f"wrote {place}")
     if found.interrupted:
         raise Interrupted(places)
 
@@ -148,13 +148,13 @@ def _options(arguments: Namespace) -> SolverOptions:
 
     message = None
     if arguments.path and arguments.size is not None:
-        message = "--size and --path: a path goes by strengths of the penalty; leave out one of them"
+        message = "--size and --path exclude each other; leave out one"
     elif arguments.solver == "grafting" and arguments.steps is not None:
-        message = "--steps is for grafting_light: grafting selects when it has converged; leave one of them out"
+        message = "--steps does not apply to --solver grafting; leave out one"
     elif named(format := format_of(arguments.train, arguments.format)).holds != "sentences":
-        message = f"the format {format} is for classifiers; select reads sentences: --format columns, for one"
+        message = f"--format {format} is for classifiers; give sentences, such as --format columns"
     elif arguments.l1 == 0.0:
-        message = "--l1 0: features are selected by their L1 penalty; give an l1 > 0"
+        message = "--l1 0 selects no features; give a value above 0"
     if message is not None:
         raise OptionError(message)
     select = arguments.select if arguments.path or arguments.select is not None else 10
@@ -175,11 +175,12 @@ def _of_growth(growth: Growth) -> Selected:
 
     result, n_active = growth.result, growth.result.trace[-1].nnz
     summary = (
-        f"{result.account}\n"
-        f"{len(growth.entered):,} features entered in {len(growth.rounds) - 1} rounds; {n_active:,} are active"
+        f"{result.ending}\n"
+        f"selected {counted(len(growth.entered), 'feature')} in {counted(len(growth.rounds) - 1, 'round')}; "
+        f"{n_active:,} active"
     )
     if growth.largest is not None:
-        summary += f"; lower --l1, of which {growth.largest:.6g} is the largest useful one"
+        summary += f"; lower --l1 (largest useful value: {growth.largest:.6g})"
     columns = ["rank", "round", "feature", "weight", "objective", "working_set", "nnz", *_dev_column(growth.headline)]
     return Selected(
         tab_separated(columns, _entries(growth)),
@@ -209,7 +210,7 @@ def _course_of_growth(growth: Growth) -> Curves:
     panels: dict[str, Sequence[float | None]] = {"objective": [at.record.objective for at in rounds]}
     if score is not None:
         panels[f"dev {score}"] = [_dev_score(at, score) for at in rounds]
-    return Curves("features that have entered", [at.n_features for at in rounds], panels)
+    return Curves("selected features", [at.n_features for at in rounds], panels)
 
 
 def _dev_score(at: Round, score: str) -> float | None:
@@ -235,11 +236,11 @@ def _account(followed: Followed) -> str:
     from ...result import Status
 
     path, best, chosen = followed.path, followed.best, followed.chosen
-    which = "the last" if best is None else f"the best by dev {followed.headline}, {best.score:.4f}"
+    which = "the last one" if best is None else f"the best one by dev {followed.headline} ({best.score:.4f})"
     text = f"{len(path.points)} strengths of l1; {which}: l1 {chosen.l1:.6g}, {chosen.n_active:,} active features"
     failed = sum(point.result.status is Status.LINE_SEARCH_FAILED for point in path.points)
     if failed:
-        text += f"\n{failed} not solved: {Status.LINE_SEARCH_FAILED.message}"
+        text += f"\n{failed} failed: {Status.LINE_SEARCH_FAILED.message}"
     return text
 
 

@@ -117,7 +117,7 @@ def run(arguments: Namespace) -> None:
     if not arguments.quiet:
         say(edges.summary())
         for place in places:
-            say(f"{place}: written{edges.part_drawn(place) if place == arguments.plot else ''}")
+            say(f"wrote {place}{edges.part_drawn(place) if place == arguments.plot else ''}")
     if edges.interrupted:
         raise Interrupted(places)
 
@@ -127,7 +127,7 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     from ...models.training.structure import NetworkOptions
 
     if arguments.l1 == 0.0:
-        message = "--l1 0: edges are chosen by their L1 penalty; give an l1 > 0, ebic, cv or stars"
+        message = "--l1 0 selects no edges; give a value above 0, ebic, cv or stars"
         raise OptionError(message)
     if arguments.bootstrap is not None:
         whole_number("--bootstrap", arguments.bootstrap, 2, 10**6)
@@ -146,7 +146,7 @@ def _cuts(given: list[str]) -> dict[str, list[float]] | None:
         except ValueError:
             equals = ""
         if not equals or not column:
-            message = f"--cut {text}: give a column and the edges between its bins, as --cut age=18,30,65"
+            message = f"--cut {text}: not of the form COLUMN=EDGES; write, for example, --cut age=18,30,65"
             raise OptionError(message)
     return found or None
 
@@ -163,14 +163,14 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
         distinct=arguments.l1 not in ("cv", "stars") and arguments.bootstrap is None,
     )
     if len(table.names) < 2:
-        message = f"{arguments.table}: one column is left, {table.names[0]!r}; edges need two variables"
+        message = f"{arguments.table}: only column {table.names[0]!r} is left; a network needs two or more"
         raise DataError(message)
     filled = table.without_empty_samples()
     empty = table.n_samples - filled.n_samples
     progress.note(
         f"{arguments.table}: {counted(len(table.names), 'variable')}, {counted(filled.n_samples, 'sample')}, "
         f"{counted(table.n_missing, 'missing value')}"
-        + (f"; left out: {counted(empty, 'line')} without any value" if empty else "")
+        + (f"; ignored {counted(empty, 'line')} without values" if empty else "")
     )
     return table, filled
 
@@ -191,7 +191,7 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
         except DataError as error:
             message = f"{name}: {error}"
             raise DataError(message) from error
-    status = estimator.result_.status.message
+    status = estimator.result_.ending
     return [text for each in caught if not (text := str(each.message)).startswith(status)]
 
 
@@ -275,7 +275,7 @@ class Edges:
         if is_page(path):
             return ""
         shown = n_shown(n_edges, len({name for edge in self._ranking for name in edge.variables}))
-        return "" if shown == n_edges else f", with the {shown:,} strongest of {n_edges:,} edges; --edges has all"
+        return "" if shown == n_edges else f" with the {shown:,} strongest of {n_edges:,} edges; --edges writes all"
 
     def json(self) -> str:
         """Return all there is to know, for machines."""
@@ -308,19 +308,19 @@ class Edges:
         report = self._estimator.inference_report_
         by = f" (by {report.method})" if report is not None else ""
         lines = [
-            result.account,
+            result.ending,
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",
-            *([f"{binned:,} columns of numbers are in bins"] if binned else []),
-            f"{edges} of {n * (n - 1) // 2:,} possible ones, {counted(n_weights, 'weight')}",
+            *([f"{counted(binned, 'numeric column')} in bins"] if binned else []),
+            f"{edges} of {n * (n - 1) // 2:,} possible, {counted(n_weights, 'weight')}",
         ]
         if self._ranking:
             shown = (f"{' - '.join(edge.variables)} ({edge.strength:.3g})" for edge in self._ranking[:SHOWN])
             lines.append(f"strongest: {', '.join(shown)}")
         elif result.status.converged:
-            lines[-1] += "; lower --l1 to have some"
+            lines[-1] += "; lower --l1 for more"
         return "\n".join(lines)
 
     def _choice(self) -> str:
         path = self._path
-        return "" if path is None else f", chosen by {self._estimator.l1} among {len(path.points)}"
+        return "" if path is None else f", chosen by {self._estimator.l1} from {len(path.points)} strengths"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import DataError, OptionError
 from ..distributed import add_cluster, fit_on_cluster, one_file, spread
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
-from ..output import Interrupted, counted, keeping_reached, say, scores_text, sizes
+from ..output import Interrupted, keeping_reached, say, scores_text, sizes
 
 if TYPE_CHECKING:
     from ...minimize import Callback
@@ -115,12 +115,11 @@ def run(arguments: Namespace) -> None:
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
     if arguments.model_type == "chain" and (holds != "sentences" or of_texts):
         message = (
-            "texts, svmlight files, --ngrams, --tfidf and --multi-class are for classifiers; add --model-type maxent"
+            "texts, svmlight files, --ngrams, --tfidf and --multi-class need a classifier; add --model-type maxent"
         )
         raise OptionError(message)
     if holds == "texts" and not alone:
-        message = "--workers and --cluster do not read --format text, whose words are counted in one process; leave "
-        message += "out --workers, or turn the texts into an svmlight file"
+        message = "--workers and --cluster cannot read texts; leave them out, or convert the texts to an svmlight file"
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
@@ -132,13 +131,13 @@ def run(arguments: Namespace) -> None:
             results = _train_classifier(asked, alone=alone, of_texts=holds == "texts")
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
-        for line in _account(results):
+        for line in _account(results, arguments.model):
             say(line)
-        written = f"{arguments.model}: written{_size(arguments.model)}"
+        written = f"wrote {arguments.model}{_size(arguments.model)}"
         say(f"{written}; label text with: loglinear tag --model {arguments.model} FILE")
         if checkpoint is not None and not interrupted:
-            more = "--resume goes on to a higher --max-iterations; the file may be deleted"
-            say(f"{checkpoint.path}: the checkpoint of the end; {more}")
+            more = "delete it, or continue with --resume and a higher --max-iterations"
+            say(f"{checkpoint.path}: checkpoint of the finished training; {more}")
     if interrupted:
         raise Interrupted([arguments.model], _way_on(checkpoint))
     if arguments.report is not None:
@@ -146,14 +145,14 @@ def run(arguments: Namespace) -> None:
 
 
 def _check_report(arguments: Namespace, *, alone: bool) -> None:
-    """Raise OptionError if a report cannot be made of the data there are."""
+    """Raise OptionError if the data do not allow a report."""
     from ...report.page import check_report
 
     check_report(arguments.report)
     if arguments.dev is None:
         reasons = {"several files": not alone, "--partial": arguments.partial, "stdin": arguments.train == "-"}
         if reason := next((name for name, holds in reasons.items() if holds), None):
-            message = f"--report with {reason} needs a file of labelled data to look at; give --dev FILE"
+            message = f"--report with {reason} needs labelled data in a file; add --dev FILE"
             raise OptionError(message)
 
 
@@ -162,7 +161,7 @@ def _write_report(arguments: Namespace, results: list[Result]) -> None:
     from ..kinds import opened
     from .report import save_report
 
-    remark = "the scores are of the training data, on which a model does better than on others; --dev names others"
+    remark = "the scores are on the training data and too optimistic; use --dev to score other data"
     notes = [remark] if arguments.dev is None else []
     trace = results[0].trace if len(results) == 1 else ()
     data = arguments.train if arguments.dev is None else arguments.dev
@@ -176,7 +175,7 @@ def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:
 
     if arguments.checkpoint is None:
         if arguments.resume:
-            message = "--resume goes on from a checkpoint; give its file as well: --checkpoint FILE"
+            message = "--resume needs a checkpoint to continue from; add --checkpoint FILE"
             raise OptionError(message)
         return None
     place, minutes = arguments.checkpoint, arguments.checkpoint_minutes
@@ -186,46 +185,47 @@ def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:
 
 
 def _way_on(checkpoint: Checkpoint | None) -> str:
-    """Return how an interrupted training can go on; empty without a checkpoint."""
+    """Return how to continue an interrupted training; empty without a checkpoint."""
     if checkpoint is None or checkpoint.iteration is None:
         return ""
     place, iteration = checkpoint.path, checkpoint.iteration
-    return f"{place}: the checkpoint of iteration {iteration:,}; the same command with --resume goes on from there"
+    return f"{place} has the checkpoint of iteration {iteration:,}; repeat the command with --resume to continue"
 
 
 def _size(path: str) -> str:
-    """Return the size of a file behind a comma; nothing for a device."""
-    return f", {os.path.getsize(path) / 1e3:,.0f} kB" if os.path.isfile(path) else ""
+    """Return the size of a file in parentheses; nothing for a device."""
+    return f" ({os.path.getsize(path) / 1e3:,.0f} kB)" if os.path.isfile(path) else ""
 
 
-def _account(results: list[Result]) -> list[str]:
-    """Return lines for people: how the training ended and how far from the optimum, its cost, scores of the weights."""
+def _account(results: list[Result], model: str) -> list[str]:
+    """Return lines for people: how the training ended, its features, the distance from the optimum, scores."""
     from ...models.files.settings import worst
-    from ...result import Status
+    from ...result import Status, distance
 
     result = worst(results)
-    lines = [result.account if len(results) == 1 else f"the least accurate of {len(results)} models: {result.account}"]
+    one_of = "" if len(results) == 1 else f"{len(results)} models, one per class; the least accurate "
+    lines = [f"{one_of}{result.ending} (details: loglinear inspect {model})"]
+    active, n_features = sum(each.record.nnz for each in results), sum(each.w.size for each in results)
+    solver = "" if result.chosen is None else f"; solver {result.chosen}"
+    lines.append(f"{active:,} active features of {n_features:,}{solver}")
     proved = result.relative_gap is not None and result.relative_gap <= NEAR
     near = proved or result.violation <= NEAR * result.trace[0].violation
+    bound = [] if result.gap is None else [distance(result.gap, result.objective)]
     if result.status is Status.CONVERGED and not near:
-        lines[0] += "; a smaller --tolerance goes closer"
-    iterations = counted(sum(each.iterations for each in results), "iteration")
-    seconds, active = sum(each.seconds for each in results), sum(each.record.nnz for each in results)
-    n_features = sum(each.w.size for each in results)
-    solver = "" if result.chosen is None else f"; solver {result.chosen}"
-    lines.append(f"{iterations}, {seconds:.1f} s; {active:,} active features of {n_features:,}{solver}")
+        bound.append("lower --tolerance to get closer to the optimum")
+    lines += ["; ".join(bound)] if bound else []
     if result.start is not None:
         lines.append(f"start: {result.start}")
     if result.record.dev is not None:
-        kept = "" if result.kept is None else f" of iteration {result.kept}, the best of {result.iterations}, kept"
-        lines.append(f"dev{kept}: {scores_text(result.record.dev)}")
+        best = "" if result.kept is None else f" at iteration {result.kept}, the best of {result.iterations}"
+        lines.append(f"dev{best}: {scores_text(result.record.dev)}")
     return lines
 
 
 def _solver_option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals):
-        message = f"-p {text}: give an option of the solver as NAME=VALUE, such as passes=10"
+        message = f"-p {text}: not of the form NAME=VALUE; write, for example, -p passes=10"
         raise OptionError(message)
     try:
         return name, json.loads(value)
@@ -255,7 +255,7 @@ class _Training(NamedTuple):
     checkpoint: Checkpoint | None
 
     def callbacks(self) -> list[Callback]:
-        """Return the callbacks that show and write records; a trace goes on with one that a checkpoint resumes."""
+        """Return the callbacks that show and write records; a resumed training appends to its trace."""
         from ...trace import TraceWriter
 
         trace, resumed = self.arguments.trace, self.checkpoint is not None and self.checkpoint.resume
@@ -299,12 +299,12 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
 
     arguments, features = asked.arguments, asked.features
     if arguments.partial or arguments.start is not None:
-        reason = "needs the label of every sample" if arguments.partial else "starts at weights of 0"
-        message = f"--partial and --start are for chains; a classifier {reason}"
+        name = "--partial" if arguments.partial else "--start"
+        message = f"{name} is not available for classifiers; leave it out, or train a chain"
         raise OptionError(message)
     if replace(features, min_count=1) != type(features)():
         *others, last = (flag(each.name) for each in fields(features) if each.name != "min_count")
-        message = f"{', '.join(others)} and {last} are for chains; a classifier has all weights there are"
+        message = f"{', '.join(others)} and {last} are not available for classifiers; leave them out, or train a chain"
         raise OptionError(message)
     classifier = MaxEnt(
         **vars(asked.options),
@@ -330,14 +330,14 @@ def _fit_texts(classifier: MaxEnt, asked: _Training) -> None:
 
     arguments, (path,) = asked.arguments, asked.files
     if arguments.preset is not None or arguments.template is not None:
-        message = "texts have no columns; leave out --preset and --template"
+        message = "--preset and --template need columns, and texts have none; leave them out"
         raise OptionError(message)
     vectorizer = make_vectorizer(arguments.ngrams, tfidf=arguments.tfidf, min_count=classifier.min_count)
     found = read(path)
     try:
         X = vectorizer.fit_transform(found.texts)
     except ValueError as error:
-        message = f"{path}: no words are left ({error}); lower --min-count, or look at the file"
+        message = f"{path}: no words left ({error}); lower --min-count, or check the file"
         raise DataError(message) from error
     numbers = {"text": X.shape[0], "word": X.shape[1], "label": len(set(found.labels or ()))}
     asked.progress.note(sizes(path, numbers))
@@ -362,13 +362,13 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
     if arguments.tfidf or arguments.ngrams != "1":
-        message = f"--ngrams and --tfidf are for --format text, not for {format}"
+        message = f"--ngrams and --tfidf need --format text, not {format}; leave them out"
         raise OptionError(message)
     reading = Reading.of(arguments, path)
     if alone and reading.template is None and format == "columns":
         message = (
-            "columns need a template or a preset (see `loglinear presets`); texts, a label, a TAB and a text a line, "
-            "need --format text"
+            "columns need --template or --preset (see `loglinear presets`); for texts (a label, a TAB and a text per "
+            "line) add --format text"
         )
         raise OptionError(message)
     X = reading.corpus(path) if alone else None

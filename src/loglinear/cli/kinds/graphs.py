@@ -18,7 +18,7 @@ __all__ = ["Graphs"]
 class Graphs(Kind):
     """The model of a conditional random field on graphs."""
 
-    called = "a model of graphs"
+    called = "a graph model"
     estimator = "GraphCRF"
 
     def __init__(self, path: str) -> None:

@@ -74,7 +74,7 @@ def _rendered(report: dict[str, Any]) -> str:
 
     candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
     lines = [
-        f"active features  {report['n_active']:,}{candidates}, on {report['n_attributes']:,} attributes",
+        f"active features  {report['n_active']:,}{candidates}, on {counted(report['n_attributes'], 'attribute')}",
         f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
     ]
     if report["imported"] is not None:
@@ -91,14 +91,14 @@ def _rendered(report: dict[str, Any]) -> str:
         lines.append(f"texts            {_words(report['text'])}")
     if report["constraints"] is not None:
         named = isinstance(report["constraints"], str)
-        pairs = f"{len(report['constraints'])} pairs of labels are forbidden"
+        pairs = counted(len(report["constraints"]), "forbidden pair") + " of labels"
         lines.append(f"constraints      {report['constraints'] if named else pairs}")
     if "start" in report:
         from ...result import WarmStart
 
         lines.append(f"start            {WarmStart(**report['start'])}")
     if "dev" in report:
-        kept = f"; of iteration {report['kept']}" if "kept" in report else ""
+        kept = f"; iteration {report['kept']}" if "kept" in report else ""
         lines.append(f"dev              {scores_text(report['dev'])}{kept}")
     for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
         if features:
@@ -138,4 +138,4 @@ def _words(text: Mapping[str, Any]) -> str:
     """Say how texts are turned into attributes."""
     first, last = text["ngrams"]
     lengths = "words" if last == 1 else f"sequences of {first if first == last else f'{first} to {last}'} words"
-    return lengths + (", weighed by their rarity (tf-idf)" if text["tfidf"] else ", counted")
+    return lengths + (", weighted by tf-idf" if text["tfidf"] else ", counted")

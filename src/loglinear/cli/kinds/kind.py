@@ -63,12 +63,12 @@ class Kind:
 
     def convert(self, output: str, format: str) -> None:
         """Write the model to a file in a format: `loglinear`, or another program's."""
-        self.refuse("convert", "only chains and classifiers can be converted")
+        self.refuse("convert", "only chains and classifiers have other formats")
 
     def refuse(self, command: str, remedy: str = "") -> NoReturn:
         """Raise OptionError: the model does not answer a command."""
         remedy = remedy or f"use loglinear.{self.estimator} in Python"
-        message = f"{self.path} is {self.called}: `loglinear {command}` cannot use it; {remedy}"
+        message = f"{self.path} is {self.called}, which `loglinear {command}` does not support; {remedy}"
         raise OptionError(message)
 
     def leave_out(self, options: Mapping[str, object], *names: str) -> None:

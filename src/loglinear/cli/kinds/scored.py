@@ -21,7 +21,7 @@ __all__ = ["check_calibration", "numbered", "scheme_hint", "shown", "tagged_colu
 def check_calibration(picture: str, mode: str) -> None:
     """Raise OptionError if the mode does not allow calibration, or the picture (empty for none) cannot be drawn."""
     if mode != "conlleval":
-        message = f"--calibration: the probabilities of spans are for mode conlleval; leave out --mode {mode}"
+        message = f"--calibration is not available with --mode {mode}; leave out --mode {mode}"
         raise OptionError(message)
     if picture:
         from ...report.figure import check_figure
@@ -66,10 +66,10 @@ def scheme_hint(scores: Evaluation) -> str | None:
     if scores.mode != "strict" or not gold - {"O"} or any(score["support"] for score in scores.per_type.values()):
         return None
     scheme = found_scheme(gold, "strict")
-    remedy = "leave out --mode strict to read malformed chunks too"
+    remedy = "leave out --mode strict to accept malformed chunks"
     if scheme not in (None, scores.scheme):
         remedy = f"the labels look like {scheme}: leave out --scheme"
-    return f"no chunk follows the scheme {scores.scheme} strictly, so that all chunks' scores are 0; {remedy}"
+    return f"no gold chunk is well-formed in the scheme {scores.scheme}, so all chunk scores are 0; {remedy}"
 
 
 def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, samples: bool, as_json: bool) -> str:

@@ -36,7 +36,7 @@ class Sentences(Kind):
         settings: how it was trained.
     """
 
-    called = "the model of a chain, which reads sentences"
+    called = "a chain model, which reads sentences"
     estimator = "ChainCRF"
     # What has a label.
     items = "tokens"
@@ -60,7 +60,7 @@ class Sentences(Kind):
     def need_joint(self, option: str) -> None:
         """Raise OptionError if the model does not have the probabilities that an option asks for."""
         if not self.joint:
-            message = f"one-vs-rest models score each class apart and have no joint probabilities; leave out {option}"
+            message = f"{self.path}: a one-vs-rest model has no joint probabilities; leave out {option}"
             raise OptionError(message)
 
     def format(self, file: str, format: str | None) -> str:
@@ -85,11 +85,11 @@ class Sentences(Kind):
             same = trained.partition(":")[0] == found  # conllu:xpos is a kind of conllu
             return trained if same or not readable(found, template) else found
         if asked.holds == "texts":
-            message = f"{self.path}: not trained on texts but on {trained}; give --format for the file's"
+            message = f"{self.path}: the model reads {trained}, not text; set --format to the format of the file"
             raise OptionError(message)
         if template is not None and asked.template == "refused":
-            message = f"--format {format}: such files hold attributes, and the model forms them with its template; "
-            message += "give it a file of the format that it was trained on"
+            message = f"--format {format} contains attributes, but {self.path} forms them with its template; "
+            message += f"give a file in the format of the training data, {trained}"
             raise OptionError(message)
         return format
 
@@ -148,8 +148,8 @@ class Sentences(Kind):
         labels = self.model.labels
         if (rule := chunk_rule(tuple(labels))) is None:
             named = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
-            message = f"--probabilities span: the labels of {self.path} ({named}) follow no tagging scheme such as "
-            message += "B-PER, I-PER, O, and form no spans; give --probabilities token"
+            message = f"--probabilities span: the labels of {self.path} ({named}) do not follow a tagging "
+            message += "scheme such as B-PER, I-PER, O; use --probabilities token"
             raise OptionError(message)
         return rule
 
@@ -168,7 +168,7 @@ class Sentences(Kind):
         from ...data.writing import write_output
 
         if any(vars(arguments)[name] for name in ("marginals", "n_best", "probabilities", "layout", "detail")):
-            message = f"{arguments.file} is an encoded corpus, which gets labels alone; give the text instead"
+            message = f"{arguments.file}: an encoded corpus is tagged with labels only; give the text for other output"
             raise OptionError(message)
         corpus = Corpus.read(arguments.file, template=self.template)
         predicted = self._constrained(arguments.constraints).predict(corpus.core, threads=arguments.threads)
@@ -186,7 +186,7 @@ class Sentences(Kind):
         scheme = arguments.scheme or self.scheme(format)
         checked_scheme((), scheme or "none", arguments.mode)
         if arguments.output and format == "columns" and arguments.file == "-":
-            message = "--output reads columns twice, which standard input does not allow; save it in a file first"
+            message = "--output reads its input twice, which stdin does not allow; save the input to a file first"
             raise OptionError(message)
         if arguments.calibration is not None:
             self.need_joint("--calibration")
@@ -222,7 +222,7 @@ class Sentences(Kind):
             gold = corpus.true_labels()
         if unknown := sorted(set(corpus.labels) - set(model.labels)):
             names = ", ".join(unknown)
-            say(f"warning: {path} has labels that the model does not know, which count as missed: {names}")
+            say(f"warning: {path}: labels unknown to the model count as errors: {names}")
         if not sure:
             return Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
         taggings = tag_corpus(model, corpus, spans=spans and self.items == "tokens", threads=threads)
@@ -241,7 +241,7 @@ class Sentences(Kind):
             corpus = Corpus.read(path, format=format, template=self.template, labelled=False, threads=threads)
             words = file_words(path, format, corpus)
         if not len(corpus):
-            message = f"{file_name(arguments.file)}: there are no sentences; give one token a line, and a blank line "
+            message = f"{file_name(arguments.file)}: no sentences found; put one token per line and a blank line "
             message += "between sentences"
             raise DataError(message)
         return Explainer(self.model).explain(corpus, words, threads)
@@ -326,13 +326,13 @@ class Sentences(Kind):
 
         write_output(output, self.model.to_bytes() if format == "loglinear" else self.model.export(format))
         if format == "crfsuite" and self.model.template is not None:
-            say("note: the template is left out; CRFsuite needs data whose attributes are formed by it already")
+            say("note: a CRFsuite model does not contain the template; give CRFsuite attributes that it has formed")
 
 
 class Samples(Sentences):
     """A classifier of features: each token is a sample."""
 
-    called = "a classifier, whose samples stand alone"
+    called = "a classifier"
     estimator = "MaxEnt"
     items = "samples"
 
@@ -345,7 +345,7 @@ class Samples(Sentences):
         """Refuse probabilities of spans and sentences; the probabilities of a sample's classes are its marginals."""
         if probabilities is not None:
             message = f"--probabilities {probabilities}: {self.path} is {self.called}; "
-            message += "--marginals gives the probability of every class"
+            message += "use --marginals for the probability of every class"
             raise OptionError(message)
         return None
 
@@ -369,7 +369,7 @@ def answered_one_by_one(arguments: Namespace) -> bool:
     """
     if arguments.output != "-":
         if arguments.stream:
-            message = f"--stream: {arguments.output} is written whole or not at all; leave out --stream or --output"
+            message = f"--stream writes to stdout, not to {arguments.output}; leave out --stream or --output"
             raise OptionError(message)
         return False
     return bool(arguments.stream) or not is_regular(arguments.file)

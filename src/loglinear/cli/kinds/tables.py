@@ -38,7 +38,7 @@ _TRAINING = ("status", "n_samples", "nll", "violation", "iterations", "seconds")
 class Tables(Kind):
     """The model of a network."""
 
-    called = "the model of a network, which reads tables"
+    called = "a network model, which reads tables"
     estimator = "PairwiseMRF"
     noun = "Sample"
 
@@ -65,8 +65,11 @@ class Tables(Kind):
             raise DataError(message) from error
         column_of = dict(zip(table.names if self.named else self.names, table.columns, strict=False))
         if lacking := [name for name in self.needed if name not in column_of]:
-            message = f"{path}: columns {', '.join(map(repr, lacking))} of the network are missing; add them (leave "
-            message += "cells empty if unknown)"
+            one, names = len(lacking) == 1, ", ".join(map(repr, lacking))
+            message = (
+                f"{path}: {'column' if one else 'columns'} {names} of the model {'is' if one else 'are'} missing; "
+            )
+            message += f"add {'it' if one else 'them'} (leave cells empty if unknown)"
             raise DataError(message)
         nothing = np.full(table.n_samples, None, dtype=object)
         columns = [
@@ -124,7 +127,7 @@ class Tables(Kind):
             return json.dumps(report)
         nouns = {"sample": n, "variable": report["n_variables"], "missing value": report["missing"]}
         bounds = f"{report['lower_per_sample']:.4f} and {report['upper_per_sample']:.4f}"
-        accuracy = "exact" if found.exact else f"an estimate by belief propagation, within the bounds {bounds}"
+        accuracy = "exact" if found.exact else f"estimated by belief propagation, between {bounds}"
         return (
             f"{', '.join(counted(number, noun) for noun, number in nouns.items())}\n"
             f"log-likelihood per sample  {report['log_likelihood_per_sample']:.4f}  {accuracy}"
@@ -188,9 +191,9 @@ def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
     if n > top:
         lines.append(f"                 and {n - top:,} more (--top {n}, or --json)")
     if report["left_out"]:
-        lines.append(f"left out         {', '.join(report['left_out'])} (one value, or none)")
+        lines.append(f"left out         {', '.join(report['left_out'])} (fewer than two values)")
     weights = counted(report["n_weights"], "weight")
-    lines.append(f"edges            {report['n_edges']:,} of {n * (n - 1) // 2:,} possible ones, {weights}")
+    lines.append(f"edges            {report['n_edges']:,} of {n * (n - 1) // 2:,} possible, {weights}")
     by = f" by {report['inference'] or 'loopy_bp'}" if report["objective"] == "likelihood" else ""
     grouped = ", grouped" if report["grouped"] else ""
     penalty = f"l1 {report['l1']:.6g}{grouped}, l2 {report['l2']:g}"

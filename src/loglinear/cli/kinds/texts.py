@@ -23,7 +23,7 @@ __all__ = ["Texts"]
 class Texts(Samples):
     """A classifier of texts, each a line of a file."""
 
-    called = "a classifier of texts, each of which has one label"
+    called = "a text classifier"
     noun = "Text"
 
     @cached_property
@@ -40,7 +40,7 @@ class Texts(Samples):
         if format is not None and named(format).holds != "texts":
             self.leave_out({"format": format}, "format")
         if is_corpus(file):
-            message = f"{file} is an encoded corpus, and {self.path} is {self.called}; give a file of texts"
+            message = f"{file}: an encoded corpus, but {self.path} is {self.called}; give a file of texts"
             raise OptionError(message)
         return "text"
 
@@ -66,7 +66,7 @@ class Texts(Samples):
                 write_output(arguments.output, self._labelled(texts, answered, marginals=arguments.marginals))
                 answered = texts.lines[-1]
         if not answered:
-            message = f"{name}: no texts; the file is empty or holds only blank lines"
+            message = f"{name}: no texts found; the file is empty or has only blank lines"
             raise DataError(message)
 
     def _labelled(self, documents: Documents, answered: int, *, marginals: bool) -> bytes:

@@ -110,11 +110,13 @@ class OnlineLearner(Options, ABC):
     """
 
     max_iterations: int = option(
-        default=100, help="epochs at most, >= 0", check=lambda name, value: whole_number(name, value, 0, 2**31 - 1)
+        default=100,
+        help="maximum number of epochs, >= 0",
+        check=lambda name, value: whole_number(name, value, 0, 2**31 - 1),
     )
     epsilon: float = option(
         default=0.0,
-        help="stop when the mean loss of a sentence is below it, >= 0",
+        help="stop when the mean loss of a sentence is below this, >= 0",
         check=lambda name, value: real_number(name, value, "a finite number >= 0", lambda x: x >= 0.0),
     )
 
@@ -195,11 +197,9 @@ class PassiveAggressive(OnlineLearner):
     )
     c: float = option(default=1.0, help="aggressiveness of types 1 and 2, > 0", check=_positive)
     error_sensitive: bool | int = option(
-        default=True, help="whether wrong labels cost the root of their number; 1 otherwise", check=_switch
+        default=True, help="whether the cost is the square root of the number of wrong labels; else 1", check=_switch
     )
-    averaging: bool | int = option(
-        default=True, help="whether the model has the average of all iterates, not the last", check=_switch
-    )
+    averaging: bool | int = option(default=True, help="whether to average the weights over all updates", check=_switch)
 
     def learn(self, passes: OnlinePasses, state: State, visits: Numbers) -> float:
         """Visit the sentences in this order, update ``state`` in place and return the sum of the losses."""
@@ -239,7 +239,7 @@ class AROW(OnlineLearner):
     """
 
     variance: float = option(default=1.0, help="variance of every weight before the first epoch, > 0", check=_positive)
-    gamma: float = option(default=1.0, help="trade-off: the larger, the smaller the updates, > 0", check=_positive)
+    gamma: float = option(default=1.0, help="trade-off; larger values make smaller updates, > 0", check=_positive)
 
     def start(self, n_features: int) -> State:
         """Return the state before the first epoch."""
@@ -312,7 +312,7 @@ def train_online(
         state.iterates += n
         w = learner.weights(state)
         if not (math.isfinite(loss) and np.isfinite(w).all()):
-            message = f"the weights left the range of numbers in epoch {number + 1}; give attributes smaller values"
+            message = f"the weights overflowed in epoch {number + 1}; scale down the values of the attributes"
             raise ObjectiveError(message)
         epoch = Epoch(number + 1, loss, w, time.perf_counter() - began, learner.has_converged(loss / max(n, 1)))
         if (callback is not None and callback(epoch)) or epoch.converged:

@@ -34,7 +34,7 @@ class Parameter(NamedTuple):
                 return bool(int(number))
             return int(number) if isinstance(self.default, int) else number
         except (TypeError, ValueError, OverflowError):
-            message = f"{self.name}={value!r} is not a number; CRFsuite would take it for 0"
+            message = f"{self.name}={value!r} is not a number (CRFsuite would read 0)"
             raise ValueError(message) from None
 
 
@@ -42,44 +42,52 @@ _FEATURES = (
     Parameter(
         "feature.minfreq",
         0.0,
-        "Features whose values add up to less over the training data are left out: an attribute with a label, or two "
-        "labels in a row.",
+        "Drop features (an attribute with a label, or two consecutive labels) whose values sum to less than this over "
+        "the training data.",
     ),
-    Parameter("feature.possible_states", False, "Give every attribute a feature with every label, seen or not."),
-    Parameter("feature.possible_transitions", False, "Give every pair of labels a feature, seen or not."),
+    Parameter(
+        "feature.possible_states",
+        False,
+        "Create a feature for every attribute and label, whether in the training data or not.",
+    ),
+    Parameter(
+        "feature.possible_transitions",
+        False,
+        "Create a feature for every pair of labels, whether in the training data or not.",
+    ),
 )
-_C2 = Parameter("c2", 1.0, "Strength of the L2 penalty c2 * |w|^2 beside the negative log-likelihood.")
+_C2 = Parameter("c2", 1.0, "Strength of the L2 penalty c2 * |w|^2.")
 _PERIOD = Parameter("period", 10, "Iterations over which the decrease of the loss is measured for delta.")
 _DELTA = "Stop when the loss has decreased by less than this share over the last `period` iterations."
 _LBFGS = (
-    Parameter("c1", 0.0, "Strength of the L1 penalty c1 * |w|_1, which makes weights zero; above 0 OWL-QN trains."),
+    Parameter("c1", 0.0, "Strength of the L1 penalty c1 * |w|_1; above 0, training uses OWL-QN."),
     _C2,
-    Parameter("max_iterations", 2147483647, "Iterations at most; 0 for no limit."),
-    Parameter("num_memories", 6, "Pairs of steps and gradients that L-BFGS remembers."),
+    Parameter("max_iterations", 2147483647, "Maximum number of iterations; 0 for no limit."),
+    Parameter("num_memories", 6, "Number of pairs of steps and gradients that L-BFGS stores."),
     Parameter("epsilon", 1e-5, "Stop when the norm of the gradient is below this times the norm of the weights."),
     _PERIOD,
     Parameter("delta", 1e-5, _DELTA),
     Parameter(
         "linesearch",
         "MoreThuente",
-        "MoreThuente, Backtracking or StrongBacktracking. Accepted and without effect here: with c1 the search "
-        "backtracks, and without it looks for the strong Wolfe conditions.",
+        "MoreThuente, Backtracking or StrongBacktracking. Accepted but ignored: the search backtracks with c1, and "
+        "satisfies the strong Wolfe conditions without c1.",
     ),
-    Parameter("max_linesearch", 20, "Evaluations of the loss in one line search at most."),
+    Parameter("max_linesearch", 20, "Maximum number of evaluations of the loss per line search."),
 )
 _L2SGD = (
     _C2,
-    Parameter("max_iterations", 1000, "Passes over the data at most."),
+    Parameter("max_iterations", 1000, "Maximum number of passes over the data."),
     _PERIOD,
     Parameter("delta", 1e-6, _DELTA),
     *(
-        Parameter(f"calibration.{name}", default, f"{what} Without effect here: the method needs no learning rate.")
+        Parameter(f"calibration.{name}", default, f"{what} Accepted but ignored: the method needs no learning rate.")
         for name, default, what in (
             ("eta", 0.1, "First learning rate of CRFsuite's calibration."),
-            ("rate", 2.0, "Factor between its learning rates."),
-            ("samples", 1000.0, "Sequences that it tries."),
-            ("candidates", 10, "Learning rates that it looks for."),
-            ("max_trials", 20, "Learning rates that it tries at most."),
+            ("rate", 2.0, "Factor between the learning rates."),
+            ("samples", 1000.0, "Number of sequences for the calibration."),
+            ("candidates", 10, "Number of learning rates to find."),
+            ("max_trials", 20, "Maximum number of learning rates to try."),
         )
     ),
 )
@@ -87,7 +95,9 @@ _L2SGD = (
 
 def _online(epsilon: str) -> tuple[Parameter, Parameter]:
     """Return the parameters that say when an online learner stops."""
-    return Parameter("max_iterations", 100, "Passes over the data at most."), Parameter("epsilon", 0.0, epsilon)
+    return Parameter("max_iterations", 100, "Maximum number of passes over the data."), Parameter(
+        "epsilon", 0.0, epsilon
+    )
 
 
 _MEAN_LOSS = "Stop when the mean loss of a sequence is below this."
@@ -97,16 +107,20 @@ ALGORITHMS: dict[str, tuple[Parameter, ...]] = {
     "averaged-perceptron": (*_FEATURES, *_online("Stop when the mean share of wrong labels is below this.")),
     "passive-aggressive": (
         *_FEATURES,
-        Parameter("type", 1, "Length of an update: 0 without slack, 1 at most c (PA-I), 2 softened by c (PA-II)."),
+        Parameter(
+            "type", 1, "Type of update: 0 without slack, 1 of length at most c (PA-I), 2 with squared slack (PA-II)."
+        ),
         Parameter("c", 1.0, "Aggressiveness of types 1 and 2."),
-        Parameter("error_sensitive", True, "Whether a labelling costs more the more of its labels are wrong."),
-        Parameter("averaging", True, "Whether the model holds the average of all weights on the way."),
+        Parameter(
+            "error_sensitive", True, "Whether the cost of a label sequence grows with the number of wrong labels."
+        ),
+        Parameter("averaging", True, "Whether to average the weights over all updates."),
         *_online(_MEAN_LOSS),
     ),
     "arow": (
         *_FEATURES,
-        Parameter("variance", 1.0, "Variance of every weight at the start."),
-        Parameter("gamma", 1.0, "Trade-off: the larger, the smaller the updates."),
+        Parameter("variance", 1.0, "Initial variance of every weight."),
+        Parameter("gamma", 1.0, "Trade-off; larger values make smaller updates."),
         *_online(_MEAN_LOSS),
     ),
 }

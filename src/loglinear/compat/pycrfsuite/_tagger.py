@@ -119,7 +119,7 @@ class Tagger(SequenceTagger):
     def _opened(self, model: ChainModel, name: str) -> closing[Tagger]:
         model, _ = ready(model, name, "chain")
         if model.template is not None:
-            message = f"{name}: the model forms its attributes by a template; open it with loglinear.Tagger"
+            message = f"{name}: the model has a template; open it with loglinear.Tagger"
             raise ModelFileError(message)
         self._use(model)
         return closing(self)

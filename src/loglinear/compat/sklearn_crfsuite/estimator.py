@@ -137,7 +137,7 @@ class CRF(BaseEstimator):
                 sequence has not as many items as labels; a parameter does not belong to the algorithm.
         """
         if (X_dev is None) != (y_dev is None):
-            message = "X_dev and y_dev belong together: give both, or neither"
+            message = "X_dev and y_dev must be given together"
             raise ValueError(message)
         self._close()
         self.modelfile.refresh()
@@ -204,7 +204,7 @@ class CRF(BaseEstimator):
         if tagger is None:
             from sklearn.exceptions import NotFittedError
 
-            message = "this CRF has no model; call fit first, or give model_filename the name of one"
+            message = "this CRF has no model; call fit, or set model_filename to an existing model"
             raise NotFittedError(message)
         return tagger
 

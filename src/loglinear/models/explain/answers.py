@@ -60,7 +60,7 @@ class Answers(NamedTuple):
             DataError: there are not as many true classes as samples.
         """
         if len(gold) != len(predicted):
-            message = f"{len(gold)} classes for {len(predicted)} samples"
+            message = f"{len(gold)} gold labels for {len(predicted)} samples; give one label per sample"
             raise DataError(message)
         true, labels, shown = ([[each] for each in values] for values in (gold, predicted, words))
         if sure is None:

@@ -22,12 +22,12 @@ SHOWN = 8
 LONGEST = 80
 # What a page says of its numbers.
 _INTRODUCTIONS = {
-    "Sentence": "For each token: its label, the label that it has in the best other labelling, and what the weights "
-    "add to the difference of the two scores, in nats.",
-    "Text": "For each text: its label, the second best label, and what the words' weights add to the difference of the "
-    "two scores, in nats.",
-    "Sample": "For each variable, with the value observed: its most probable state given all other variables, the "
-    "second most probable one, and what the weights add to the logarithm of their odds, in nats.",
+    "Sentence": "For each token: its label, its label in the best alternative label sequence, and the contribution of "
+    "each weight to the difference of the two scores, in nats.",
+    "Text": "For each text: its label, the second-best label, and the contribution of each word to the difference of "
+    "the two scores, in nats.",
+    "Sample": "For each variable and its observed value: the most probable state given all other variables, the "
+    "second-best state, and the contribution of each weight to their log odds, in nats.",
 }
 _STYLE = """<style>
 .loglinear-explanation { font-family: system-ui, sans-serif; line-height: 1.4; max-width: 52rem; }

@@ -35,7 +35,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
     """
     codes, beliefs = network._beliefs(X)
     if not (codes >= 0).any():
-        message = "the data have no values; a report needs some"
+        message = "the data have no values; give data with values"
         raise DataError(message)
     names = [network._called(i) for i in range(network.n_features_in_)]
     found, varying = network.log_likelihood(X), network._varying.tolist()
@@ -58,7 +58,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
             "rows": len(codes),
             "variables": codes.shape[1],
             "missing values": int((codes < 0).sum()),
-            "values that are their variable's most frequent one": f"{100.0 * _most_frequent(codes):.2f} %",
+            "values equal to the most frequent one of their variable": f"{100.0 * _most_frequent(codes):.2f} %",
         },
         settings=network_rows(network),
         command=command or f"{network!r}.fit(X_train)",
@@ -83,7 +83,7 @@ def network_rows(network: Any) -> dict[str, str]:
         {
             "model": "pairwise Markov random field",
             "variables": n,
-            "edges": f"{len(network.edges_):,} of {n * (n - 1) // 2:,} possible ones",
+            "edges": f"{len(network.edges_):,} of {n * (n - 1) // 2:,} possible",
             "weights of edges": int(sum(np.count_nonzero(table) for table in network.weights_)),
             "minimised": network.objective,
             "inference": network.inference,

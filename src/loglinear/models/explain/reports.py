@@ -15,8 +15,8 @@ from ...report.intervals import Intervals, bootstrap
 from ...report.mistakes import Confusions, Mistake, confusions, mistakes
 from ...report.page import Report
 from ...report.weights import strongest, transitions
-from ...result import distance, status_text
-from ...trace import TraceRecord
+from ...result import status_text
+from ...trace import TraceRecord, percentage
 from ..files.chain import ChainModel, weighted_features
 from .answers import Answers
 
@@ -28,9 +28,7 @@ __all__ = ["judged", "labels_text", "make_report", "model_rows", "preset_of", "s
 
 # Labels that are named in the table on the data.
 _NAMED = 30
-_NO_PROBABILITIES = (
-    "the model scores each class apart from the others; it has no joint probabilities, and no calibration"
-)
+_NO_PROBABILITIES = "a one-vs-rest model has no joint probabilities, so there is no calibration"
 
 
 class Judged(TypedDict):
@@ -76,7 +74,7 @@ def make_report(
         DataError: there are no tokens.
     """
     if not any(answers.gold):
-        message = "the data have no labelled token; a report needs some"
+        message = "the data have no labelled tokens; give labelled data"
         raise DataError(message)
     features = list(weighted_features(model))
     return Report(
@@ -100,7 +98,7 @@ def _data(
     labels = sorted({str(label) for each in answers.gold for label in each})
     rows: dict[str, object] = {items: n_tokens}
     if n_sentences != n_tokens:
-        rows = {"sentences": n_sentences, **rows, "tokens a sentence": f"{n_tokens / n_sentences:.1f} on average"}
+        rows = {"sentences": n_sentences, **rows, "tokens per sentence": f"{n_tokens / n_sentences:.1f} on average"}
     rows["labels"] = labels_text(labels, _NAMED)
     if unknown := sorted({*labels} - {*model.labels}):
         rows["labels that the model does not know"] = ", ".join(unknown)
@@ -119,7 +117,7 @@ def _attributes(corpus: Corpus, known: set[str | None]) -> dict[str, object]:
     if has_weight.size and ids.size:
         rows["attributes without a weight"] = f"{np.sum(~has_weight):,} ({100.0 * np.mean(~has_weight):.1f} %)"
         share = 100.0 * np.mean(~has_weight[ids])
-        rows["the same, of all occurrences"] = f"{np.sum(~has_weight[ids]):,} of {ids.size:,} ({share:.1f} %)"
+        rows["the same, by occurrence"] = f"{np.sum(~has_weight[ids]):,} of {ids.size:,} ({share:.1f} %)"
     return rows
 
 
@@ -135,10 +133,10 @@ def model_rows(model: ChainModel) -> dict[str, str]:
         "features in training": training.get("n_features"),
         "attributes with a weight": model.n_attributes,
         "solver": settings.get("solver"),
-        "solver that it chose": training.get("chosen"),
+        "chosen solver": training.get("chosen"),
         "l1": settings.get("l1"),
         "l2": settings.get("l2"),
-        "least count of an attribute": settings.get("min_count"),
+        "minimum count of an attribute": settings.get("min_count"),
         "constraints": settings.get("constraints"),
         "format": settings.get("format"),
         "imported from": settings.get("imported"),
@@ -160,12 +158,14 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
     if "status" not in training:
         return {}
     objective, violation, seconds = (training.get(name) for name in ("objective", "violation", "seconds"))
-    dev = training.get("dev") or {}
+    dev, gap = training.get("dev") or {}, training.get("gap")
     return {
         "ended": status_text(training["status"]),
         "iterations": training.get("iterations"),
         "objective": None if objective is None else f"{objective:,.4f} nats",
-        "distance from the optimum": None if objective is None else distance(training.get("gap"), objective),
+        "distance from the optimum": None
+        if objective is None or gap is None
+        else f"at most {percentage(gap, objective)}",
         "violation": None if violation is None or math.isnan(violation) else f"{violation:.3g}",
         "time": None if seconds is None else f"{seconds:.1f} s",
         "iteration kept": training.get("kept"),

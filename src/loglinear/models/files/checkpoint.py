@@ -84,7 +84,7 @@ def read(path: str) -> dict[str, Any]:
     """
     with open(path, "rb") as file:
         if amiss := _amiss(file):
-            message = f"{path}: {amiss}; give the name of a checkpoint, or delete the file to begin anew"
+            message = f"{path}: {amiss}; give the name of a checkpoint, or delete the file to start again"
             raise DataError(message)
         file.seek(len(NAME + VERSION))
         end = os.fstat(file.fileno()).st_size - SIZE
@@ -102,9 +102,7 @@ def read(path: str) -> dict[str, Any]:
             TypeError,
             ValueError,
         ) as error:
-            message = (
-                f"{path}: no checkpoint, or one of another version of loglinear ({error}); delete it to begin anew"
-            )
+            message = f"{path}: not a checkpoint of this version of loglinear ({error}); delete it to start again"
             raise DataError(message) from error
     found: dict[str, Any] = content
     return found
@@ -114,15 +112,15 @@ def _amiss(file: BinaryIO) -> str:
     """Return what is wrong with a file as a whole; empty if nothing is."""
     line = file.read(len(NAME + VERSION))
     if not line.startswith(NAME):
-        return "this is no checkpoint"
+        return "not a checkpoint"
     if line != NAME + VERSION:
-        return "a checkpoint of another version of loglinear, or a damaged one"
+        return "a checkpoint of another version of loglinear, or damaged"
     digest = hashlib.blake2b(line, digest_size=SIZE)
     left = os.fstat(file.fileno()).st_size - file.tell() - SIZE
     while left > 0 and (piece := file.read(min(_PIECE, left))):
         digest.update(piece)
         left -= len(piece)
-    return "" if left == 0 and file.read() == digest.digest() else "the checkpoint is damaged or cut short"
+    return "" if left == 0 and file.read() == digest.digest() else "the checkpoint is damaged or truncated"
 
 
 @cache
@@ -147,7 +145,7 @@ def _encoded(value: Any, arrays: Arrays, places: dict[int, int]) -> Any:
     """
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in "biuf":
-            message = f"an array of {value.dtype} cannot be kept in a checkpoint"
+            message = f"a checkpoint cannot contain an array of type {value.dtype}"
             raise OptionError(message)
         place = places.setdefault(id(value), len(arrays)) if isinstance(value, np.ndarray) else len(arrays)
         if place == len(arrays):
@@ -167,7 +165,7 @@ def _encoded(value: Any, arrays: Arrays, places: dict[int, int]) -> Any:
         if type(value) is kind:
             state = value.__reduce_ex__(2)[2]  # what pickle would keep of it
             return {name: {key: _encoded(each, arrays, places) for key, each in state.items()}}
-    message = f"a {type(value).__name__} cannot be kept in a checkpoint"
+    message = f"a checkpoint cannot contain a {type(value).__name__}"
     raise OptionError(message)
 
 
@@ -199,7 +197,7 @@ def _state(name: str, parts: dict[str, Any]) -> Any:
     """Return an object of a class of states, as pickle would make it."""
     kind = _state_classes().get(name)
     if kind is None or {each.name for each in fields(kind)} != parts.keys():
-        message = f"{name} with {', '.join(parts)} is no state of a solver"
+        message = f"{name} with {', '.join(parts)} is not a state of a solver"
         raise ValueError(message)
     made = object.__new__(kind)
     if hasattr(kind, "__setstate__"):

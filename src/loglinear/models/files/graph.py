@@ -65,7 +65,7 @@ def read(path: str) -> Contents:
     given, n, m = (settings.pop(name) for name in ("classes", "n_node_features", "n_edge_features"))
     classes = typed_array(f"{path}: setting classes", given, settings.pop("class_type"))
     if classes.size < 2:
-        refuse(f"{path}: setting classes", given, "two labels at least")
+        refuse(f"{path}: setting classes", given, "two or more labels")
     check_order(f"{path}: setting classes", classes)
     if file.edges.size:
         refuse(f"{path}: the list of edges", file.edges.tolist(), "empty")

@@ -74,7 +74,7 @@ def read(path: str) -> Contents:
     states = np.array([known.size for known in categories if known.size > 1], dtype=np.int64)
     pairs = file.edges.astype(np.int64).reshape(-1, 2)
     if states.size < 2:
-        refuse(f"{path}: setting categories", given, "the states of two variables at least that have several")
+        refuse(f"{path}: setting categories", given, "states of variables, two or more of which have several")
     numbers = pairs @ [states.size, 1]
     if not (pairs[:, 0] < pairs[:, 1]).all() or pairs.max(initial=0) >= states.size or (np.diff(numbers) <= 0).any():
         refuse(f"{path}: the list of edges", pairs.tolist(), f"pairs i < j of {states.size} variables, ascending")

@@ -47,13 +47,13 @@ __all__ = [
     "typed_array",
 ]
 
-_REMEDY = "the file is damaged or was made by another version of loglinear: train the model again, or get the file anew"
+_REMEDY = "the file is damaged or from another version of loglinear; train the model again, or get a new copy"
 # Kind of model, as files name it -> what messages call it, and the class that opens it.
 KINDS = {
     "chain": ("a chain model", "ChainCRF"),
-    "maxent": ("a classifier's model", "MaxEnt"),
-    "network": ("a network's model", "PairwiseMRF"),
-    "graph": ("a model of graphs", "GraphCRF"),
+    "maxent": ("a classifier", "MaxEnt"),
+    "network": ("a network model", "PairwiseMRF"),
+    "graph": ("a graph model", "GraphCRF"),
 }
 # Other programs' formats of models that are read and written -> the programs.
 PROGRAMS = {"crfsuite": "CRFsuite", "wapiti": "Wapiti", "crf++": "CRF++", "crf++-text": "CRF++"}
@@ -93,7 +93,7 @@ def checked_settings(text: str, path: str, *kinds: str) -> dict[str, Any]:
     check_kind(settings.get("model"), path, *kinds)
     _check(settings, path, *_SETTINGS[settings["model"]])
     if ("text" in settings) != (settings.get("format") == "text"):
-        refuse(f"{path}: setting format", settings.get("format"), "text exactly where there is a setting text")
+        refuse(f"{path}: setting format", settings.get("format"), "text if and only if the setting text is present")
     return settings
 
 
@@ -168,7 +168,7 @@ def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> 
         classes = settings["classes"]
         if len(set(labels)) < 2 or [str(each) for each in classes] != labels or len(set(labels)) < len(labels):
             refuse(
-                f"{path}: setting classes", classes, f"what the labels {reprlib.repr(labels)} stand for, two at least"
+                f"{path}: setting classes", classes, f"two or more values that match the labels {reprlib.repr(labels)}"
             )
         return
     pattern = {"int": r"-?\d{1,4000}", "bool": "True|False"}.get(settings.get("label_type", "str"))

@@ -118,7 +118,7 @@ class DevSet:
     """
 
     def __init__(self, corpus: Corpus, options: DevOptions = DevOptions(), *, threads: int = 0) -> None:
-        corpus.check_whole("scores on development data need the true labels: leave such sentences out")
+        corpus.check_whole("development data need complete labels; leave out such sentences")
         self.corpus, self.options, self.threads = corpus, options, threads
 
     def of(self, data: ChainData) -> DevData:

@@ -74,7 +74,7 @@ class Checkpoint:
         real_number("minutes", minutes, "a number of minutes >= 0", lambda x: x >= 0.0)
         truth_value("resume", resume)
         if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in ("", "-"):
-            fail("checkpoint", path, "is no path of a file")
+            fail("checkpoint", path, "is not the path of a file")
         self.path, self.minutes, self.resume, self.note = os.fsdecode(path), minutes, resume, note
         self.iteration: int | None = None
         self._found: _Found | None = None
@@ -88,7 +88,7 @@ class Checkpoint:
             OSError: the file cannot be read.
         """
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            message = f"{self.path}: a checkpoint has to be a file of its own; give another name"
+            message = f"{self.path}: not a regular file; choose another name for the checkpoint"
             raise OptionError(message)
         check_writable(self.path)
         if not os.path.exists(self.path):
@@ -96,7 +96,7 @@ class Checkpoint:
         if self.resume:
             self._found = _Found.read(self.path)
         elif not checkpoint_file.is_checkpoint(self.path):
-            message = f"{self.path}: there is a file that is no checkpoint; give another name, or delete it"
+            message = f"{self.path}: this file is not a checkpoint; choose another name, or delete it"
             raise DataError(message)
 
     def take(self) -> _Found | None:
@@ -152,13 +152,11 @@ class _Found:
         try:
             records = Trace(map(TraceRecord.from_json, content["trace"]))
             if not records or not is_terms(content["terms"]):
-                message = "it holds no terms of a training, or no records"
+                message = "settings or trace records are missing"
                 raise ValueError(message)
             return cls(content["terms"], records, content["memory"], content["state"])
         except (LookupError, TypeError, ValueError) as error:
-            message = (
-                f"{path}: no checkpoint, or one of another version of loglinear ({error}); delete it to begin anew"
-            )
+            message = f"{path}: not a checkpoint of this version of loglinear ({error}); delete it to start again"
             raise DataError(message) from error
 
 
@@ -178,7 +176,7 @@ class Saving:
         self, checkpoint: Checkpoint, options: Mapping[str, Any], data: Mapping[str, Mapping[str, Any] | None]
     ) -> None:
         if not isinstance(checkpoint, Checkpoint):
-            fail("checkpoint", checkpoint, "is no Checkpoint; give Checkpoint(path)")
+            fail("checkpoint", checkpoint, "is not a Checkpoint; give Checkpoint(path)")
         self.options, self.data = options, data
         self._checkpoint = checkpoint
         self._terms: Any = None
@@ -243,8 +241,8 @@ class Saving:
         if found is not None:
             if changed := changes(found.terms, self._terms):
                 message = (
-                    f"{place.path}: the training cannot be resumed: {'; '.join(changed)}; give the data and options "
-                    "of the first run, or begin anew without resuming"
+                    f"{place.path}: cannot resume: {'; '.join(changed)}; use the data and options of the first run, "
+                    "or start again without resuming"
                 )
                 raise OptionError(message)
             last = records[-1]
@@ -253,11 +251,11 @@ class Saving:
             self._earlier = list(records[:-1])
             if self._memory is not None:
                 self._memory.restore(found.memory, records)
-            place.tell(f"the training goes on from iteration {last.iteration:,}, after {last.seconds:.1f} s")
+            place.tell(f"continuing from iteration {last.iteration:,}, after {last.seconds:.1f} s")
         elif place.resume:
-            place.tell("there is no checkpoint yet; the training starts from the beginning")
+            place.tell("no checkpoint yet; starting from the beginning")
         elif os.path.exists(place.path):
-            place.tell("the training starts from the beginning and will write over this checkpoint; resume to go on")
+            place.tell("starting from the beginning, which overwrites this checkpoint; resume to continue it")
         for each in callbacks:
             if isinstance(each, Resumes):
                 each.resume(records)
@@ -287,7 +285,7 @@ class Saving:
             self._checkpoint.iteration = state.iteration
         except OSError as error:
             reason = error.strerror or str(error)
-            message = f"{self._checkpoint.path}: the checkpoint cannot be written ({reason}); the training goes on"
+            message = f"{self._checkpoint.path}: cannot write the checkpoint ({reason}); training continues"
             warnings.warn(message, UserWarning, stacklevel=2)
         self._written = time.monotonic()
 
@@ -296,7 +294,7 @@ def _check_solver(solver: object) -> None:
     """Raise OptionError if the state of a solver cannot be written to a file."""
     if type(solver) not in SOLVERS.values():
         message = (
-            f"a checkpoint holds states of the library's own solvers, and {solver_name(solver)} is none; "
-            "minimize(..., state=...) goes on from any state"
+            f"checkpoints support only the solvers of the library, not {solver_name(solver)}; "
+            "use minimize(..., state=...) to continue"
         )
         raise OptionError(message)

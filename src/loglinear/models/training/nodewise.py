@@ -97,7 +97,7 @@ def nodewise(
         real_number(name, value, bound, lambda x: x >= 0.0)
     max_steps = whole_number("max_steps", max_steps, 1, 2**31)
     if penalty.unpenalised:
-        message = f"unpenalised={penalty.unpenalised}: the regressions spare their intercepts alone; leave it out"
+        message = f"unpenalised={penalty.unpenalised} is not supported by nodewise; leave it out"
         raise OptionError(message)
     objective = PseudoLikelihood(codes, numbering, weights, threads=threads)
     binary = np.flatnonzero(numbering.states == 2) if penalty.l1 else np.empty(0, np.int64)

@@ -56,7 +56,7 @@ def check_solver(name: str, value: object) -> None:
     from ...solvers import is_solver
 
     if not is_solver(value):
-        fail(name, value, "is neither the name of a solver nor an object with init and step")
+        fail(name, value, "is neither the name of a solver nor a solver object")
 
 
 def check_verbose(name: str, value: object) -> None:
@@ -196,7 +196,11 @@ class SolverOptions(SolverParameters):
                 given["seed"] = self.random_state or 0
             return name, make_solver(name, **given | dict(self.solver_options or {}))
         if self.solver_options:
-            fail("solver_options", self.solver_options, "go with the name of a solver; give them to the object")
+            fail(
+                "solver_options",
+                self.solver_options,
+                "need the name of a solver; pass them to the solver object instead",
+            )
         return solver_name(self.solver), self.solver
 
 
@@ -225,7 +229,7 @@ class DevOptions(DevParameters):
         """Raise OptionError if an option is set and no development data are given."""
         if not given and (self.keep == "best" or self.patience is not None):
             name = "patience" if self.patience is not None else "keep='best'"
-            message = f"{name} needs development data (X_dev and y_dev; on the command line --dev)"
+            message = f"{name} needs development data; give X_dev and y_dev (--dev)"
             raise OptionError(message)
 
     @property

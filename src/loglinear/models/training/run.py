@@ -127,7 +127,7 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
         return
     largest = largest_l1(problem)
     if largest > 0.0:
-        warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1), below {min(largest, l1):.6g}")
+        warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1) below {min(largest, l1):.6g}")
 
 
 class DevScores:

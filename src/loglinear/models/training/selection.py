@@ -197,6 +197,6 @@ def _strengths(problem: Problem, last: float, number: int) -> Vector:
     """Return strengths that fall in equal ratios from the largest useful one to the last."""
     largest = largest_l1(problem)
     if last >= largest:
-        message = f"--l1 {last:g}: the last strength of a path has to be below the largest useful one, {largest:.6g}"
+        message = f"--l1 {last:g}: no feature is selected above {largest:.6g}; give a smaller value"
         raise OptionError(message)
     return falling(largest, number, last=last)

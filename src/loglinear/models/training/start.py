@@ -66,10 +66,10 @@ class Start:
             UserWarning: the template is another one.
         """
         if data.label_type != self.label_type:
-            message = f"the labels are of type {data.label_type}, and {self.name} has labels of type {self.label_type}"
+            message = f"the labels have type {data.label_type}, but {self.name} has labels of type {self.label_type}"
             raise DataError(message)
         if data.template != self.model.template:
-            warn(f"{self._other_template(data.template)}; only attributes of the same names start at its weights")
+            warn(f"{self._other_template(data.template)}; only attributes with the same names start from its weights")
         w, n_shared = data.start_weights(self.model)
         known = {*self.model.labels}
         new_labels = [label for label in data.label_names if label not in known]
@@ -77,7 +77,7 @@ class Start:
 
     def _other_template(self, template: str | None) -> str:
         if template is None:
-            return f"{self.name} has a template, and the data are read without one"
+            return f"{self.name} has a template, but the data are read without one"
         if self.model.template is None:
-            return f"{self.name} has no template, and the data are read with one"
-        return f"{self.name} has another template (leave out the new one to read the data with it)"
+            return f"{self.name} has no template, but the data are read with one"
+        return f"{self.name} has another template (leave out the new one to use it)"

@@ -139,8 +139,8 @@ class NetworkOptions(NetworkParameters):
     def check(self) -> None:
         """Raise OptionError if an option contradicts another one."""
         if self.inference is not None and self.objective != "likelihood":
-            message = f'inference={self.inference!r} is for objective="likelihood": {self.objective!r} needs none; '
-            message += "leave one of them out"
+            message = f'inference={self.inference!r} needs objective="likelihood", not {self.objective!r}; '
+            message += "leave out one"
             raise OptionError(message)
         make_inference(self.inference or LoopyBP.name, self.inference_options)
         self.at(1.0 if isinstance(self.l1, str) else self.l1).check()
@@ -161,7 +161,7 @@ def check_strength(name: str, value: object) -> None:
 
 def check_cuts(name: str, value: object) -> None:
     """Raise OptionError unless the value is a mapping to ascending finite numbers."""
-    wanted = "a mapping of columns to numbers that ascend, such as {'age': [18, 30, 65]}"
+    wanted = "a mapping from columns to ascending numbers, such as {'age': [18, 30, 65]}"
     if not isinstance(value, Mapping):
         fail(name, value, f"is not {wanted}")
     for column, edges in value.items():
@@ -170,7 +170,7 @@ def check_cuts(name: str, value: object) -> None:
         except (TypeError, ValueError):
             found = np.array(math.nan)
         if found.ndim != 1 or not found.size or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
-            message = f"{name}[{column!r}]={edges!r}: {name} is {wanted}"
+            message = f"{name}[{column!r}]={edges!r} is not valid; give {wanted}"
             raise OptionError(message)
 
 
@@ -257,7 +257,7 @@ class Training:
         known = [each.name for each in fields(PathOptions)]
         unknown = set(options.path_options or {}).difference(known)
         if unknown:
-            message = f"path_options know {', '.join(known)}, not {', '.join(sorted(map(str, unknown)))}"
+            message = f"unknown path_options: {', '.join(sorted(map(str, unknown)))}; choose from {', '.join(known)}"
             raise OptionError(message)
         self.path_options = PathOptions(**options.path_options or {})
 
@@ -347,7 +347,7 @@ class Training:
         if self.options.objective == "nodewise":
             largest /= 2.0  # both regressions of a pair have half of the derivative
         if largest == 0.0:
-            message = "no pair of variables is associated at all: there is no structure to learn"
+            message = "all variables are independent in these data, so there are no edges to learn"
             raise OptionError(message)
         return falling(largest, int(wanted), self.path_options.ratio)
 
@@ -484,7 +484,7 @@ class Training:
         """Regress each variable by itself on samples with these states and weights."""
         options = self.options
         if options.grouped:
-            message = 'grouped=True: "nodewise" selects weights one by one; take "pseudolikelihood"'
+            message = 'grouped=True is not available for "nodewise"; use "pseudolikelihood"'
             raise OptionError(message)
         found = nodewise(
             codes,

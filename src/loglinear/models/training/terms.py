@@ -71,11 +71,11 @@ def changes(before: Any, now: Any) -> list[str]:
     (old, old_solver, old_its, old_data), (new, new_solver, new_its, new_data) = before, now
     found = _changed_options(old, new)
     if old_solver != new_solver:
-        found.append(f"solver was {old_solver} and is {new_solver} now")
+        found.append(f"solver changed from {old_solver} to {new_solver}")
     else:
         found += _changed_options(_with_later_options(new_solver, old_its, new_its), new_its)
     names = [name for name in {**new_data, **old_data} if old_data.get(name) != new_data.get(name)]
-    return found + [f"the {name} are others ({_sizes(old_data.get(name), new_data.get(name))})" for name in names]
+    return found + [f"the {name} have changed ({_sizes(old_data.get(name), new_data.get(name))})" for name in names]
 
 
 def _with_later_options(solver: str, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _with_later_options(solver: str, old: dict[str, Any], new: dict[str, Any]) -
 
 def _changed_options(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     names = [name for name in {**new, **old} if old.get(name) != new.get(name)]
-    return [f"{name} was {_shown(old.get(name))} and is {_shown(new.get(name))} now" for name in names]
+    return [f"{name} changed from {_shown(old.get(name))} to {_shown(new.get(name))}" for name in names]
 
 
 def _shown(value: object) -> str:
@@ -104,9 +104,8 @@ def _sizes(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
     names = [name for name in either if name != "checksum"]
     name = next((each for each in names if (old or {}).get(each) != (new or {}).get(each)), names[0])
     if old is None or new is None:
-        return (
-            f"none before, {either[name]:,} {name} now" if old is None else f"{either[name]:,} {name} before, none now"
-        )
+        size = f"{either[name]:,} {name}"
+        return f"none in the checkpoint, {size} now" if old is None else f"{size} in the checkpoint, none now"
     if old[name] == new[name]:
-        return f"{old[name]:,} {name} before as now, with another content"
-    return f"{old[name]:,} {name} before, {new[name]:,} now"
+        return f"{old[name]:,} {name} as before, different content"
+    return f"{old[name]:,} {name} in the checkpoint, {new[name]:,} now"

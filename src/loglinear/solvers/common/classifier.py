@@ -43,4 +43,4 @@ class TwoClasses(Classifier, Protocol):
 def two_classes(problem: Problem) -> str:
     """The classifier has two classes."""
     outputs = cast(TwoClasses, problem.objective).n_outputs
-    return "" if outputs == 1 else f"is for two classes, or one against the rest, and there are {outputs}"
+    return "" if outputs == 1 else f"supports two classes or one class against the rest, not {outputs} classes"

@@ -15,24 +15,24 @@ __all__ = ["convex", "intercept_alone_is_spared", "no_l1", "with_l1", "with_l2"]
 
 def no_l1(problem: Problem) -> str:
     """The penalty has no L1 part."""
-    return f"cannot minimise an L1 penalty (l1={problem.penalty.l1:g})" if problem.penalty.l1 else ""
+    return f"does not support an L1 penalty (l1={problem.penalty.l1:g})" if problem.penalty.l1 else ""
 
 
 def with_l1(problem: Problem) -> str:
     """The penalty has an L1 part."""
-    return "" if problem.penalty.l1 else "selects weights by an L1 penalty, and l1=0: give an l1 > 0"
+    return "" if problem.penalty.l1 else "needs an L1 penalty, but l1=0; give an l1 > 0"
 
 
 def with_l2(problem: Problem) -> str:
     """The penalty has an L2 part."""
-    return "" if problem.penalty.l2 else "divides by the strength of the L2 penalty, and l2=0: give an l2 > 0"
+    return "" if problem.penalty.l2 else "needs an L2 penalty, but l2=0; give an l2 > 0"
 
 
 def convex(problem: Problem) -> str:
     """The objective does not state that it is not convex."""
     if problem.is_convex is not False:
         return ""
-    return "needs a convex objective, and partial labels or approximate inference make this one not convex"
+    return "needs a convex objective, but partial labels or approximate inference make this one non-convex"
 
 
 def intercept_alone_is_spared(problem: Problem) -> str:
@@ -40,4 +40,4 @@ def intercept_alone_is_spared(problem: Problem) -> str:
     spared, intercept = problem.penalty.unpenalised, cast(PerSample, problem.objective).n_unpenalised
     if spared == intercept:
         return ""
-    return f"can spare the {intercept} weights of the intercept only, and unpenalised={spared}"
+    return f"supports unpenalised={intercept} only (the intercept), not {spared}"

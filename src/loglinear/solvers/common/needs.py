@@ -134,4 +134,4 @@ def _union(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _lacks(protocol: type, thing: str = "objective") -> str:
     what = (protocol.__doc__ or protocol.__name__).partition("\n")[0].rstrip(".")
-    return f"needs {what[0].lower()}{what[1:]}, and this {thing} is not one"
+    return f"needs {what[0].lower()}{what[1:]}, but this {thing} is not one"

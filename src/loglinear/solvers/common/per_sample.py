@@ -135,5 +135,5 @@ class Unmeasured:
 def check_finite(learning_rate: float, *arrays: Vector) -> None:
     """Raise ObjectiveError if a pass has left the range of numbers."""
     if not all(np.isfinite(array).all() for array in arrays):
-        message = f"the weights left the range of numbers at learning_rate={learning_rate:g}; give a smaller one"
+        message = f"the weights overflowed at learning_rate={learning_rate:g}; give a smaller learning rate"
         raise ObjectiveError(message)

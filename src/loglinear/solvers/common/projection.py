@@ -175,7 +175,7 @@ class Projected:
         if problem.n_features != self.n_features:
             message = (
                 f"{type(objective).__name__}.aggregate returned an objective over {problem.n_features} features; "
-                f"it must have one for each of the {self.n_features} clusters"
+                f"return one feature for each of the {self.n_features} clusters"
             )
             raise ObjectiveError(message)
         return problem

@@ -92,7 +92,7 @@ def feature_numbers(numbers: npt.ArrayLike, n_features: int, what: str) -> Featu
         return np.empty(0, np.int64)
     whole = found.ndim == 1 and np.issubdtype(found.dtype, np.integer)
     if not whole or found.min() < 0 or found.max() >= n_features:
-        message = f"{what} must be numbers of features, from 0 to {n_features - 1}"
+        message = f"{what} must be feature indices from 0 to {n_features - 1}"
         raise OptionError(message)
     return found.astype(np.int64)
 
