@@ -121,7 +121,7 @@ def main() -> None:
         }
     base = figures["two threads"]
     print(f"{base['tokens']:,} tokens, {base['entries']:,} attributes on them, {base['features']:,} features\n")
-    print("| | seconds of an evaluation | beside two threads | bytes out | bytes back |")
+    print("| | seconds of an evaluation | compared with two threads | bytes out | bytes back |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for name in ("one thread", "two threads", "two workers", "four workers"):
         row = figures[name]

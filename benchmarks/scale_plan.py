@@ -169,9 +169,7 @@ def paper() -> None:
     """Print the plan for 10^9 tokens."""
     entries, features, costs = 19e9, 1e8, Costs()
     print("10^9 tokens of 19 attributes, 10^8 features, 100 workers of 8 threads, 10 Gbit/s\n")
-    print(
-        "| features at work | w and gradient | out to the workers | computing, s | adding, s | solver, s | round, s |"
-    )
+    print("| active features | w and gradient | out to the workers | computing, s | adding, s | solver, s | round, s |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for at_work in (1e8, 1e7, 1e6):
         plan = Plan(entries, features, at_work, 1000, 0.05, 100, 8)
