@@ -36,11 +36,11 @@ impl Error {
     }
 }
 
-/// Fails if a weight of one of some things, such as samples, is not a finite number of at least 0.
+/// Fails if a weight is not finite or is negative; `thing` is what has the weights, such as "sample".
 pub fn check_weights(weights: &[f64], thing: &str) -> Result<()> {
     let wrong = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight));
     wrong.map_or(Ok(()), |at| {
-        Err(Error::Data(format!("weight {} of {thing} {at} is not a finite number of at least 0", weights[at])))
+        Err(Error::Data(format!("weight {} of {thing} {at} must be finite and at least 0", weights[at])))
     })
 }
 

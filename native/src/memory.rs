@@ -15,21 +15,22 @@ pub struct OutOfMemory {
 
 impl std::fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "out of memory: {} MB more were needed; {REMEDY}", self.bytes.div_ceil(1_000_000))
+        write!(f, "out of memory: could not allocate {} MB; {REMEDY}", self.bytes.div_ceil(1_000_000))
     }
 }
 
-/// What to do where memory does not suffice.
-pub const REMEDY: &str = "leave out rare attributes (--min-count), split long sentences, or use a machine with more";
+/// What to do when memory runs out.
+pub const REMEDY: &str =
+    "leave out rare attributes (--min-count), split long sentences, or use a machine with more memory";
 
-/// The vector's room for `more` values, or a panic that carries `OutOfMemory`.
+/// Reserves room for `more` values in the vector, or panics with `OutOfMemory`.
 pub fn reserve<T>(vector: &mut Vec<T>, more: usize) {
     if vector.try_reserve_exact(more).is_err() {
         std::panic::panic_any(OutOfMemory { bytes: more.saturating_mul(size_of::<T>()) });
     }
 }
 
-/// The system's allocator, which ends the process where the command line has asked for that.
+/// The system's allocator, which ends the process if the command line has requested that.
 pub struct Allocator;
 
 /// Whether a failed allocation ends the process.
@@ -102,6 +103,6 @@ mod tests {
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reserve(&mut table, 1 << 58)));
         let found = *panic.unwrap_err().downcast::<OutOfMemory>().unwrap();
         assert_eq!(found.bytes, 1 << 61);
-        assert!(found.to_string().contains("2305843009214 MB more"), "{found}");
+        assert!(found.to_string().contains("2305843009214 MB;"), "{found}");
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 type Started = Mutex<HashMap<usize, Arc<ThreadPool>>>;
 
 /// The threads started so far; null before the first, and again in the child of a fork: no thread but the forking one lives on
-/// there, and a lock that another thread held stays locked. So the child leaves the threads and their lock alone and starts its
+/// there, and a lock that another thread held stays locked. So the child does not touch the threads and their lock and starts its
 /// own.
 static STARTED: AtomicPtr<Started> = AtomicPtr::new(std::ptr::null_mut());
 /// The threads of this process.
@@ -47,7 +47,7 @@ fn clear_by_fork() {
     }
 }
 
-/// The number of threads that the option `threads` asks for: 0 stands for all cores.
+/// The number of threads for the option `threads`: 0 means all cores.
 pub fn count(threads: usize) -> usize {
     if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads.min(1024) }
 }
@@ -80,9 +80,7 @@ impl Pool {
             .num_threads(self.n_threads)
             .thread_name(|index| format!("loglinear-{index}"))
             .build()
-            .map_err(|error| {
-                Error::Option(format!("cannot start {} threads: {error}; ask for fewer", self.n_threads))
-            })?;
+            .map_err(|error| Error::Option(format!("cannot start {} threads: {error}; use fewer", self.n_threads)))?;
         let threads = Arc::new(threads);
         started.insert(self.n_threads, Arc::clone(&threads));
         Ok(threads)

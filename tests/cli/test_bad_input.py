@@ -18,10 +18,10 @@ TINY = "the DT D\ndog NN N\n\nit PRP N\nbarks VBZ V\n"
 
 # Name, format, content, line (None: the file as a whole), what the message has to say.
 FILES = [
-    ("too few columns", "columns", b"a DT D\nb NN N\n\nc PRP\n", 4, ["2 columns", "3", "label"]),
-    ("too many columns", "columns", b"a DT D\r\n\r\nb NN N extra\r\n", 3, ["4 columns", "3"]),
-    ("too few columns far away", "columns", b"a DT D\n\n" * 200_000 + b"b\n", 400_001, ["1 column "]),
-    ("one column", "columns", b"\na\nb\n", None, ["one column", "label last"]),
+    ("too few columns", "columns", b"a DT D\nb NN N\n\nc PRP\n", 4, ["3 columns", "found 2", "label"]),
+    ("too many columns", "columns", b"a DT D\r\n\r\nb NN N extra\r\n", 3, ["3 columns", "found 4"]),
+    ("too few columns far away", "columns", b"a DT D\n\n" * 200_000 + b"b\n", 400_001, ["found 1;"]),
+    ("one column", "columns", b"\na\nb\n", None, ["at least 2 columns", "found 1"]),
     ("invalid UTF-8", "columns", b"a DT D\nb NN N\n\xe9t\xe9 NN N\n", 3, ["UTF-8", "convert"]),
     ("UTF-8 cut short", "columns", b"a DT D\nb NN \xf0\x9f\x98", 2, ["UTF-8"]),
     ("invalid UTF-8", "crfsuite", b"A\tx\nB\ty\xff\n", 2, ["UTF-8", "convert"]),
@@ -33,8 +33,8 @@ FILES = [
     ("blank lines alone", "crfsuite", b"\n\n\r\n", None, ["no sentences", "blank lines"]),
     ("blank lines alone", "jsonl", b"\n  \n", None, ["no sentences", "blank lines"]),
     ("byte order mark alone", "columns", b"\xef\xbb\xbf", None, ["no sentences"]),
-    ("too few cells", "conllu", b"# c\n1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n\n1\ta\n", 4, ["2 columns", "10", "TAB"]),
-    ("spaces for TABs", "conllu", b"1 a a X _ _ _ _ _ _\n", 1, ["1 column ", "10", "TAB"]),
+    ("too few cells", "conllu", b"# c\n1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n\n1\ta\n", 4, ["10 tab-separated", "found 2"]),
+    ("spaces for TABs", "conllu", b"1 a a X _ _ _ _ _ _\n", 1, ["10 tab-separated", "found 1"]),
     ("no number", "conllu", b"a\ta\ta\tX\t_\t_\t_\t_\t_\t_\n", 1, ["ID 'a'", "1-2"]),
     ("no label", "conllu", b"#\n1\ta\ta\t_\t_\t_\t_\t_\t_\t_\n", 2, ["UPOS", "conllu:xpos"]),
     ("invalid UTF-8", "conllu", b"#\n1\t\xe9\ta\tX\t_\t_\t_\t_\t_\t_\n", 2, ["UTF-8", "convert"]),
@@ -154,8 +154,8 @@ TEMPLATES = [
     ("U0:%x[0,0]\nB\nU0:100%\n", 3, ["'%'"]),
     ("U0:%t[0,0]\n", 1, ["%t[0,0,"]),
     ('U0:%t[0,0,"unclosed]\n', 1, ["expression"]),
-    ('U0:%m[0,0,"("]\n', 1, ["regular expression", "escaped"]),
-    ('U0:%m[0,0,"[a"]\n', 1, ["regular expression", "escaped"]),
+    ('U0:%m[0,0,"("]\n', 1, ["regular expression", "escape literal"]),
+    ('U0:%m[0,0,"[a"]\n', 1, ["regular expression", "escape literal"]),
     ('U0:%m[0,0,"a{9999999}"]\n', 1, ["regular expression"]),
     ("U0:%substrings[0,0,0]\n", 1, ["maximum length"]),
     ("# nothing\n\n", None, ["no U, B, * or T line"]),
@@ -257,7 +257,7 @@ def test_messages_of_a_fresh_process_are_the_same(run, misuse, train, tmp_path):
     """The tables above are gone through in one process; here are some of them as users meet them."""
     data, template = tmp_path / "data", tmp_path / "template"
     data.write_bytes(b"a DT D\nb NN\n")
-    assert misuse(*train(data, "--preset", "pos"), apart=True).startswith(f"{data}, line 2: 2 columns")
+    assert misuse(*train(data, "--preset", "pos"), apart=True).startswith(f"{data}, line 2: expected 3 columns")
     data.write_bytes(b"A\tx:nan\n")
     assert misuse(*train(data, "-f", "crfsuite"), apart=True).startswith(f"{data}, line 1: attribute 'x:nan'")
     data.write_text(TINY)

@@ -237,7 +237,7 @@ def test_what_cannot_be_learnt_is_refused():
     with pytest.raises(OptionError, match="order"):
         train_online(ChainObjective(Corpus.encode(X, y), ChainFeatures(order=2)), AROW())
     partly = [[None if t else label for t, label in enumerate(labels)] for labels in y]
-    with pytest.raises(OptionError, match="known in part"):
+    with pytest.raises(OptionError, match="partial labels"):
         train_online(ChainObjective(Corpus.encode(X, partly)), AROW())
     huge = [[{"a": 1e200, "b": 1e200 * t} for t, _ in enumerate(labels)] for labels in y]
     with pytest.raises(ObjectiveError, match="overflowed"):

@@ -402,7 +402,7 @@ def test_line_numbers_are_right_in_every_piece(read, large):
         place = next(n for n in range(at, len(lines)) if lines[n]) + (at == 0)
         damaged = lines.copy()
         damaged[place] = "broken"
-        with pytest.raises(DataError, match=rf"data, line {place + 1}: 1 column "):
+        with pytest.raises(DataError, match=rf"data, line {place + 1}: expected "):
             read("\n".join(damaged), threads=2)
 
 
@@ -418,7 +418,7 @@ def test_files_of_many_megabytes_are_read_as_small_ones_are(read, large):
     with pytest.raises(DataError, match="damaged or cut short"):
         read(packed[:-9])
     n_lines = text.count("\n")
-    with pytest.raises(DataError, match=rf"data, line {n_lines + 1}: 1 column "):
+    with pytest.raises(DataError, match=rf"data, line {n_lines + 1}: expected "):
         read(padded + b"broken\r\n")
     with pytest.raises(DataError, match=rf"data, line {n_lines + 2}: invalid UTF-8"):
         read(padded + b"a B L\r\n\xff B L\r\n")
@@ -436,9 +436,9 @@ def test_sentence_longer_than_a_piece_stays_whole(read):
 def test_errors_are_of_the_library_and_name_the_place(tmp_path):
     path = tmp_path / "data"
     path.write_text("a b\nc\n")
-    with pytest.raises(DataError, match=r"data, line 2: 1 column "):
+    with pytest.raises(DataError, match=r"data, line 2: expected "):
         Corpus.read(path, template="U:%x[0,0]\n")
-    with pytest.raises(DataError, match=r"data, line 2: 1 column "):
+    with pytest.raises(DataError, match=r"data, line 2: expected "):
         _core.Corpus.read(str(path), "columns", "U:%x[0,0]")
     with pytest.raises(OptionError, match="template"):
         Corpus.read(path)

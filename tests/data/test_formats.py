@@ -205,7 +205,7 @@ def test_a_template_that_looks_at_the_label_is_refused(path, format, template, s
 def test_unlabelled_words_are_read_without_their_labels(path):
     path.write_text(TEXT.replace("VERB", "_"), encoding="utf-8")
     assert len(Corpus.read(path, template="pos", labelled=False)) == 2
-    with pytest.raises(DataError, match=r"data\.conllu, line 4: no UPOS, the label; --format conllu:xpos takes"):
+    with pytest.raises(DataError, match=r"data\.conllu, line 4: the label, UPOS, is missing; --format conllu:xpos"):
         Corpus.read(path, template="pos")
     assert len(Corpus.read(path, format="conllu:xpos", template="pos")) == 2
 

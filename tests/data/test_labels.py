@@ -136,16 +136,16 @@ def test_mistakes_in_files_name_file_and_line(format, bad, tmp_path):
     path = tmp_path / "data"
     path.write_text(WRITERS[format]([[("x", "A")], [("y", bad)]]), encoding="utf-8")
     template = None if format == "crfsuite" else TEMPLATE
-    message = f"data, line 3: label '{re.escape(bad)}': .*; partly known labels are written A.B"
+    message = f"data, line 3: label '{re.escape(bad)}': .*; write A.B for one of several"
     with pytest.raises(DataError, match=message):
         Corpus.read(path, format=format, template=template, partial=True)
 
 
 def test_a_missing_label_of_conllu_says_how_to_write_an_unknown_one(tmp_path):
     (tmp_path / "data").write_text(conllu(1, "x", "A") + "\n" + conllu(2, "x", "_") + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"line 2: no UPOS.*; an unknown label is written .$"):
+    with pytest.raises(DataError, match=r"line 2: the label, UPOS.*; write . for an unknown label$"):
         Corpus.read(tmp_path / "data", format="conllu", template=TEMPLATE, partial=True)
-    with pytest.raises(DataError, match=r"takes labels from another column$"):
+    with pytest.raises(DataError, match=r"uses another column$"):
         Corpus.read(tmp_path / "data", format="conllu", template=TEMPLATE)
 
 
@@ -153,8 +153,8 @@ def test_a_missing_label_of_conllu_says_how_to_write_an_unknown_one(tmp_path):
     ("label", "message"),
     [
         ("[]", "label 1 is an empty list; .* null for any"),
-        ('["A", null]', "label 1 is a list of other things"),
-        ("3", "label 1 is not a string; a list"),
+        ('["A", null]', "label 1 is a list with items that are not strings"),
+        ("3", "label 1 must be a string, a list"),
     ],
 )
 @pytest.mark.parametrize("template", [None, TEMPLATE])

@@ -98,7 +98,7 @@ def test_a_corpus_from_a_matrix_is_that_of_its_attributes():
         ([[1.0], [2.0]], [1], {}, "lengths of the sentences do not add up to the 2 rows"),
         ([[1.0]], [-1], {}, "whole numbers >= 0"),
         ([[1.0]], [0.5], {}, "whole numbers >= 0"),
-        ([[1.0, 2.0]], [1], {"names": ["a", "a"]}, "two attributes have the name 'a'"),
+        ([[1.0, 2.0]], [1], {"names": ["a", "a"]}, "two attributes are named 'a'"),
         ([[1.0, 2.0]], [1], {"names": ["a"]}, "1 names for 2 columns"),
         ([[1.0]], [1], {"y": ["a", "b"]}, "2 labels for 1 rows"),
     ],

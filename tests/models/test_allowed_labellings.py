@@ -188,7 +188,7 @@ def test_wholly_unlabelled_sentences_contribute_nothing():
 def test_labels_that_the_constraints_forbid_are_named(labels, what):
     X, y = [[["a"], ["b"]], [["a"], ["b"]]], [["B", "I"], labels]
     if what is None:
-        what = r"sentence 1: the constraints forbid every labelling that its labels leave"
+        what = r"sentence 1: the constraints forbid every label sequence that its partial labels allow"
     with pytest.raises(DataError, match=what):
         ChainCRF(constraints="BIO").fit(X, y)
     with pytest.raises(DataError, match=r"forbid B at the end of a sentence"):

@@ -101,12 +101,12 @@ MISTAKES = {
     "str": ("dog", "sequence"),
     "set": ({"dog"}, "expected a sequence"),
     "number": (5, "expected a sequence"),
-    "number as a token": ([["a"], 5], "token 1: a token is a str, a sequence of str or a dict"),
+    "number as a token": ([["a"], 5], "token 1: a token must be a str, a sequence of str or a dict"),
     "number as a name": ([["a"], [5]], "token 1: an attribute is not a str"),
     "bytes as a key": ([{b"a": 1}], "token 0: an attribute's key is not a str"),
     "not finite": ([{"a": float("nan")}], "token 0: attribute 'a' has the value NaN"),
     "not finite inside": ([{"a": {"b": float("inf")}}], "token 0: attribute 'b' has the value inf"),
-    "no value": ([{"a": None}], "token 0: attribute 'a': a value is a number"),
+    "no value": ([{"a": None}], "token 0: attribute 'a': a value must be a number"),
 }
 
 

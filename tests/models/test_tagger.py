@@ -194,14 +194,14 @@ def test_nulls_are_refused_with_the_number_of_their_sentence(words):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (pa.array(["a", "b"]), "not one of strings; cast it"),
+        (pa.array(["a", "b"]), "not an array of strings; cast it"),
         (pa.array([[1, 2]]), "not lists of Arrow's type 'l'"),
         (pa.array([[[1]]]), "not lists of lists of Arrow's type 'l'"),
         (pa.array([["a"]], pa.list_(pa.string_view())), "Arrow's type 'vu'"),
         (pa.array([["a"]], pa.list_(pa.dictionary(pa.int32(), pa.string()))), "not lists of dictionary-encoded values"),
-        (pa.array([[{"w": 1}]]), "not lists of structures of Arrow's type 'l'"),
-        (pa.array([None]), "not one of nulls"),
-        (pa.table({"a": [1]}), "not one of structures"),
+        (pa.array([[{"w": 1}]]), "not lists of structs of Arrow's type 'l'"),
+        (pa.array([None]), "not an array of nulls"),
+        (pa.table({"a": [1]}), "not an array of structs"),
     ],
 )
 def test_arrays_of_other_types_are_refused(words, array, message):
@@ -224,11 +224,11 @@ def test_tokens_with_too_few_columns_are_named(pairs):
 def test_bad_lists_are_refused(words):
     tagger = Tagger(words[0])
     for batch, message in [
-        ([["a"], "b"], "sentence 1: a sentence is a sequence of tokens, not a str"),
-        ([["a"], [1]], "sentence 1: token 0: with a template a token is a str"),
+        ([["a"], "b"], "sentence 1: a sentence must be a sequence of tokens, not a str"),
+        ([["a"], [1]], "sentence 1: token 0: with a template, a token must be a str"),
         ([["a"], [{"w": "a"}]], "sentence 1: token 0: with a template"),
-        ([["a", "\ud800"]], "sentence 0: text that is not valid Unicode"),
-        ([5], "sentence 0: a sentence is a sequence of tokens"),
+        ([["a", "\ud800"]], "sentence 0: text is not valid Unicode"),
+        ([5], "sentence 0: a sentence must be a sequence of tokens"),
     ]:
         with pytest.raises(loglinear.DataError, match=message):
             tagger.tag_batch(batch)

@@ -258,7 +258,7 @@ def test_ctrl_c_ends_long_work():
 
 def test_bad_input_is_named():
     model = Model(*GRAPHS["tree"])
-    with pytest.raises(OptionError, match="node_scores have 3 entries; 16 are needed"):
+    with pytest.raises(OptionError, match="node_scores: expected 16 entries, found 3"):
         model.inference.exact(np.zeros(3), model.tables)
     with pytest.raises(OptionError, match=r"edge_scores\[0\] is NaN"):
         model.inference.exact(model.nodes, model.tables * np.nan)
@@ -273,7 +273,7 @@ def test_bad_input_is_named():
         model.inference.completed(model.nodes, model.tables, data, method="mean_field")
     for wrong in (2, -2):
         data[1, 2] = wrong
-        with pytest.raises(DataError, match=f"row 1, variable 2: {wrong} is none of its states 0..2"):
+        with pytest.raises(DataError, match=f"row 1, variable 2: state {wrong} must be in 0..2"):
             model.inference.completed(model.nodes, model.tables, data)
 
 

@@ -68,13 +68,13 @@ def test_gibbs_chains_stay_where_scores_pin_them() -> None:
     [
         (np.zeros((1, 6), dtype=np.int64), {}, "start has 6 columns; 7 variables"),
         (np.zeros((1, 7)), {}, "int32 or int64"),
-        (np.full((1, 7), 2), {}, "start has state 2 of variable 0, outside 0..2"),
-        (np.full((1, 7), -1, dtype=np.int32), {}, "start has state -1"),
-        (np.full((1, 7), 1 << 40), {}, "start has state"),
+        (np.full((1, 7), 2), {}, "start: state 2 of variable 0 is outside 0..2"),
+        (np.full((1, 7), -1, dtype=np.int32), {}, "start: state -1"),
+        (np.full((1, 7), 1 << 40), {}, "start: state"),
         (np.zeros((1, 7), dtype=np.int64), {"thin": 0}, "thin is 0"),
         (np.zeros((1, 7), dtype=np.int64), {"sweeps": -1}, "sweeps is -1"),
         (np.zeros((1, 7), dtype=np.int64), {"seed": -1}, "seed is -1"),
-        (np.zeros((1, 7), dtype=np.int64), {"sweeps": 1 << 60}, "do not fit the memory"),
+        (np.zeros((1, 7), dtype=np.int64), {"sweeps": 1 << 60}, "do not fit in memory"),
     ],
 )
 def test_bad_arguments_of_gibbs_are_refused(start: Any, options: dict[str, Any], message: str) -> None:
@@ -86,7 +86,7 @@ def test_bad_arguments_of_gibbs_are_refused(start: Any, options: dict[str, Any],
 def test_bad_scores_are_refused() -> None:
     model = Scored([2] * 7, LOOPS, 1.0)
     start = np.zeros((1, 7), dtype=np.int64)
-    with pytest.raises(OptionError, match="node_scores have 3 entries; 14"):
+    with pytest.raises(OptionError, match="node_scores: expected 14 entries"):
         model.network().gibbs(np.zeros(3), model.tables, start, sweeps=1)
     tables = np.where(np.arange(model.tables.size) == 2, np.inf, model.tables)
     with pytest.raises(OptionError, match=r"edge_scores\[2\] is inf"):

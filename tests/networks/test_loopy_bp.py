@@ -230,8 +230,8 @@ def test_networks_without_edges_or_variables_are_exact() -> None:
         ({"tolerance": float("inf")}, "tolerance"),
         ({"max_iterations": 0}, "max_iterations is 0"),
         ({"max_iterations": -5}, "max_iterations is -5"),
-        ({"schedule": "random"}, 'schedule is "random"; there are'),
-        ({"messages": np.zeros(3)}, "messages have 3 entries; 18 are needed"),
+        ({"schedule": "random"}, 'schedule is "random"; it must be'),
+        ({"messages": np.zeros(3)}, "messages: expected 18 entries, found 3"),
         ({"messages": np.full(18, np.nan)}, r"messages\[0\] is NaN"),
         ({"messages": np.zeros(36)[::2]}, "contiguous"),
     ],
@@ -244,7 +244,7 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
 def test_bad_scores_are_refused() -> None:
     model = Model([2] * 7, LOOPS, 1.0)
     network = model.network()
-    with pytest.raises(OptionError, match="node_scores have 3 entries; 14"):
+    with pytest.raises(OptionError, match="node_scores: expected 14 entries"):
         network.loopy_bp(np.zeros(3), model.tables)
     with pytest.raises(OptionError, match=r"edge_scores\[2\] is inf"):
         network.loopy_bp(model.nodes, np.where(np.arange(model.tables.size) == 2, np.inf, model.tables))

@@ -523,7 +523,7 @@ def test_a_restricted_objective_names_the_features_it_has():
 
 @pytest.mark.parametrize("numbers", [[-1], [0, 10**6]])
 def test_a_number_of_no_feature_has_no_name(numbers):
-    with pytest.raises(OptionError, match="numbers name features outside"):
+    with pytest.raises(OptionError, match="feature numbers must be at least 0"):
         ChainObjective(NAMED).feature_names(numbers)
 
 

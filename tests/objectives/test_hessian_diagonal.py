@@ -79,7 +79,7 @@ def test_labels_that_are_known_in_part_have_none():
     corpus = Corpus.encode([[["a"], ["b"]], [["a"], ["b"]]], [["A", "B"], [None, "B"]])
     objective = ChainObjective(corpus)
     assert not objective.has_hessian_diagonal
-    with pytest.raises(OptionError, match="labels are known in part"):
+    with pytest.raises(OptionError, match="partial labels"):
         objective.hessian_diagonal(np.zeros(objective.n_features))
 
 

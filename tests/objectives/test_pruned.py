@@ -188,7 +188,7 @@ def test_what_cannot_be_pruned_says_so():
     for objective in (with_bigrams, partial):
         assert not objective.is_prunable
         assert not missing(objective, Prunable)
-        with pytest.raises(OptionError, match="cannot be pruned"):
+        with pytest.raises(OptionError, match="pruning does not support"):
             objective.likely_labels(np.zeros(objective.n_features), 0.1)
     objective = ChainObjective(Corpus.encode(X, y))
     value, gradient, likely = objective.likely_labels(np.zeros(objective.n_features), 0.1)

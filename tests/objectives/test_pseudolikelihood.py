@@ -239,5 +239,5 @@ def test_bad_options_are_refused():
             objective.restrict(np.array(features))
     with pytest.raises(OptionError, match="3 entries"):
         objective.value_and_gradient(np.zeros(2))
-    with pytest.raises(OptionError, match="variable 2 is none of"):
+    with pytest.raises(OptionError, match="variable 2 is out of range"):
         objective.core.node(2)

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 /// The elements of a contiguous array.
 pub fn read<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
-    array.as_slice().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
+    array.as_slice().map_err(|_| OptionError::new_err("arrays must be contiguous"))
 }
 
 /// The elements of a contiguous vector of n weights.
@@ -24,7 +24,7 @@ pub fn same_length(w: &[f64], n: usize) -> PyResult<()> {
     if w.len() == n {
         return Ok(());
     }
-    Err(OptionError::new_err(format!("w needs {n} entries; it has {}", w.len())))
+    Err(OptionError::new_err(format!("w: expected {n} entries, found {}", w.len())))
 }
 
 /// The sizes, such as ends of rows, of an array.
@@ -32,7 +32,7 @@ pub fn sizes(array: &PyReadonlyArray1<'_, u64>) -> PyResult<Vec<usize>> {
     Ok(read(array)?.iter().map(|&size| size as usize).collect())
 }
 
-/// A copy of the elements of an array; of none without one.
+/// A copy of the elements of an array; empty without one.
 pub fn copied(array: Option<&PyReadonlyArray1<'_, f64>>) -> PyResult<Vec<f64>> {
     Ok(array.map_or(Ok(&[][..]), read)?.to_vec())
 }
@@ -42,7 +42,7 @@ pub fn integers<'py>(py: Python<'py>, numbers: impl IntoIterator<Item = usize>) 
     PyArray1::from_vec(py, numbers.into_iter().map(|number| number as i64).collect())
 }
 
-/// Makes arrays that may be written to slices to be written.
+/// Borrows writable arrays as mutable slices.
 macro_rules! written {
     ($($array:ident),*) => {
         $(
@@ -57,28 +57,28 @@ pub(super) use written;
 pub fn numbers(what: &str, array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
     let numbers: Option<Vec<usize>> =
         array.as_array().iter().map(|&i| usize::try_from(i).ok().filter(|&i| i < bound)).collect();
-    numbers.ok_or_else(|| OptionError::new_err(format!("{what} outside 0..{bound}")))
+    numbers.ok_or_else(|| OptionError::new_err(format!("{what} must be at least 0 and less than {bound}")))
 }
 
 /// Numbers of features below a bound, in ascending order.
 pub fn ascending(array: &PyReadonlyArray1<'_, i64>, bound: usize) -> PyResult<Vec<usize>> {
-    let numbers = numbers("features name weights", array, bound)?;
+    let numbers = numbers("feature numbers", array, bound)?;
     if numbers.windows(2).all(|pair| pair[0] < pair[1]) {
         return Ok(numbers);
     }
-    Err(OptionError::new_err("features have to ascend, each once"))
+    Err(OptionError::new_err("feature numbers must be unique and in ascending order"))
 }
 
-/// An array that may be written to.
+/// A writable array.
 pub fn writable<'py, T: Element, D: Dimension>(
     array: &Bound<'py, PyArray<T, D>>,
 ) -> PyResult<PyReadwriteArray<'py, T, D>> {
-    array.try_readwrite().map_err(|error| OptionError::new_err(format!("an output cannot be written to: {error}")))
+    array.try_readwrite().map_err(|error| OptionError::new_err(format!("cannot write to an output array: {error}")))
 }
 
 /// The elements of a contiguous array, to be written.
 pub fn write<'a, T: Element, D: Dimension>(array: &'a mut PyReadwriteArray<'_, T, D>) -> PyResult<&'a mut [T]> {
-    array.as_slice_mut().map_err(|_| OptionError::new_err("arrays have to be contiguous"))
+    array.as_slice_mut().map_err(|_| OptionError::new_err("arrays must be contiguous"))
 }
 
 /// Calls an objective of n weights with w and with the array for its gradient: `out`, or a new one. `quick` work runs on this
@@ -95,7 +95,7 @@ pub fn value_and_gradient<'py>(
         let (w, mut gradient) = (read(w)?, writable(&out)?);
         let gradient = write(&mut gradient)?;
         if w.len() != n || gradient.len() != n {
-            let message = format!("w and out need {n} entries; they have {} and {}", w.len(), gradient.len());
+            let message = format!("w and out: expected {n} entries each, found {} and {}", w.len(), gradient.len());
             return Err(OptionError::new_err(message));
         }
         interruptible_unless(quick, py, |interrupt| evaluate(w, gradient, interrupt))?

@@ -49,7 +49,7 @@ struct Node<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
-/// Where each of some things begins, and the last ends.
+/// The start of each item, and the end of the last.
 #[derive(Clone, Copy)]
 enum Offsets<'a> {
     Small(&'a [i32]),
@@ -85,7 +85,7 @@ impl<'a> Strings<'a> {
 enum TokenCells<'a> {
     /// A column for each cell.
     Columns(Vec<Strings<'a>>),
-    /// The cells of a token one behind the other.
+    /// The cells of a token one after the other.
     Lists(Offsets<'a>, Strings<'a>),
 }
 
@@ -130,7 +130,7 @@ impl<'py> Capsules<'py> {
         Ok(Capsules(schema, array))
     }
 
-    /// The sentences of the array, for a model whose template looks at so many columns.
+    /// The sentences of the array, for a model whose template looks at `columns` columns.
     pub fn sentences(&self, columns: usize) -> PyResult<ArrowSentences<'_>> {
         let schema = self.0.pointer_checked(Some(c"arrow_schema"))?.as_ptr() as *const Schema;
         let array = self.1.pointer_checked(Some(c"arrow_array"))?.as_ptr() as *const Array;
@@ -154,18 +154,18 @@ impl<'a> Node<'a> {
     fn children(self) -> impl Iterator<Item = Node<'a>> {
         let count = self.array().n_children as usize;
         (0..count).map(move |at| {
-            // Safety: both have so many children.
+            // Safety: both have this many children.
             let (array, schema) = unsafe { (*self.array().children.add(at), *(*self.schema).children.add(at)) };
             Node { array, schema, memory: PhantomData }
         })
     }
 
-    /// A buffer of so many values.
+    /// A buffer of `count` values.
     fn buffer<T>(self, at: usize, count: usize) -> &'a [T] {
         if count == 0 {
             return &[];
         }
-        // Safety: an array of this type has the buffer, with at least so many values, aligned for them.
+        // Safety: an array of this type has the buffer, with at least this many values, aligned for them.
         unsafe { std::slice::from_raw_parts((*self.array().buffers.add(at)).cast::<T>(), count) }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The strings of a string array. Error: it is none.
+    /// The strings of a string array. Error: the array has another type.
     fn strings(self, place: &str) -> PyResult<Strings<'a>> {
         if !matches!(self.format(), "u" | "U") || self.is_dictionary() {
             return Err(unfit(&format!("{place} of {}", self.described())));
@@ -218,7 +218,7 @@ impl<'a> Node<'a> {
             _ if self.is_dictionary() => "dictionary-encoded values".into(),
             "u" | "U" => "strings".into(),
             "+l" | "+L" => "lists".into(),
-            "+s" => "structures".into(),
+            "+s" => "structs".into(),
             "n" => "nulls".into(),
             other => format!("Arrow's type '{other}'"),
         }
@@ -228,14 +228,14 @@ impl<'a> Node<'a> {
 /// The error for an array of another type.
 fn unfit(found: &str) -> PyErr {
     PyTypeError::new_err(format!(
-        "an array of sentences is one of list<string>, list<list<string>> or list<struct> of strings, not {found}; cast it"
+        "sentences must be an array of list<string>, list<list<string>> or list<struct> of strings, not {found}; cast it"
     ))
 }
 
 /// The sentences of an array.
 fn sentences(node: Node<'_>, columns: usize) -> PyResult<ArrowSentences<'_>> {
     if !matches!(node.format(), "+l" | "+L") {
-        return Err(unfit(&format!("one of {}", node.described())));
+        return Err(unfit(&format!("an array of {}", node.described())));
     }
     let (count, offsets) = (node.array().length as usize, node.offsets());
     if let Some(sentence) = node.first_null(0..count) {
@@ -260,7 +260,7 @@ fn sentences(node: Node<'_>, columns: usize) -> PyResult<ArrowSentences<'_>> {
     Ok(ArrowSentences { count, sentences: offsets, tokens, large: node.format() == "+L" })
 }
 
-/// Where the items of so many lists are.
+/// The places of the items of `count` lists.
 struct Places<'a> {
     offsets: Offsets<'a>,
     count: usize,
@@ -293,7 +293,7 @@ fn cells_of_lists<'a>(tokens: Node<'a>, sentences: &Places<'_>, columns: usize) 
     Ok(TokenCells::Lists(lists, cells.strings("lists of lists")?))
 }
 
-/// The cells of tokens that are structures, of whose fields the first are the columns.
+/// The cells of tokens that are structs, whose first fields are the columns.
 fn cells_of_structures<'a>(tokens: Node<'a>, sentences: &Places<'_>, columns: usize) -> PyResult<TokenCells<'a>> {
     let start = tokens.array().offset as usize;
     let used = sentences.used();
@@ -306,7 +306,7 @@ fn cells_of_structures<'a>(tokens: Node<'a>, sentences: &Places<'_>, columns: us
         if let Some(at) = field.first_null(used.start + start..used.end + start) {
             return Err(missing("a column of a token", sentences.holder(at - start)));
         }
-        let Strings { offsets, bytes } = field.strings("lists of structures")?;
+        let Strings { offsets, bytes } = field.strings("lists of structs")?;
         let offsets = match offsets {
             // Of an empty column there is nothing to leave out.
             Offsets::Small(offsets) => Offsets::Small(offsets.get(start..).unwrap_or(&[0])),
@@ -319,7 +319,7 @@ fn cells_of_structures<'a>(tokens: Node<'a>, sentences: &Places<'_>, columns: us
 
 /// The error for a missing value.
 fn missing(what: &str, sentence: usize) -> PyErr {
-    DataError::new_err(format!("sentence {sentence}: {what} is null; fill nulls, or leave such sentences out"))
+    DataError::new_err(format!("sentence {sentence}: {what} is null; fill nulls or drop such sentences"))
 }
 
 /// The error for a token with too few columns.

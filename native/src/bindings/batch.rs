@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use std::ops::Range;
 
-/// Tokens of a batch that is labelled on the calling thread: a thread takes longer to wake.
+/// The most tokens of a batch that is labelled on the calling thread: waking another takes longer.
 const FEW: usize = 500;
 
 /// Sentences of Python's objects, copied.
@@ -103,7 +103,7 @@ pub fn lists_of<'py>(
 /// many as there are labels for no label), of the probabilities and the log-probabilities.
 type OfArrow<'py> = (bool, [Bound<'py, PyBytes>; 4]);
 
-/// Labels an Arrow array of sentences, which is read where it lies. The interpreter is free meanwhile.
+/// Labels an Arrow array of sentences, which is read in place. The interpreter is free meanwhile.
 #[pyfunction]
 #[pyo3(signature = (model, array, *, probabilities=false, threads=0))]
 pub fn tag_arrow<'py>(
@@ -136,11 +136,9 @@ pub fn tag_arrow<'py>(
 }
 
 fn template_of(model: &ChainModel) -> PyResult<&Template> {
-    model
-        .inner
-        .template
-        .as_deref()
-        .ok_or_else(|| OptionError::new_err("the model has no template, which would form attributes of raw tokens"))
+    model.inner.template.as_deref().ok_or_else(|| {
+        OptionError::new_err("the model has no template to form attributes from raw tokens; pass attributes instead")
+    })
 }
 
 fn tag<S: Sentences>(

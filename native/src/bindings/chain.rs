@@ -37,26 +37,26 @@ impl ChainObjective {
     ) -> PyResult<PyClassInitializer<Self>> {
         let corpus = Arc::clone(&corpus.inner);
         if !(1..=2).contains(&features.order) {
-            return Err(OptionError::new_err(format!("order={} is neither 1 nor 2", features.order)));
+            return Err(OptionError::new_err(format!("order={}; it must be 1 or 2", features.order)));
         }
         let allowed = model::allowed(constraints, &corpus.labels)?;
         let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, allowed, threads))?;
         Ok(ChainObjective::of(inner).into())
     }
 
-    /// The number of weights, the last ones, that bear no penalty: an intercept's.
+    /// The number of weights, at the end, without a penalty: the intercept's.
     #[getter]
     fn n_unpenalised(&self) -> usize {
         self.inner.n_unpenalised
     }
 
-    /// Whether labels are known in part: the objective is then not convex.
+    /// Whether labels are partial: the objective is then not convex.
     #[getter]
     fn is_partial(&self) -> bool {
         self.inner.masks.is_partial()
     }
 
-    /// The number of sentences of whose labels nothing is known.
+    /// The number of sentences without any known label.
     #[getter]
     fn n_unknown(&self) -> usize {
         self.inner.masks.n_unknown()
@@ -86,7 +86,7 @@ impl ChainObjective {
         self.inner.features.counts()
     }
 
-    /// Whether the labels of tokens can be pruned: not with attributes of bigrams, nor with labels that are known in part.
+    /// Whether the labels of tokens can be pruned: not with bigram attributes or partial labels.
     #[getter]
     fn is_prunable(&self) -> bool {
         self.inner.features.n_bigrams() == 0 && !self.inner.masks.is_partial()
@@ -99,7 +99,7 @@ impl ChainObjective {
         w: PyReadonlyArray1<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         if self.is_partial() {
-            return Err(OptionError::new_err("the Hessian's diagonal is not known where labels are known in part"));
+            return Err(OptionError::new_err("the diagonal of the Hessian is not available for partial labels"));
         }
         let how = (self.inner.features.len(), false);
         let (_, diagonal) = value_and_gradient(py, how, &w, None, |w, diagonal, interrupt| {
@@ -118,7 +118,7 @@ impl ChainObjective {
         out: Option<Bound<'py, PyArray1<f64>>>,
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, LikelyLabels)> {
         if !self.is_prunable() {
-            let message = "labels cannot be pruned with attributes of bigrams, or with labels that are known in part";
+            let message = "pruning does not support bigram attributes or partial labels";
             return Err(OptionError::new_err(message));
         }
         let mut found = None;
@@ -155,7 +155,7 @@ impl ChainObjective {
         let n_kept = kept.as_ref().map_or(n, Vec::len);
         if w.len() != n_kept || gradient.len() != n_kept || likely.inner.blocks.len() != self.inner.blocks.len() {
             return Err(OptionError::new_err(format!(
-                "w and gradient need {n_kept} entries, and labels of this objective"
+                "w and gradient must have {n_kept} entries, and the labels must come from this objective"
             )));
         }
         let inner = interruptible(py, |_| {
@@ -183,13 +183,12 @@ impl ChainObjective {
         Ok(PyArray1::from_vec(py, nlls))
     }
 
-    /// The view of the objective for solvers that go sample by sample, made at the first call.
+    /// The view of the objective for stochastic solvers, made at the first call.
     ///
     /// Raises OptionError for chains of order 2.
     pub fn per_sample(&self, py: Python<'_>) -> PyResult<Py<SamplePasses>> {
         if self.inner.order() != 1 {
-            let message =
-                "solvers that go sample by sample are for chains of order 1; use lbfgs, owlqn or another batch solver";
+            let message = "stochastic solvers support only chains of order 1; use lbfgs, owlqn or another batch solver";
             return Err(OptionError::new_err(message));
         }
         let made = self.passes.get_or_try_init(py, || {
@@ -215,9 +214,9 @@ impl ChainObjective {
 
     /// The objective over clusters of state features; feature j goes to map[j]. None if other features are clustered.
     fn aggregate(&self, py: Python<'_>, map: PyReadonlyArray1<'_, i64>, n_clusters: usize) -> PyResult<Option<Self>> {
-        let (map, n) = (numbers("map names clusters", &map, n_clusters)?, self.inner.features.len());
+        let (map, n) = (numbers("cluster numbers", &map, n_clusters)?, self.inner.features.len());
         if map.len() != n {
-            return Err(OptionError::new_err(format!("map needs {n} entries; it has {}", map.len())));
+            return Err(OptionError::new_err(format!("map: expected {n} entries, found {}", map.len())));
         }
         let inner = interruptible(py, |_| self.inner.aggregate(&map, n_clusters))?;
         Ok(inner.map(ChainObjective::of))
@@ -232,7 +231,7 @@ impl ChainObjective {
     /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
     fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<Name<'_>>> {
         let (corpus, own) = (&self.inner.corpus, &self.inner.features);
-        let numbers = numbers("numbers name features", &features, own.len())?;
+        let numbers = numbers("feature numbers", &features, own.len())?;
         Ok(feature_names(own, &corpus.attributes, &corpus.labels, &numbers))
     }
 

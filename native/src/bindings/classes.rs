@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct ChainObjective {
     pub inner: Arc<chain::ChainObjective>,
-    /// The view for solvers that go sample by sample; made when first asked for.
+    /// The view for stochastic solvers; made at the first request.
     pub passes: PyOnceLock<Py<SamplePasses>>,
 }
 
@@ -37,7 +37,7 @@ pub struct PrunedObjective {
 subclass!(ChainObjective, |inner| inner.features.len(), inner.corpus.n_sentences(), inner.n_threads(), false);
 subclass!(PrunedObjective, |inner| inner.n_features(), inner.n_samples(), inner.n_threads(), false);
 
-/// An objective over chains of first order as the solvers that go sample by sample see it.
+/// An objective over chains of first order as stochastic solvers see it.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct SamplePasses {
     pub inner: samples::SamplePasses,
@@ -54,7 +54,7 @@ impl LikelyLabels {
 
 #[pymethods]
 impl PrunedObjective {
-    /// The number of entries of features that an evaluation goes through.
+    /// The number of feature entries that an evaluation visits.
     #[getter]
     fn n_entries(&self) -> usize {
         self.inner.n_entries()

@@ -23,7 +23,7 @@ use std::sync::Arc;
 #[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct ClassifierObjective {
     inner: Arc<Classifier>,
-    /// The problem as one over chains of one token; made when first asked for.
+    /// The problem as one over chains of one token; made at the first request.
     chain: PyOnceLock<Py<ChainObjective>>,
 }
 
@@ -49,7 +49,7 @@ impl ClassifierObjective {
     /// An error unless there are two classes and `w` has the length of the weights.
     fn check_binary(&self, w: &[f64]) -> PyResult<()> {
         if self.inner.n_outputs() != 1 {
-            return Err(OptionError::new_err("there are more than two classes"));
+            return Err(OptionError::new_err("this needs exactly two classes"));
         }
         same_length(w, self.inner.n_features())
     }
@@ -165,12 +165,12 @@ impl ClassifierObjective {
         Ok(made.clone_ref(py))
     }
 
-    /// The view of the problem for solvers that go sample by sample, made at the first call.
+    /// The view of the problem for stochastic solvers, made at the first call.
     fn per_sample(&self, py: Python<'_>) -> PyResult<Py<SamplePasses>> {
         self.as_chain(py)?.get().per_sample(py)
     }
 
-    /// Two classes: the negative log-likelihood at `w`, x . w of every sample, and the gradient, by way of the rows alone.
+    /// Two classes: the negative log-likelihood at `w`, x . w of every sample, and the gradient, computed from the rows only.
     #[allow(clippy::type_complexity)]
     fn start<'py>(
         &self,
@@ -191,7 +191,7 @@ impl ClassifierObjective {
     ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
         let alpha = read(&alpha)?;
         if alpha.len() != 2 * self.inner.n_samples() || self.inner.n_outputs() != 1 {
-            return Err(OptionError::new_err("two dual variables are needed for each sample, and two classes"));
+            return Err(OptionError::new_err("alpha needs two entries per sample, and the problem two classes"));
         }
         let (w, squares) = py.detach(|| dual::start(&self.inner, alpha));
         Ok([w, squares].map(|vector| PyArray1::from_vec(py, vector)))
@@ -215,10 +215,10 @@ impl ClassifierObjective {
         self.check_binary(w)?;
         if (alpha.len(), squares.len()) != (2 * n, n) || self.inner.intercept.is_some() {
             return Err(OptionError::new_err(
-                "two dual variables and a square are needed for each sample, no intercept",
+                "each sample needs two dual variables and a square; an intercept is not supported",
             ));
         }
-        let visits = numbers("visits name samples", &visits, n)?;
+        let visits = numbers("sample numbers", &visits, n)?;
         let (classifier, visits) = (&*self.inner, &visits[..]);
         interruptible(py, |interrupt| dual::Pass { classifier, w, alpha, squares, visits, l2, interrupt }.run())
     }
@@ -242,7 +242,7 @@ impl ClassifierObjective {
         written!(w, scores, gradient);
         self.check_binary(w)?;
         if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
-            return Err(OptionError::new_err("scores and gradient have other lengths than samples and weights"));
+            return Err(OptionError::new_err("scores needs one entry per sample, gradient one per weight"));
         }
         let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0 };
         let done = interruptible(py, |interrupt| newton::step(&self.inner, w, scores, gradient, &settings, interrupt))?;
@@ -259,7 +259,7 @@ impl ClassifierObjective {
     fn reweighted(&self, weights: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
         let (weights, n) = (read(&weights)?.to_vec(), self.inner.n_samples());
         if weights.len() != n || !weights.iter().all(|weight| (0.0..f64::INFINITY).contains(weight)) {
-            return Err(OptionError::new_err(format!("{n} weights are needed, finite and >= 0")));
+            return Err(OptionError::new_err(format!("expected {n} weights, finite and >= 0")));
         }
         Ok(ClassifierObjective::of(self.inner.reweighted(weights)))
     }
@@ -274,9 +274,9 @@ impl ClassifierObjective {
 
     /// Two classes: the objective over sums of columns, where column j is added to the new column map[j].
     fn aggregate(&self, py: Python<'_>, map: PyReadonlyArray1<'_, i64>, n_columns: usize) -> PyResult<Self> {
-        let map = numbers("map names columns", &map, n_columns.min(u32::MAX as usize))?;
+        let map = numbers("column numbers", &map, n_columns.min(u32::MAX as usize))?;
         if map.len() != self.inner.design.n_columns() || self.inner.n_outputs() != 1 {
-            let message = "aggregate needs two classes, and a place for every column";
+            let message = "aggregate needs two classes and one map entry per column";
             return Err(OptionError::new_err(message));
         }
         let map: Vec<u32> = map.into_iter().map(|to| to as u32).collect();
@@ -288,7 +288,7 @@ impl ClassifierObjective {
     fn restrict(&self, py: Python<'_>, columns: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
         let kept = ascending(&columns, self.inner.design.n_columns())?;
         if self.inner.n_outputs() != 1 {
-            return Err(OptionError::new_err("there are more than two classes"));
+            return Err(OptionError::new_err("this needs exactly two classes"));
         }
         Ok(ClassifierObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
     }

@@ -41,14 +41,14 @@ impl CorpusWriter {
 
 impl State {
     fn writer(&mut self) -> Result<&mut Writer> {
-        self.writer.as_mut().ok_or_else(|| Error::Option("the corpus is finished".into()))
+        self.writer.as_mut().ok_or_else(|| Error::Option("the corpus is already finished".into()))
     }
 
-    /// Takes the flags of more sentences. Error: others had labels, and these have none, or the reverse.
+    /// Records the flags of more sentences. Error: some sentences have labels and others do not.
     fn take(&mut self, flags: [bool; 3]) -> Result<()> {
         let [transitions, triples, labelled] = *self.flags.get_or_insert(flags);
         if labelled != flags[2] {
-            return Err(Error::Data("some of the sentences have labels, and others have none".into()));
+            return Err(Error::Data("some sentences have labels and others do not; label all of them or none".into()));
         }
         if [transitions, triples] != flags[..2] {
             return Err(Error::Data("the sentences were encoded with different templates".into()));
@@ -59,7 +59,7 @@ impl State {
 
 #[pymethods]
 impl CorpusWriter {
-    /// A new corpus, in place of a corpus that is there.
+    /// A new corpus, which replaces an existing one.
     #[staticmethod]
     fn create(path: PathBuf) -> PyResult<Self> {
         Ok(CorpusWriter::of(Writer::create(&path)?))
@@ -170,18 +170,18 @@ impl CorpusWriter {
         })
     }
 
-    /// Completes the corpus, which is at its place then; `settings` is JSON.
+    /// Completes the corpus and moves it to its place; `settings` is JSON.
     fn finish(&self, py: Python<'_>, settings: &str) -> PyResult<()> {
         let settings = parsed(settings)?;
         interruptible(py, |_| {
             let mut state = locked(&self.state);
             let flags = state.flags.unwrap_or([true, false, true]);
-            let writer = state.writer.take().ok_or_else(|| Error::Option("the corpus is finished".into()))?;
+            let writer = state.writer.take().ok_or_else(|| Error::Option("the corpus is already finished".into()))?;
             writer.finish(flags, settings)
         })
     }
 
-    /// Gives up: nothing is left of a new corpus, and a continued one is as it was.
+    /// Gives up: removes a new corpus, and restores a continued one.
     fn abandon(&self) {
         drop(locked(&self.state).writer.take());
     }

@@ -31,9 +31,9 @@ pub struct Corpus {
     pub inner: Arc<corpus::Corpus>,
 }
 
-/// JSON that the caller gives to be kept.
+/// JSON settings from the caller.
 pub fn parsed(settings: &str) -> PyResult<serde_json::Value> {
-    serde_json::from_str(settings).map_err(|error| DataError::new_err(format!("settings are no JSON: {error}")))
+    serde_json::from_str(settings).map_err(|error| DataError::new_err(format!("settings are not valid JSON: {error}")))
 }
 
 /// Names of the attributes, by id.
@@ -46,14 +46,14 @@ pub fn alphabet(names: &[String]) -> PyResult<Alphabet> {
     let mut attributes = Alphabet::default();
     for (at, name) in names.iter().enumerate() {
         if attributes.intern(key_of(name.as_bytes()), |out| out.extend_from_slice(name.as_bytes())) as usize != at {
-            let message = format!("two attributes have the name '{name}'; a model needs one for each");
+            let message = format!("two attributes are named '{name}'; names must be unique");
             return Err(DataError::new_err(message));
         }
     }
     Ok(attributes)
 }
 
-/// A text that is to be read, as Python names it.
+/// A text to be read, as Python names it.
 pub struct Text<'a> {
     pub path: PathBuf,
     pub format: &'a str,
@@ -79,7 +79,7 @@ impl Text<'_> {
 }
 
 impl Corpus {
-    /// The corpus, after a check of its numbers if they lie on disk.
+    /// The corpus, after a check of its numbers if they are on disk.
     fn sound(&self) -> PyResult<&corpus::Corpus> {
         if self.inner.is_mapped() {
             threads::pool(0)?.install(|| self.inner.check(&Interrupt::default()))?;
@@ -91,7 +91,7 @@ impl Corpus {
 #[pymethods]
 impl Corpus {
     /// Tokens as compressed sparse rows (`ends[i]` is where row i ends), names of the columns, and for each sentence the row
-    /// behind its last one. Labelled data also have the labels' names, in byte sequence, and the number of one for each row.
+    /// after its last one. Labelled data also have the labels' names, in byte sequence, and the number of one for each row.
     #[staticmethod]
     #[pyo3(signature = (ends, ids, values, names, sentence_ends, labels=None))]
     fn of_matrix(
@@ -203,18 +203,18 @@ impl Corpus {
         Ok(Corpus { inner: Arc::new(inner) })
     }
 
-    /// Reads a corpus that lies on disk from end to end, and fails if it is damaged.
+    /// Reads a corpus on disk from end to end, and fails if it is damaged.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         interruptible(py, |interrupt| threads::pool(0)?.install(|| self.inner.check(interrupt)))
     }
 
-    /// A checksum of all numbers and names, if they lie on disk.
+    /// A checksum of all numbers and names, if they are on disk.
     #[getter]
     fn checksum(&self) -> Option<String> {
         self.inner.folder.as_ref().map(|folder| folder.checksum.clone())
     }
 
-    /// Whether the numbers lie on disk.
+    /// Whether the numbers are on disk.
     #[getter]
     fn is_mapped(&self) -> bool {
         self.inner.is_mapped()
@@ -256,7 +256,7 @@ impl Corpus {
         Ok(names_of(&self.sound()?.attributes))
     }
 
-    /// The tokens' state attributes, or attributes of label bigrams, as compressed sparse rows: ends, ids, values.
+    /// The tokens' state attributes, or bigram attributes, as compressed sparse rows: ends, ids, values.
     #[pyo3(signature = (*, bigrams=false))]
     #[allow(clippy::type_complexity)]
     fn rows<'py>(
@@ -271,7 +271,7 @@ impl Corpus {
         Ok((integers(py, rows.ends.iter().copied()), ids, PyArray1::from_vec(py, values)))
     }
 
-    /// The sentence and the place in it of the first token that has not a single label.
+    /// The sentence and the place in it of the first token with a partial label.
     fn first_partial(&self) -> PyResult<Option<(usize, usize)>> {
         Ok(self.sound()?.first_partial())
     }
@@ -288,7 +288,7 @@ impl Corpus {
         Ok(PyArray1::from_vec(py, (0..corpus.n_sentences()).flat_map(of).collect()))
     }
 
-    /// Whether there are attributes of label bigrams.
+    /// Whether there are bigram attributes.
     #[getter]
     fn has_bigrams(&self) -> bool {
         !self.inner.bigrams.ids.is_empty()
@@ -346,7 +346,7 @@ pub fn label_lists<'py, 'a>(
     Ok(list)
 }
 
-/// What Python says of a token's label: a str, a tuple of str, one of which it is, or None.
+/// A token's label in Python: a str, a tuple of str that includes it, or None.
 enum Label {
     Name(PyBackedStr),
     OneOf(Vec<PyBackedStr>),
@@ -382,7 +382,7 @@ fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<Label>
     labels.map(|label| label_of(&label?).map_err(|_| wrong())).collect()
 }
 
-/// Adds a sentence and its labels to a builder. Error: there are not as many labels as tokens.
+/// Adds a sentence and its labels to a builder. Error: the numbers of labels and tokens differ.
 fn add_sentence(
     reader: &mut Reader<'_>,
     builder: &mut Builder,

@@ -31,7 +31,7 @@ impl From<Error> for PyErr {
     }
 }
 
-/// The errno of an error of which only the kind is known, with Linux' numbers.
+/// The errno of an error whose kind alone is known, with Linux's numbers.
 fn number_of(kind: ErrorKind) -> Option<i32> {
     Some(match kind {
         ErrorKind::NotFound => 2,

@@ -18,7 +18,7 @@ pub struct Instances {
     reader: AttributeReader,
     builder: Builder,
     groups: Vec<i64>,
-    /// The corpus of all sentences before those in `builder`, and its labels as they first appeared.
+    /// The corpus of all sentences before the ones in `builder`, and its labels as they first appeared.
     made: Option<(Arc<corpus::Corpus>, Vec<String>)>,
 }
 
@@ -83,8 +83,8 @@ fn name<'a>(label: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
         return text.to_str();
     }
     let Ok(bytes) = label.cast::<PyBytes>() else {
-        return Err(PyTypeError::new_err(format!("a label is a str or bytes, not {}", label.get_type().name()?)));
+        return Err(PyTypeError::new_err(format!("a label must be a str or bytes, not {}", label.get_type().name()?)));
     };
     std::str::from_utf8(bytes.as_bytes())
-        .map_err(|error| PyValueError::new_err(format!("a label is no UTF-8: {error}")))
+        .map_err(|error| PyValueError::new_err(format!("a label is not valid UTF-8: {error}")))
 }

@@ -37,7 +37,7 @@ fn returned<T, E: Into<PyErr>>(outcome: std::thread::Result<std::result::Result<
     }
 }
 
-/// Runs `work` on a thread of its own while this one looks for signals.
+/// Runs `work` on a separate thread while this one checks for signals.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> Result<T> + Send) -> PyResult<T> {
     let interrupt = Interrupt::default();
     let (outcome, signal) = py.detach(|| {

@@ -17,7 +17,7 @@ pub enum ItemDialect {
     Strict,
     /// What python-crfsuite takes: a str is a collection of characters; texts are str or bytes in UTF-8; the value of a key is a
     /// text, a dict, a list, a set, or whatever Python's float() makes a number of, and anything else a TypeError. Departure: a
-    /// value has to be finite.
+    /// value must be finite.
     Crfsuite,
 }
 
@@ -26,9 +26,9 @@ const DEEPEST: usize = 64;
 
 /// A mistake in a sentence whose place in the data is not known yet.
 pub enum Problem {
-    /// A DataError to be.
+    /// Becomes a DataError.
     Message(String),
-    /// A TypeError to be.
+    /// Becomes a TypeError.
     Type(String),
     Python(PyErr),
 }
@@ -41,7 +41,7 @@ impl Problem {
             Problem::Message(message) => DataError::new_err(format!("{place}{message}")),
             Problem::Type(message) => PyTypeError::new_err(format!("{place}{message}")),
             Problem::Python(error) if error.is_instance_of::<PyUnicodeError>(py) => {
-                DataError::new_err(format!("{place}text that is not valid Unicode: {error}"))
+                DataError::new_err(format!("{place}text is not valid Unicode: {error}"))
             }
             Problem::Python(error) => error,
         }
@@ -84,7 +84,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Hands a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
+    /// Passes a sentence's tokens to a sink, each with the label `label_of(token)`. Does not end the sentence. Returns the number
     /// of tokens.
     pub fn sentence<'l, S: Sink>(
         &mut self,
@@ -105,7 +105,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The tokens of a sentence, which is no str in the strict dialect.
+/// The tokens of a sentence, which must not be a str in the strict dialect.
 fn tokens_of<'py>(
     sentence: &Bound<'py, PyAny>,
     dialect: ItemDialect,
@@ -114,9 +114,9 @@ fn tokens_of<'py>(
         return Ok(sentence.try_iter()?);
     }
     if sentence.is_instance_of::<PyString>() {
-        return Err("a sentence is a sequence of tokens, not a str".to_owned().into());
+        return Err("a sentence must be a sequence of tokens, not a str".to_owned().into());
     }
-    Ok(sentence.try_iter().map_err(|_| "a sentence is a sequence of tokens".to_owned())?)
+    Ok(sentence.try_iter().map_err(|_| "a sentence must be a sequence of tokens".to_owned())?)
 }
 
 /// Appends the first `columns` cells of every token of a sentence to `texts`; returns the number of tokens.
@@ -124,7 +124,8 @@ pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts
     let mut tokens = 0;
     for token in tokens_of(sentence, ItemDialect::Strict)? {
         let (token, before) = (token?, texts.count());
-        let wrong = || format!("token {tokens}: with a template a token is a str or a sequence of str (its columns)");
+        let wrong =
+            || format!("token {tokens}: with a template, a token must be a str or a sequence of str (its columns)");
         if let Ok(text) = token.cast::<PyString>() {
             texts.push(text.to_str()?);
         } else if token.is_instance_of::<PyDict>() {
@@ -177,7 +178,7 @@ impl AttributeReader {
         Ok(count)
     }
 
-    /// Hands the attributes of a token to a sink.
+    /// Passes the attributes of a token to a sink.
     fn token<S: Sink>(&mut self, token: &Bound<'_, PyAny>, sink: &mut S) -> Result<(), Problem> {
         // A mistake in an earlier token may have left a prefix behind.
         self.items.leave(0);
@@ -197,7 +198,7 @@ impl AttributeReader {
         }
         let names = token.try_iter().map_err(|error| match self.dialect {
             ItemDialect::Strict => {
-                Problem::Message("a token is a str, a sequence of str or a dict of attributes".to_owned())
+                Problem::Message("a token must be a str, a sequence of str or a dict of attributes".to_owned())
             }
             ItemDialect::Crfsuite => Problem::Type(error.value(token.py()).to_string()),
         })?;
@@ -207,7 +208,7 @@ impl AttributeReader {
         Ok(())
     }
 
-    /// Hands on the attributes of a dict.
+    /// Passes on the attributes of a dict.
     fn map<S: Sink>(&mut self, map: &Bound<'_, PyDict>, depth: usize, sink: &mut S) -> Result<(), Problem> {
         let size = map.len();
         // A number's or a collection's own code may change the dict: the iterator panics at a changed size, and behind as many
@@ -227,7 +228,7 @@ impl AttributeReader {
         Ok(())
     }
 
-    /// Hands on the attribute that a key and its value stand for, if the value is a plain one, whose reading runs no Python code;
+    /// Passes on the attribute of a key and its value, if the value is a plain one, whose reading runs no Python code;
     /// returns whether it is.
     #[inline(always)]
     fn plain<S: Sink>(&mut self, key: &str, value: &Bound<'_, PyAny>, sink: &mut S) -> Result<bool, Problem> {
@@ -243,7 +244,7 @@ impl AttributeReader {
         Ok(true)
     }
 
-    /// Hands on the attributes that a key and its value, which is no plain one, stand for.
+    /// Passes on the attributes of a key and its value, which is not a plain one.
     fn value<S: Sink>(
         &mut self,
         key: &str,
@@ -255,7 +256,7 @@ impl AttributeReader {
             self.items.text(key, text, sink);
         } else if let Ok(map) = value.cast::<PyDict>() {
             if depth == DEEPEST {
-                return Err(format!("attribute '{key}': dicts are nested more than {DEEPEST} deep").into());
+                return Err(format!("attribute '{key}': dicts are nested more than {DEEPEST} levels deep").into());
             }
             let outer = self.items.enter(key);
             self.map(map, depth + 1, sink)?;
@@ -278,20 +279,20 @@ impl AttributeReader {
         Ok(())
     }
 
-    /// Hands on the names in a collection, behind their key.
+    /// Passes on the names in a collection, after their key.
     fn names<S: Sink>(&mut self, key: &str, names: &Bound<'_, PyAny>, sink: &mut S) -> Result<(), Problem> {
         let names = names.try_iter().map_err(|_| {
-            format!("attribute '{key}': a value is a number, a bool, a str, a dict or a collection of str")
+            format!("attribute '{key}': a value must be a number, a bool, a str, a dict or a collection of str")
         })?;
         let outer = self.items.enter(key);
         for name in names {
-            self.name(&name?, || format!("attribute '{key}': a collection holds str"), sink)?;
+            self.name(&name?, || format!("attribute '{key}': a collection must contain only str"), sink)?;
         }
         self.items.leave(outer);
         Ok(())
     }
 
-    /// Hands on a name; `strictly` is the strict dialect's message for an object that is none.
+    /// Passes on a name; `strictly` is the strict dialect's message for an object that is not a name.
     fn name<S: Sink>(
         &mut self,
         name: &Bound<'_, PyAny>,
@@ -305,13 +306,13 @@ impl AttributeReader {
         Ok(())
     }
 
-    /// The mistake of an object that is no text: a TypeError in python-crfsuite's dialect.
+    /// The error for an object that is not text: a TypeError in python-crfsuite's dialect.
     fn mistyped(&self, object: &Bound<'_, PyAny>, strictly: impl FnOnce() -> String) -> Problem {
         if self.dialect == ItemDialect::Strict {
             return Problem::Message(strictly());
         }
         let kind = object.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
-        Problem::Type(format!("the name of an attribute is a str or bytes, not {kind}"))
+        Problem::Type(format!("an attribute name must be a str or bytes, not {kind}"))
     }
 }
 

@@ -28,11 +28,11 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// A rule by which chunks are read: the type of each label, and whether a label begins a chunk, row by row for the start of the
+/// A chunk rule: the type of each label, and whether a label begins a chunk, row by row for the start of the
 /// sentence and each label before.
 type Rule = (Vec<Option<String>>, PyBackedBytes);
 
-/// What the constraints allow that Python states as JSON. Error: they do not fit the labels.
+/// The labels allowed by constraints that Python passes as JSON. Error: they do not fit the labels.
 pub fn allowed(stated: &str, labels: &[String]) -> PyResult<Option<Arc<Allowed>>> {
     Ok(constraints::allowed(&parsed(stated)?, labels)?)
 }
@@ -48,9 +48,9 @@ type Scored<'py> = (Bound<'py, PyAny>, f64);
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct ChainModel {
     pub inner: Model,
-    /// What labelling one sentence at a time reuses.
+    /// Buffers reused when labelling one sentence at a time.
     pub singles: Singles,
-    /// The last model that `constrained` has made. Locked by holders of the interpreter's lock alone, and never while Python code
+    /// The last model that `constrained` made. Locked only by holders of the interpreter's lock, and never while Python code
     /// runs.
     derived: Mutex<Option<Py<ChainModel>>>,
 }
@@ -120,8 +120,8 @@ impl ChainModel {
         self.inner.template.as_deref().map(Template::source)
     }
 
-    /// The model under these constraints, JSON, instead of its own: itself, or the model that the last call has made, where they are
-    /// the same.
+    /// The model under these constraints (JSON) in place of its own. Returns itself, or the model of the last call, if the
+    /// constraints are the same.
     fn constrained<'py>(slf: &Bound<'py, Self>, constraints: &str) -> PyResult<Bound<'py, Self>> {
         let (py, model, stated) = (slf.py(), slf.get(), parsed(constraints)?);
         let last = locked(&model.derived).as_ref().map(|last| last.bind(py).clone());
@@ -132,7 +132,7 @@ impl ChainModel {
         let allowed = constraints::allowed(&stated, &model.inner.labels)?;
         let derived = Bound::new(py, ChainModel::from(model.inner.constrained(allowed)))?;
         let last = locked(&model.derived).replace(derived.clone().unbind());
-        drop(last); // behind the lock
+        drop(last); // after the lock
         Ok(derived)
     }
 
@@ -353,7 +353,7 @@ impl ChainModel {
 }
 
 impl ChainModel {
-    /// What the model's constraints were made of.
+    /// The source of the model's constraints: a scheme or pairs of labels.
     fn stated(&self) -> &Value {
         self.inner.allowed().map_or(&Value::Null, |allowed| &allowed.stated)
     }
@@ -365,7 +365,7 @@ impl ChainModel {
     fn rule(&self, (types, begins): Rule) -> PyResult<ChunkRule> {
         let rule = ChunkRule::new(&types, begins.iter().map(|&byte| byte != 0).collect());
         rule.filter(|rule| rule.labels() == self.inner.labels.len())
-            .ok_or_else(|| OptionError::new_err("the rule of chunks is not for the labels of this model"))
+            .ok_or_else(|| OptionError::new_err("the chunk rule does not match the labels of this model"))
     }
 
     fn run<T: Send>(

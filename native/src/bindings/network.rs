@@ -35,7 +35,7 @@ const QUICK_MESSAGES: usize = 10_000_000;
 #[pyclass(module = "loglinear._core", frozen)]
 pub struct Network {
     inner: network::Network,
-    /// The option `threads`: 0 stands for all cores.
+    /// The option `threads`: 0 means all cores.
     threads: usize,
     /// The cliques of exact inference; None inside if the network is too dense.
     junction: OnceLock<Option<Junction>>,
@@ -112,14 +112,14 @@ fn method_of(name: &str, limit: usize, (damping, tolerance, max_iterations): (f6
     match name {
         "exact" => Ok(Method::Exact { limit }),
         "loopy_bp" => Ok(Method::LoopyBp { damping, tolerance, max_iterations }),
-        _ => Err(OptionError::new_err(format!("method is {name:?}; it has to be \"exact\" or \"loopy_bp\""))),
+        _ => Err(OptionError::new_err(format!("method is {name:?}; it must be \"exact\" or \"loopy_bp\""))),
     }
 }
 
 /// The value as an unsigned number, or an error that names the option if it is below `least`.
 fn at_least(name: &str, value: i64, least: usize) -> PyResult<usize> {
     let number = usize::try_from(value).ok().filter(|&number| number >= least);
-    number.ok_or_else(|| OptionError::new_err(format!("{name} is {value}; it has to be at least {least}")))
+    number.ok_or_else(|| OptionError::new_err(format!("{name} is {value}; it must be at least {least}")))
 }
 
 /// The states of assignments, a row each, from integers of 32 or 64 bits.
@@ -127,15 +127,15 @@ fn assignments(start: &Bound<'_, PyAny>, n_variables: usize) -> PyResult<Vec<i32
     let (states, columns): (Vec<i32>, usize) = if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i32>>() {
         (start.as_array().iter().copied().collect(), start.shape()[1])
     } else if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i64>>() {
-        // -1 is refused later, like every number that is no state.
+        // -1 is refused later, like every number that is not a state.
         (start.as_array().iter().map(|&state| i32::try_from(state).unwrap_or(-1)).collect(), start.shape()[1])
     } else {
-        return Err(OptionError::new_err("start has to be an array of int32 or int64, shape (chains, n_variables)"));
+        return Err(OptionError::new_err("start must be an array of int32 or int64 with shape (chains, n_variables)"));
     };
     if columns == n_variables {
         return Ok(states);
     }
-    Err(OptionError::new_err(format!("start has {columns} columns; {n_variables} variables need one each")))
+    Err(OptionError::new_err(format!("start: expected {n_variables} columns, one per variable, found {columns}")))
 }
 
 #[pymethods]
@@ -146,10 +146,10 @@ impl Network {
     fn new(states: PyReadonlyArray1<'_, i64>, edges: PyReadonlyArray2<'_, i64>, threads: usize) -> PyResult<Self> {
         let states: Vec<u32> = numbers("numbers of states", &states, 1 << 16)?.into_iter().map(|r| r as u32).collect();
         if edges.shape()[1] != 2 {
-            return Err(OptionError::new_err("edges need two columns"));
+            return Err(OptionError::new_err("edges must have two columns"));
         }
         let ends: Option<Vec<u32>> = edges.as_array().iter().map(|&v| u32::try_from(v).ok()).collect();
-        let ends = ends.ok_or_else(|| OptionError::new_err("edges name variables by numbers of at least 0"))?;
+        let ends = ends.ok_or_else(|| OptionError::new_err("variable numbers in edges must be at least 0"))?;
         let edges = ends.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         Ok(Network {
             inner: network::Network::new(states, edges)?,
@@ -261,7 +261,7 @@ impl Network {
         tolerance: f64,
         max_iterations: usize,
     ) -> PyResult<CompletedRows> {
-        let [n, width] = *data.shape() else { return Err(OptionError::new_err("data need rows and columns")) };
+        let [n, width] = *data.shape() else { return Err(OptionError::new_err("data must be a matrix")) };
         if width != self.inner.n_variables() {
             let wanted = self.inner.n_variables();
             return Err(OptionError::new_err(format!("data have {width} columns; the network has {wanted} variables")));
@@ -298,7 +298,7 @@ impl Network {
             "residual" => Schedule::Residual,
             other => {
                 return Err(OptionError::new_err(format!(
-                    "schedule is {other:?}; there are \"flooding\", \"residual\""
+                    "schedule is {other:?}; it must be \"flooding\" or \"residual\""
                 )));
             }
         };
@@ -339,7 +339,7 @@ impl Network {
         let (start, sweeps) = (read(&nodes)?, at_least("sweeps", sweeps, 1)?);
         if start.len() != self.inner.n_node_scores() {
             let (given, wanted) = (start.len(), self.inner.n_node_scores());
-            return Err(OptionError::new_err(format!("nodes have {given} entries; {wanted} are needed")));
+            return Err(OptionError::new_err(format!("nodes: expected {wanted} entries, found {given}")));
         }
         let found = self.infer(py, (&node_scores, &edge_scores), self.is_quick(), |scores, interrupt| {
             mean_field::ascend(scores, start, (tolerance, sweeps), interrupt)
@@ -396,7 +396,7 @@ pub fn symmetric_inverse<'py>(
     let ascends = at.first() == Some(&0) && at.windows(2).all(|pair| pair[0] <= pair[1]);
     let fits = at.last() == Some(&(columns.len() as i32)) && columns.len() == values.len() && behind.len() == n;
     if !(ascends && fits && columns.iter().all(|&column| column >= 0 && (column as usize) < n)) {
-        return Err(OptionError::new_err("at, columns and values are no sparse matrix of as many rows as behind has"));
+        return Err(OptionError::new_err("at, columns and values do not form a square sparse matrix"));
     }
     let size: usize = behind.iter().map(|first| n - first).sum();
     let (diagonal, out) = (PyArray1::zeros(py, n, false), PyArray1::zeros(py, size, false));

@@ -24,7 +24,7 @@ fn same(lengths: &[usize]) -> PyResult<()> {
     if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
         return Ok(());
     }
-    Err(OptionError::new_err(format!("arrays of different lengths: {lengths:?}")))
+    Err(OptionError::new_err(format!("arrays have different lengths: {lengths:?}")))
 }
 
 /// |x|_1 and |x|_2 squared.
@@ -41,7 +41,7 @@ fn chosen<'a>(matrix: &'a [u16], columns: usize, live: &[usize]) -> PyResult<Vec
     rows.ok_or_else(|| OptionError::new_err(format!("rows {live:?} of {columns} columns exceed the matrix")))
 }
 
-/// Of a matrix with `columns` columns, row number `spare`, to be written, and the rows with numbers `live`, to be read.
+/// Row `spare` of a matrix with `columns` columns, writable, and the rows `live`, readable.
 fn spared<'a>(
     matrix: &'a mut [u16],
     columns: usize,
@@ -157,7 +157,7 @@ fn limit_instruction_set(name: &str) -> PyResult<()> {
     if arch::limit(name) {
         return Ok(());
     }
-    Err(OptionError::new_err(format!("there is no instruction set {name:?}; there are {}", arch::NAMES.join(", "))))
+    Err(OptionError::new_err(format!("unknown instruction set {name:?}; choose from {}", arch::NAMES.join(", "))))
 }
 
 /// Adds the submodule `vectors` to `loglinear._core`, and `instruction_set`.

@@ -43,7 +43,7 @@ impl PseudoLikelihood {
         if variable < p {
             return Ok(());
         }
-        Err(OptionError::new_err(format!("variable {variable} is none of 0..{p}")))
+        Err(OptionError::new_err(format!("variable {variable} is out of range 0..{p}")))
     }
 }
 

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// The objective of a classifier whose samples are the tokens of a corpus, and the numbers of the attributes that are its
-/// columns: those on `min_count` tokens or more. The other arguments are those of `ClassifierObjective`.
+/// columns: those on `min_count` tokens or more. The other arguments are as for `ClassifierObjective`.
 #[pyfunction]
 #[pyo3(signature = (corpus, min_count, targets, weights=None, *, n_classes, intercept=None, scaled=false, threads=0))]
 #[allow(clippy::too_many_arguments)]

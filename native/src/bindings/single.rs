@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex};
 /// The work, in tokens * labels^2, from which inference lets other threads run Python. It takes some 0.1 ms; less work is not
 /// worth waiting for the interpreter's lock again, which a busy thread keeps for up to 5 ms.
 const LONG: usize = 1 << 18;
-/// The most spare buffers of a model: as many threads as may label at the same time without making new ones.
+/// The most spare buffers of a model: the number of threads that can label at the same time without making new buffers.
 const MOST_SPARE: usize = 64;
 
-/// What it takes to read and label one sentence.
+/// Buffers to read and label one sentence.
 pub struct Buffers {
     pub sequence: Sequence,
     pub reader: AttributeReader,
@@ -37,7 +37,7 @@ pub struct LabelNames {
 #[derive(Default)]
 pub struct Singles {
     names: PyOnceLock<LabelNames>,
-    /// Locked by holders of the interpreter's lock alone, and never while Python code runs.
+    /// Locked only by holders of the interpreter's lock, and never while Python code runs.
     spare: Mutex<Vec<Shared>>,
 }
 
@@ -74,7 +74,7 @@ impl LabelNames {
         self.numbers.get(name).copied()
     }
 
-    /// A list of labels; None for what is no label, as where every labelling is forbidden.
+    /// A list of labels; None where there is no label, as when every labelling is forbidden.
     pub fn list<'py>(&self, py: Python<'py>, labels: &[u32]) -> PyResult<Bound<'py, PyList>> {
         let name = |&label: &u32| self.strings.get(label as usize).map(|name| name.bind(py));
         PyList::new(py, labels.iter().map(name))
@@ -86,18 +86,18 @@ impl LabelNames {
     }
 }
 
-/// The buffers themselves. They have to be fresh from `Singles::take`.
+/// The buffers themselves. They must be fresh from `Singles::take`.
 pub fn own(shared: &mut Shared) -> &mut Buffers {
     let mutex = Arc::get_mut(shared).expect("buffers that nobody else has");
     mutex.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Runs inference over a sentence of so many tokens; other threads may run Python meanwhile if it is long.
+/// Runs inference over a sentence of this many tokens; other threads may run Python meanwhile if it is long.
 pub fn inferred<T: Send>(py: Python<'_>, model: &Model, tokens: usize, infer: impl FnOnce() -> T + Send) -> T {
     if is_long(model, tokens) { py.detach(infer) } else { infer() }
 }
 
-/// Whether inference over so many tokens takes a while.
+/// Whether inference over this many tokens takes a while.
 pub fn is_long(model: &Model, tokens: usize) -> bool {
     tokens.saturating_mul(model.transitions.width * model.transitions.width) > LONG
 }

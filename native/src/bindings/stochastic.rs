@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 impl SamplePasses {
     /// The numbers of samples that an array holds, checked.
     fn numbers(&self, visits: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
-        numbers("visits name samples", visits, self.n_samples())
+        numbers("sample numbers", visits, self.n_samples())
     }
 
     /// The numbers of samples that an array holds, and the learning rate for each.
@@ -46,7 +46,7 @@ impl SamplePasses {
             return interruptible(py, |interrupt| pass(w, kept, interrupt));
         }
         Err(OptionError::new_err(format!(
-            "the arrays have lengths {lengths:?}; they need one number for each of {n} weights"
+            "the arrays have lengths {lengths:?}; each needs one entry for each of {n} weights"
         )))
     }
 
@@ -84,13 +84,13 @@ impl SamplePasses {
         self.inner.objective.n_threads()
     }
 
-    /// The number of weights, the last ones, that bear no penalty: an intercept's.
+    /// The number of weights, at the end, without a penalty: the intercept's.
     #[getter]
     fn n_unpenalised(&self) -> usize {
         self.inner.objective.n_unpenalised
     }
 
-    /// The ends of the runs of samples that lie together on disk; None for samples in memory.
+    /// The ends of the runs of samples that are contiguous on disk; None for samples in memory.
     #[getter]
     fn run_ends<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
         let (corpus, features) = (&self.inner.objective.corpus, &self.inner.objective.features);
@@ -121,11 +121,11 @@ impl SamplePasses {
             "clipping" => Penalty::Clipping,
             "clipping_lazy" => Penalty::ClippingLazy,
             "cumulative" => Penalty::Cumulative,
-            other => return Err(OptionError::new_err(format!("there is no penalty {other:?}"))),
+            other => return Err(OptionError::new_err(format!("unknown penalty {other:?}"))),
         };
         let line_search = line_search.map(|(trials, decay)| LineSearch { trials, decay });
         if line_search.is_some() && !matches!(penalty, Penalty::Cumulative | Penalty::ClippingLazy) {
-            return Err(OptionError::new_err("the line search needs a penalty that touches a sample's weights alone"));
+            return Err(OptionError::new_err("the line search needs the penalty \"cumulative\" or \"clipping_lazy\""));
         }
         let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = Settings { penalty, l1, l2, rates, visits: &visits, line_search };
@@ -209,7 +209,7 @@ impl SamplePasses {
             0 => Slack::None,
             1 => Slack::Linear,
             2 => Slack::Squared,
-            other => return Err(OptionError::new_err(format!("slack={other} is none of 0, 1, 2"))),
+            other => return Err(OptionError::new_err(format!("slack={other}; it must be 0, 1 or 2"))),
         };
         self.averaged_pass(py, &PassiveAggressive { slack, c, error_sensitive }, [w, sum], iterates, &visits)
     }
@@ -231,14 +231,14 @@ impl SamplePasses {
         })
     }
 
-    /// The number of numbers that SAG stores of the gradients of all samples: of states, of transitions, of edges.
+    /// How many numbers SAG stores for the gradients of all samples: of states, of transitions, of edges.
     #[getter]
     fn sag_sizes(&self) -> (usize, usize, usize) {
         let Sizes { states, transitions, edges } = Sizes::new(&self.inner.objective);
         (states, transitions, edges)
     }
 
-    /// Steps of SAG (see `loglinear.solvers.sag`), one for each row of `draws`; updates w, d and all that is stored in place,
+    /// Steps of SAG (see `loglinear.solvers.sag`), one for each row of `draws`; updates w, d and all stored arrays in place,
     /// also when interrupted.
     ///
     /// l1 and l2 are the penalties over the number of samples. Returns the number of evaluations of a sample.
@@ -263,7 +263,7 @@ impl SamplePasses {
             "uniform" => (Sampling::Uniform, 1),
             "nus" => (Sampling::Nus, self.n_samples()),
             "nus_star" => (Sampling::NusStar, self.n_samples()),
-            other => return Err(OptionError::new_err(format!("there is no sampling {other:?}"))),
+            other => return Err(OptionError::new_err(format!("unknown sampling {other:?}"))),
         };
         let [states, transitions, edges] = &gradients;
         written!(states, transitions, edges, w, d, lipschitz, seen, pauses);
@@ -273,7 +273,7 @@ impl SamplePasses {
         let lengths = [w.len(), d.len(), states.len(), transitions.len(), edges.len(), lipschitz.len(), seen.len()];
         let wanted = [n, n, sizes.states, sizes.transitions, sizes.edges, constants, self.n_samples()];
         if lengths != wanted || draws.shape()[1] != 2 || ![0, self.n_samples()].contains(&pauses.len()) {
-            let message = format!("the arrays have lengths {lengths:?}; they need {wanted:?}, and two draws a step");
+            let message = format!("the arrays have lengths {lengths:?}; expected {wanted:?} and two draws per step");
             return Err(OptionError::new_err(message));
         }
         let draws: &[[f64; 2]] = read(&draws)?.as_chunks().0;

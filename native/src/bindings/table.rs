@@ -131,7 +131,7 @@ impl FeatureTable {
         self.inner.is_partial
     }
 
-    /// Whether there are attributes of label bigrams.
+    /// Whether there are bigram attributes.
     #[getter]
     fn has_bigrams(&self) -> bool {
         self.inner.features.n_bigrams() > 0
@@ -150,7 +150,7 @@ impl FeatureTable {
     /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
     fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<Name<'_>>> {
         let table = &self.inner;
-        let numbers = numbers("numbers name features", &features, table.features.len())?;
+        let numbers = numbers("feature numbers", &features, table.features.len())?;
         Ok(feature_names(&table.features, &table.attributes, &table.labels, &numbers))
     }
 
@@ -222,7 +222,7 @@ impl ChainPart {
         self.inner.objective.corpus.n_bytes()
     }
 
-    /// The entries of a vector over all features that are the part's.
+    /// The part's entries of a vector over all features.
     fn gather<'py>(&self, py: Python<'py>, all: PyReadonlyArray1<'_, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let all = read(&all)?;
         self.check(all.len(), self.inner.n_features)?;
@@ -253,6 +253,6 @@ impl ChainPart {
         if length == wanted {
             return Ok(());
         }
-        Err(OptionError::new_err(format!("a vector needs {wanted} entries; it has {length}")))
+        Err(OptionError::new_err(format!("vector: expected {wanted} entries, found {length}")))
     }
 }

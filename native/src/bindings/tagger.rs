@@ -14,15 +14,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::sync::Mutex;
 
-/// A model, and the sentence that questions without a sentence are about.
+/// A model, and the sentence that calls without a sentence refer to.
 #[derive(Default)]
 struct State {
     model: Option<Py<ChainModel>>,
     sentence: Option<Shared>,
 }
 
-/// Labels one sentence after the other, of items in python-crfsuite's dialect. Any number of threads may use it at once: what
-/// each gives to `tag` is answered for itself, and the sentence remembered is the one that came last.
+/// Labels one sentence after the other, of items in python-crfsuite's dialect. Any number of threads may use it at once: each
+/// call of `tag` labels its own sentence, and the remembered sentence is the latest.
 #[pyclass(frozen, subclass, module = "loglinear._core")]
 #[derive(Default)]
 pub struct SequenceTagger {
@@ -32,7 +32,7 @@ pub struct SequenceTagger {
 
 #[pymethods]
 impl SequenceTagger {
-    /// Subclasses may take arguments of their own.
+    /// Subclasses may take additional arguments.
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords))]
     fn new(_arguments: &Bound<'_, PyTuple>, _keywords: Option<&Bound<'_, PyDict>>) -> Self {
@@ -58,7 +58,7 @@ impl SequenceTagger {
         model.get().singles.names(py, &model.get().inner).all(py)
     }
 
-    /// Reads a sentence, to be asked about.
+    /// Reads and remembers a sentence.
     fn set(&self, py: Python<'_>, xseq: &Bound<'_, PyAny>) -> PyResult<()> {
         self.read(py, xseq, |_, _| Ok(()))
     }
@@ -82,7 +82,7 @@ impl SequenceTagger {
         }
     }
 
-    /// The best labels of each of many sentences; the last sentence stays what it was.
+    /// The best labels of each of many sentences; the last sentence is unchanged.
     fn _tag_all<'py>(&self, py: Python<'py>, xseqs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let model = self.opened(py)?;
         let (labelled, ends) = label_attributes(model.get(), xseqs, ItemDialect::Crfsuite, false, 0)?;
@@ -109,7 +109,7 @@ impl SequenceTagger {
         let (model, sentence) = self.last(py)?;
         let Some((sentence, tokens)) = unless_empty(sentence) else { return Ok(0.0) };
         let Some(token) = usize::try_from(pos).ok().filter(|&token| token < tokens) else {
-            return Err(PyValueError::new_err(format!("the position {pos} is out of range of {tokens} items")));
+            return Err(PyValueError::new_err(format!("position {pos} is out of range for {tokens} items")));
         };
         let (label, model) = (label(model.get(), y)? as usize, model.get());
         Ok(ask(py, model, &sentence, |buffers| buffers.sequence.marginal(&model.inner, token, label)))
@@ -167,14 +167,14 @@ impl SequenceTagger {
     }
 }
 
-/// A sentence with its number of tokens, unless there is none or it has no tokens.
+/// A sentence with its number of tokens, unless it is missing or has no tokens.
 fn unless_empty(sentence: Option<Shared>) -> Option<(Shared, usize)> {
     let sentence = sentence?;
     let tokens = locked(&sentence).sequence.tokens();
     (tokens > 0).then_some((sentence, tokens))
 }
 
-/// Asks a question about a sentence that other threads may ask about, too. The lock on the sentence is never held while the thread
+/// Computes an answer about a sentence that other threads may also use. The lock on the sentence is never held while the thread
 /// waits for the interpreter's lock.
 fn ask<T: Send>(
     py: Python<'_>,
@@ -194,7 +194,7 @@ fn label(model: &ChainModel, name: &Bound<'_, PyAny>) -> PyResult<u32> {
     } else if let Ok(bytes) = name.cast::<PyBytes>() {
         std::str::from_utf8(bytes.as_bytes()).ok().and_then(|name| names.number(name))
     } else {
-        return Err(PyTypeError::new_err(format!("a label is a str or bytes, not {}", name.get_type().name()?)));
+        return Err(PyTypeError::new_err(format!("a label must be a str or bytes, not {}", name.get_type().name()?)));
     };
     number.ok_or_else(|| PyRuntimeError::new_err(format!("the model has no label {name}")))
 }

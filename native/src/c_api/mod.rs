@@ -46,7 +46,7 @@ unsafe fn values<'a, T>(pointer: *const T, length: usize, argument: &str) -> Res
         (_, 0) => Ok(&[]),
         (None, _) => Err(null(argument)),
         (Some(_), _) if length > isize::MAX as usize / size_of::<T>().max(1) => {
-            Err(Failure::misuse(format!("the length of `{argument}`, {length}, is beyond all memory")))
+            Err(Failure::misuse(format!("the length of `{argument}`, {length}, is too large")))
         }
         // SAFETY: as this function's; the length in bytes fits into isize. Test: `tests::every_call_checks_its_arguments`.
         (Some(pointer), _) => Ok(unsafe { slice::from_raw_parts(pointer.as_ptr(), length) }),
@@ -160,7 +160,8 @@ pub unsafe extern "C" fn loglinear_label_name(model: *const OpenModel, label: u3
     call(|| {
         // SAFETY: as this function's. Test: `tests::every_call_checks_its_arguments`.
         let labels = unsafe { &opened(model)?.labels };
-        let missing = || Failure::misuse(format!("there is no label {label}; there are {}", labels.len()));
+        let missing =
+            || Failure::misuse(format!("label {label} does not exist; the model has {} labels", labels.len()));
         let found = labels.get(label as usize).ok_or_else(missing)?;
         // SAFETY: as this function's. Test: as above.
         unsafe { give(name, found.as_ptr(), "name") }

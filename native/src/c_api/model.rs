@@ -19,7 +19,7 @@ use std::sync::Mutex;
 
 /// Bytes of a text from which several threads label it.
 const LONG: usize = 64 << 10;
-/// The most spare buffers: as many threads as may label a sequence at the same time without making new ones.
+/// The most spare buffers: the number of threads that can label a sequence at the same time without making new buffers.
 const MOST_SPARE: usize = 64;
 
 /// An open model: `loglinear_model` of the header.
@@ -38,7 +38,7 @@ impl OpenModel {
         let model = model.under(allowed);
         let name = |label: &String| CString::new(label.as_str());
         let labels: Result<Vec<CString>, _> = model.labels.iter().map(name).collect();
-        let nul = |_| Error::ModelFile(format!("{}: a label holds the character NUL", path.display()));
+        let nul = |_| Error::ModelFile(format!("{}: a label contains a NUL character", path.display()));
         Ok(OpenModel { labels: labels.map_err(nul)?, model, spare: Mutex::default() })
     }
 
@@ -79,12 +79,11 @@ impl OpenModel {
     }
 }
 
-/// Gives an attribute of the current token to a sink. Error: the value is no finite number.
+/// Passes an attribute of the current token to a sink. Error: the value is not finite.
 pub fn attribute(sink: &mut impl Sink, item: usize, name: &[u8], value: f64) -> Result<(), Failure> {
     if !value.is_finite() {
         let name = String::from_utf8_lossy(name);
-        let message =
-            format!("item {item}: attribute '{name}' has the value {value}; values have to be finite numbers");
+        let message = format!("item {item}: attribute '{name}' has the value {value}; values must be finite numbers");
         return Err(Error::Data(message).into());
     }
     sink.state(key_of(name), value, |_| {});

@@ -14,7 +14,7 @@ pub enum Status {
     Misuse = 1,
     /// A failure of the operating system to read a file.
     Io = 2,
-    /// A file that is no sound model.
+    /// A file that is not a valid model.
     Model = 3,
     /// Bad content of a text or of attributes.
     Data = 4,

@@ -159,11 +159,11 @@ fn every_call_checks_its_arguments() {
         check(loglinear_n_labels(null, &mut n), Status::Misuse, "model");
         check(loglinear_n_labels(model, ptr::null_mut()), Status::Misuse, "n_labels");
         check(loglinear_label_name(null, 0, &mut name), Status::Misuse, "model");
-        check(loglinear_label_name(model, 3, &mut name), Status::Misuse, "there is no label 3; there are 3");
+        check(loglinear_label_name(model, 3, &mut name), Status::Misuse, "label 3 does not exist");
         check(loglinear_label_name(model, 0, ptr::null_mut()), Status::Misuse, "name");
         check(loglinear_label_text(null, text, 2, &mut out, none), Status::Misuse, "model");
         check(loglinear_label_text(model, ptr::null(), 2, &mut out, none), Status::Misuse, "text");
-        check(loglinear_label_text(model, text, usize::MAX, &mut out, none), Status::Misuse, "beyond all memory");
+        check(loglinear_label_text(model, text, usize::MAX, &mut out, none), Status::Misuse, "is too large");
         check(loglinear_label_text(model, text, 2, ptr::null_mut(), none), Status::Misuse, "labelled");
         check(loglinear_label_text(model, text, 2, &mut out, none), Status::Data, "the text, line 1");
         check(loglinear_label_sequence(null, &item, 1, &mut label, ptr::null_mut()), Status::Misuse, "model");

@@ -47,7 +47,7 @@ impl Design {
         Ok(Design::by_rows(Lists::new(ends, Ids::of(ids, n_columns), kept, n_columns)))
     }
 
-    /// A matrix of which only the rows have been made.
+    /// A matrix that has only rows so far.
     fn by_rows(rows: Lists) -> Design {
         Design { rows, columns: OnceLock::new(), sliced: OnceLock::new() }
     }

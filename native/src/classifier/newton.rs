@@ -53,7 +53,7 @@ pub struct NewtonStep {
     pub promised: f64,
 }
 
-/// Makes a step, which changes w, its scores X w and the gradient of the negative log-likelihood at w. All three have to belong
+/// Makes a step, which changes w, its scores X w and the gradient of the negative log-likelihood at w. All three must belong
 /// together before.
 pub fn step(
     classifier: &Classifier,
@@ -86,7 +86,7 @@ const FIRST_SWEEPS: usize = 3;
 /// Sweeps over the columns whose weights are not 0, between two sweeps over all columns.
 const ACTIVE_SWEEPS: usize = 4;
 
-/// A lower bound on the sweeps until the violation meets its goal: it goes on falling at most as fast as in the last `sweeps`,
+/// A lower bound on the sweeps until the violation meets its goal: it continues to fall at most as fast as in the last `sweeps`,
 /// from `before` to `violation`.
 fn sweeps_ahead(goal: f64, violation: f64, before: f64, sweeps: usize) -> f64 {
     let fall = (before / violation).ln() / sweeps as f64;
@@ -122,13 +122,13 @@ struct Accepted {
 /// The least entry of D, as a share of |residual| * `bound`.
 const DAMPING: f64 = 0.1;
 
-/// The curvature of the parabola that touches log(1 + exp(m)) at m and lies above it everywhere (Jaakkola & Jordan 2000,
+/// The curvature of the parabola that touches log(1 + exp(m)) at m and is above it everywhere (Jaakkola & Jordan 2000,
 /// twice their lambda).
 fn bound(m: f64) -> f64 {
     if m < 1e-6 { 0.25 } else { 0.5 * (0.5 * m).tanh() / m }
 }
 
-/// The least H_jj: smaller ones are rounding errors.
+/// The least H_jj: smaller values are rounding errors.
 const LEAST_CURVATURE: f64 = 1e-12;
 
 impl<'a> Subproblem<'a> {

@@ -66,7 +66,7 @@ impl Classifier {
             return Err(Error::Data("no samples: there is nothing to train on".into()));
         }
         if n_classes < 2 || targets.iter().any(|&target| target as usize >= n_classes) {
-            let message = format!("{n_classes} classes are too few: two or more are needed, and one for each target");
+            let message = format!("{n_classes} classes: at least two are needed, and every target must be one of them");
             return Err(Error::Data(message));
         }
         check_weights(&weights, "sample")?;
@@ -115,7 +115,7 @@ impl Classifier {
     }
 
     /// Two classes: the objective over sums of columns (Mathur & Chakrabarti 2010, Eq. 15), where column j is added to the new
-    /// column map[j]. The intercept keeps a column of its own.
+    /// column map[j]. The intercept keeps its own column.
     pub fn aggregate(&self, map: &[u32], n_columns: usize) -> Self {
         let design = self.pool.install(|| self.design.merge(map, n_columns));
         self.with(Arc::new(design), self.targets.clone(), self.weights.clone())
@@ -258,7 +258,7 @@ impl Classifier {
         });
     }
 
-    /// Two classes: an evaluation at `w` that uses the rows alone. It spares methods that never evaluate again the making of
+    /// Two classes: an evaluation at `w` that uses only the rows. It spares methods that never evaluate again the making of
     /// other forms of the matrix.
     pub fn start(&self, w: &[f64]) -> Start {
         let (rows, mut gradient, value) = (&self.design.rows, vec![0.0; w.len()], self.intercept.unwrap_or(0.0));

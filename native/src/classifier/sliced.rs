@@ -35,7 +35,7 @@ struct Slice {
     start: usize,
     /// Entries of each list that stand side by side; 0 if there are fewer than eight lists.
     shared: usize,
-    /// Entries of each list behind the shared ones.
+    /// Entries of each list after the shared ones.
     rest: [u32; WIDTH],
 }
 
@@ -106,7 +106,7 @@ fn slices(lists: &Lists, members: &[u32]) -> Vec<Slice> {
     members.chunks(WIDTH).map(slice).collect()
 }
 
-/// Copies the entries of the lists slice by slice: first the shared ones side by side, then the rest list by list.
+/// Copies the entries of the lists slice by slice: first the shared entries side by side, then the rest list by list.
 fn arranged<I: Id, V: Value>(
     lists: &Lists,
     all: Entries<'_, I, V>,

@@ -52,7 +52,7 @@ impl Alphabet {
         }
     }
 
-    /// The id of a key, if it is known. The alphabet has to have been made by inserting, and not been opened from a file.
+    /// The id of a key, if it is known. The alphabet must have been made by inserting, not opened from a file.
     #[inline]
     pub fn get(&self, key: u64) -> Option<u32> {
         if self.slots.is_empty() {
@@ -87,7 +87,7 @@ impl Alphabet {
         self.slots = vec![EMPTY; size];
         let mask = size - 1;
         for (id, &key) in self.keys.iter().enumerate() {
-            // All keys differ: the first empty slot is the one.
+            // All keys differ: the first empty slot is the right one.
             let mut slot = key as usize & mask;
             while self.slots[slot] != EMPTY {
                 slot = (slot + 1) & mask;

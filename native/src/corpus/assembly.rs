@@ -15,7 +15,9 @@ impl Corpus {
         let mut assembly = Assembly::default();
         for corpus in corpora {
             if corpus.labelled != corpora[0].labelled {
-                return Err(Error::Data("some of the corpora have labels, and others have none".into()));
+                return Err(Error::Data(
+                    "some corpora have labels and others do not; label all of them or none".into(),
+                ));
             }
             assembly.push_corpus(corpus)?;
         }
@@ -57,7 +59,7 @@ impl Assembly {
         };
         let label_map: Vec<u32> = piece.labels.names.iter().map(|name| self.labels.intern(name)).collect();
         if self.labels.names.len() > FIRST_SET as usize {
-            let message = format!("more than {FIRST_SET} labels; is the column of the labels the right one?");
+            let message = format!("more than {FIRST_SET} labels; check which column holds the labels");
             return Err(Error::Data(message));
         }
         let in_set = |set: &Vec<u32>| self.sets.intern(set.iter().map(|&label| label_map[label as usize]).collect());
@@ -237,7 +239,7 @@ impl Builder {
         counts.into_iter().enumerate().map(|(id, count)| (self.attributes.key(id as u32), count))
     }
 
-    /// The piece with some of its attributes alone.
+    /// The piece with only some of its attributes.
     pub fn keep(mut self, kept: &Kept) -> Builder {
         let mut attributes = Alphabet::default();
         // Id -> its new one, or `DROPPED`.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 const SOME: usize = 1 << 20;
 
 /// Whether all runs of numbers pass a test; a run begins with the last number of the run before it. Numbers on disk leave this
-/// process' memory behind the test.
+/// process' memory after the test.
 fn all<T: Pod + Sync>(numbers: &Store<T>, test: impl Fn(&[T]) -> bool + Sync) -> bool {
     let runs = numbers.len().div_ceil(SOME);
     (0..runs).into_par_iter().all(|run| {
@@ -50,10 +50,6 @@ impl Corpus {
             && all(&self.values, finite)
             && all(&self.weights, |some| finite(some) && some.iter().all(|&weight| weight >= 0.0))
             && divide(ends, text.len());
-        if sound {
-            Ok(())
-        } else {
-            Err(Error::Data("the numbers of the corpus do not go together; encode it again".into()))
-        }
+        if sound { Ok(()) } else { Err(Error::Data("the corpus is inconsistent; encode it again".into())) }
     }
 }

@@ -44,7 +44,7 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// A counter that holds this many keys in memory, and those of a piece.
+    /// A counter that holds this many keys in memory, plus the keys of a piece.
     fn with_memory(in_memory: usize) -> Counter {
         Counter { counts: HashMap::default(), runs: Vec::new(), in_memory }
     }

@@ -31,7 +31,7 @@ pub(super) struct Labels {
     ids: HashMap<Vec<u8>, u32>,
     /// Id -> on how many tokens it is the only label.
     pub counts: Vec<u64>,
-    /// The id asked for last, which is often the next one, too.
+    /// The id of the last request, which is often the next one, too.
     last: u32,
 }
 

@@ -20,12 +20,12 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// Entries of `Corpus::gold` from this number on are no labels: `FIRST_SET + k` stands for one of the labels `label_sets[k]`.
+/// Entries of `Corpus::gold` from this number on are not labels: `FIRST_SET + k` means one of the labels `label_sets[k]`.
 pub const FIRST_SET: u32 = 1 << 24;
-/// The entry of `Corpus::gold` for a token of which no label is known.
+/// The entry of `Corpus::gold` for a token whose label is unknown.
 pub const UNKNOWN: u32 = u32::MAX;
 
-/// Sentences that a sweep leaves behind at a time.
+/// Number of sentences after which a sweep releases their memory.
 const SWEPT: usize = 1 << 14;
 
 /// Rows of ids of any lengths, one after the other.
@@ -62,7 +62,7 @@ impl Rows {
     }
 }
 
-/// Compares numbers of the arrays of a folder with the checksums of the blocks that they lie in.
+/// Compares numbers of the arrays of a folder with the checksums of the blocks that contain them.
 type Compare = Box<dyn Fn(&Interrupt, &Wanted<'_>) -> Result<()> + Send + Sync>;
 /// Which numbers of an array are to be compared.
 type Wanted<'a> = dyn Fn(Array) -> Range<usize> + Sync + 'a;
@@ -79,7 +79,7 @@ pub struct Folder {
     pub named: OnceLock<()>,
 }
 
-/// Encoded sentences. A subset shares the names, which sit behind `Arc`, and copies its ids alone.
+/// Encoded sentences. A subset shares the names through `Arc` and copies only its ids.
 #[derive(Clone)]
 pub struct Corpus {
     pub attributes: Arc<Alphabet>,
@@ -101,17 +101,17 @@ pub struct Corpus {
     pub weights: Store<f64>,
     /// Whether label bigrams are features: always, except with a template that has no `B` line.
     pub transitions: bool,
-    /// Whether the template asks for triples of labels.
+    /// Whether the template requests triples of labels.
     pub triples: bool,
-    /// Whether the data has labels, also if there is no token.
+    /// Whether the data has labels, even without tokens.
     pub labelled: bool,
     /// The folder that the arrays are mapped from; None if they are in memory.
     pub folder: Option<Arc<Folder>>,
 }
 
 impl Corpus {
-    /// Fails if the corpus is on disk and damaged there: its bytes are not those that were written, or an index reaches beyond
-    /// its array. All arrays are read, once in the life of the corpus; whoever uses numbers of them checks first.
+    /// Fails if the corpus is on disk and damaged there: its bytes have changed since it was written, or an index reaches beyond
+    /// its array. All arrays are read, once in the life of the corpus; call it before using any of their numbers.
     pub fn check(&self, interrupt: &Interrupt) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         if let Some(found) = folder.checked.get() {
@@ -127,7 +127,7 @@ impl Corpus {
         found
     }
 
-    /// `check` for some sentences in a row: the blocks that they lie in are read, and the names once in the life of the corpus.
+    /// `check` for consecutive sentences: reads the blocks that contain them, and the names once in the life of the corpus.
     fn check_sentences(&self, sentences: Range<usize>) -> Result<()> {
         let Some(folder) = self.folder.as_ref().filter(|folder| folder.checked.get().is_none()) else {
             return self.check(&Interrupt::default());
@@ -141,7 +141,7 @@ impl Corpus {
         // A range begins with the end of the row before.
         let rows = |range: &Range<usize>| range.start.saturating_sub(1)..range.end;
         let whole = |range: Range<usize>, count: usize| {
-            let message = "the ends of its sentences or tokens do not ascend; encode the corpus again";
+            let message = "sentences or tokens are out of order; encode the corpus again";
             let fits = range.start <= range.end && range.end <= count;
             if fits { Ok(range) } else { Err(Error::Data(format!("{}: {message}", folder.path.display()))) }
         };
@@ -169,12 +169,12 @@ impl Corpus {
         })
     }
 
-    /// Whether the arrays lie on disk.
+    /// Whether the arrays are on disk.
     pub fn is_mapped(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// Tells the system what is to happen to some sentences, if they lie on disk.
+    /// Advises the system on the use of some sentences, if they are on disk.
     pub fn advise(&self, sentences: Range<usize>, soon: Soon) {
         if self.folder.is_none() || sentences.is_empty() {
             return;
@@ -200,7 +200,7 @@ impl Corpus {
         self.sentence_ends.advise(sentences, soon);
     }
 
-    /// All sentences, first to last, for work that looks at each once: sentences on disk leave this process' memory behind it.
+    /// All sentences, first to last, for work that looks at each once: sentences on disk leave this process' memory afterwards.
     pub fn sweep(&self) -> impl Iterator<Item = usize> + '_ {
         let mut behind = 0;
         (0..self.n_sentences()).inspect(move |&sentence| {
@@ -228,7 +228,7 @@ impl Corpus {
         self.weights.get(sentence).copied().unwrap_or(1.0)
     }
 
-    /// The labels that the data name for a token: its label, or several, one of which it is; none if its label is unknown.
+    /// The possible labels of a token in the data: its label, or several that include it; none if its label is unknown.
     #[inline(always)]
     pub fn named_labels(&self, token: usize) -> &[u32] {
         match &self.gold[token] {
@@ -238,14 +238,14 @@ impl Corpus {
         }
     }
 
-    /// The sentence and the place in it of the first token that has not a single label.
+    /// The sentence and the place in it of the first token with a partial label.
     pub fn first_partial(&self) -> Option<(usize, usize)> {
         let token = self.gold.iter().position(|&label| label >= FIRST_SET)?;
         let sentence = self.sentence_ends.partition_point(|&end| end <= token);
         Some((sentence, token - self.tokens(sentence).start))
     }
 
-    /// Whether some tokens have not a single label.
+    /// Whether some labels are partial.
     pub fn is_partial(&self) -> bool {
         self.first_partial().is_some()
     }
@@ -273,7 +273,7 @@ impl Corpus {
     }
 
     /// A corpus in memory whose sentence i is sentence `sentences[i]` of this one. Of a corpus on disk that has not been checked,
-    /// sentences in a row are checked alone.
+    /// only consecutive sentences are checked.
     pub fn select(&self, sentences: &[usize]) -> Result<Corpus> {
         let mut in_a_row = sentences.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         in_a_row &= sentences.last().is_some_and(|&last| last < self.n_sentences());
@@ -294,7 +294,7 @@ impl Corpus {
         for &sentence in sentences {
             if sentence >= self.n_sentences() {
                 let n = self.n_sentences();
-                return Err(Error::Data(format!("sentence {sentence} of a corpus of {n}")));
+                return Err(Error::Data(format!("sentence {sentence} is out of range; the corpus has {n} sentences")));
             }
             for token in self.tokens(sentence) {
                 let range = self.states.range(token);

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub enum Gold<'a> {
     /// The label.
     Label(&'a [u8]),
-    /// Several labels, one of which is the token's.
+    /// Several labels that include the token's.
     OneOf(Vec<&'a [u8]>),
     /// Nothing: any label is possible.
     Unknown,

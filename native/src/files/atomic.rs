@@ -55,7 +55,7 @@ fn sweep(folder: &Path) {
 
 /// An error of `tempfile` without the temporary name that its text has.
 fn without_path(error: &std::io::Error) -> std::io::Error {
-    // `tempfile` keeps the number in the text alone: "... (os error 28) at path ...".
+    // `tempfile` keeps the number only in the text: "... (os error 28) at path ...".
     let text = error.to_string();
     let told = text.split("(os error ").nth(1).and_then(|rest| rest.split(')').next());
     let number = error.raw_os_error().or_else(|| told.and_then(|number| number.parse().ok()));
@@ -88,7 +88,7 @@ fn exchange(one: &Path, other: &Path) -> std::io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let [one, other] = [one, other].map(|path| std::ffi::CString::new(path.as_os_str().as_bytes()));
     let (one, other) = (one?, other?);
-    // SAFETY: two strings that end with NUL and outlive the call. glibc has a function of its own for this from 2.28 on only.
+    // SAFETY: two strings that end with NUL and outlive the call. glibc has a function for this only since 2.28.
     let failed = unsafe {
         libc::syscall(
             libc::SYS_renameat2,
@@ -107,7 +107,7 @@ fn exchange(_one: &Path, _other: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Writes a temporary file beside `path`, and renames it to `path` once it is complete and on disk. A path that is no regular
+/// Writes a temporary file beside `path`, and renames it to `path` once it is complete and on disk. A path that is not a regular
 /// file (a pipe, a terminal, /dev/stdout) is written to directly.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     let fail = |source| Error::io(path, source);

@@ -74,19 +74,19 @@ impl Storage {
             return Err(Error::ModelFile(format!("{name}: is a directory, not a model file")));
         }
         if metadata.len() == 0 {
-            return Err(Error::ModelFile(format!("{name}: the file is empty; it is no loglinear model")));
+            return Err(Error::ModelFile(format!("{name}: the file is empty, not a loglinear model")));
         }
         if metadata.len() < mapped_from {
             return Storage::read(&file, metadata.len() as usize).map_err(fail);
         }
         // SAFETY: the map is read-only and private to this value. A model file is never changed in place: saving writes a new
-        // file and renames it. Should another program truncate the file all the same, reading it ends the process (docs/reliability.md).
+        // file and renames it. If another program truncates the file nevertheless, reading it ends the process (docs/reliability.md).
         // Test: `tests::a_saved_model_can_be_replaced_while_it_is_mapped`.
         let map = unsafe { Mmap::map(&file) }.map_err(fail)?;
         Ok(Storage::Mapped(map))
     }
 
-    /// The bytes of a file of this length, or those that are left of it.
+    /// The bytes of a file of this length, or as many as are left of it.
     fn read(mut file: &File, length: usize) -> std::io::Result<Storage> {
         let mut words = vec![0u64; length.div_ceil(8)];
         let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut words)[..length];
@@ -129,7 +129,7 @@ impl Contents {
 pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -> Result<Storage> {
     metadata.insert("format".into(), "loglinear".into());
     metadata.insert("version".into(), VERSION.into());
-    let fail = |error| Error::ModelFile(format!("cannot lay the model out: {error}"));
+    let fail = |error| Error::ModelFile(format!("cannot encode the model: {error}"));
     let blank = [0u8; 8];
     let checksum = Tensor { name: CHECKSUM, kind: Dtype::U8, shape: vec![8], bytes: &blank };
     let mut views = Vec::new();
@@ -150,7 +150,7 @@ pub fn seal(bytes: &mut [u8]) {
 }
 
 /// Brings the keys of the header, JSON of a length that the first eight bytes hold, into their own sequence: the metadata stand in
-/// a random one, and the same model is to have the same bytes.
+/// a random one, and the same model should have the same bytes.
 fn sort_header(bytes: &mut [u8]) {
     let (length, rest) = bytes.split_first_chunk_mut::<8>().expect("a file begins with a length");
     let header = &mut rest[..u64::from_le_bytes(*length) as usize];
@@ -185,7 +185,7 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expec
     let (header_size, header) = SafeTensors::read_metadata(bytes).map_err(|error| foreign(&error.to_string()))?;
     let metadata = header.metadata().clone().unwrap_or_default();
     if metadata.get("format").is_none_or(|format| format != "loglinear") {
-        return Err(foreign("its metadata do not say so"));
+        return Err(foreign("its metadata lack the format"));
     }
     match metadata.get("version") {
         Some(version) if version == VERSION => {}
@@ -207,7 +207,7 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expec
         };
         let fits = if columns == 1 { info.shape.len() == 1 } else { info.shape.len() == 2 && info.shape[1] == columns };
         if info.dtype != kind || !fits {
-            return Err(foreign(&format!("tensor {tensor} has another type or shape")));
+            return Err(foreign(&format!("tensor {tensor} has the wrong type or shape")));
         }
         let (start, stop) = info.data_offsets;
         ranges.insert(tensor.to_owned(), 8 + header_size + start..8 + header_size + stop);

@@ -65,7 +65,7 @@ pub fn damaged() -> Error {
 }
 
 impl<'b> Unpacker<'b> {
-    /// Begins with the bytes of a package. Error: they are no sound package of this kind.
+    /// Begins with the bytes of a package. Error: they are not a valid package of this kind.
     pub fn new(kind: &str, bytes: &'b [u8]) -> Result<Unpacker<'b>> {
         let (content, checksum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
         if xxh3_64(content) != u64::from_le_bytes(*checksum) {
@@ -108,7 +108,7 @@ impl<'b> Unpacker<'b> {
         (0..count).map(|_| self.text()).collect()
     }
 
-    /// Ends the package, which holds what `sound` has found to be sound. Error: it does not, or bytes are left.
+    /// Ends the package. Error: its content is not `sound`, or bytes are left.
     pub fn finish(self, sound: bool) -> Result<()> {
         if sound && self.rest.is_empty() { Ok(()) } else { Err(damaged()) }
     }

@@ -14,7 +14,7 @@ impl<'a> Cursor<'a> {
     /// The place `at` of a file.
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Checked<Cursor<'a>> {
         if at > bytes.len() {
-            return Err(format!("byte {at} is named, and the file has {}", bytes.len()));
+            return Err(format!("it refers to byte {at}, but the file has {}", bytes.len()));
         }
         Ok(Cursor { bytes, at })
     }
@@ -24,7 +24,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// Bytes behind this place.
+    /// Bytes after this place.
     pub(super) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -32,7 +32,7 @@ impl<'a> Cursor<'a> {
     /// The next bytes.
     pub(super) fn take(&mut self, count: usize) -> Checked<&'a [u8]> {
         if count > self.left() {
-            return Err(format!("{count} bytes are wanted at byte {}, and {} are left", self.at, self.left()));
+            return Err(format!("expected {count} bytes at byte {}, found {}", self.at, self.left()));
         }
         self.at += count;
         Ok(&self.bytes[self.at - count..self.at])
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         Ok(self.take(N)?.try_into().expect("N bytes"))
     }
 
-    /// The next bytes, which have to be these.
+    /// Skips the next bytes, which must be these.
     pub(super) fn expect(&mut self, wanted: &[u8]) -> Checked<()> {
         let at = self.at;
         if self.bytes[at..].starts_with(wanted) {
@@ -72,13 +72,13 @@ impl<'a> Cursor<'a> {
         self.array().map(f32::from_le_bytes)
     }
 
-    /// The bytes up to the next byte `end`, which is passed over.
+    /// The bytes up to the next byte `end`, which is skipped.
     pub(super) fn until(&mut self, end: u8) -> Checked<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let length = rest
             .iter()
             .position(|&byte| byte == end)
-            .ok_or_else(|| format!("no '{}' behind byte {}", end.escape_ascii(), self.at))?;
+            .ok_or_else(|| format!("no '{}' after byte {}", end.escape_ascii(), self.at))?;
         self.at += length + 1;
         Ok(&rest[..length])
     }
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
         if self.left() == 0 {
             return Ok(None);
         }
-        let line = self.until(b'\n').map_err(|_| "its last line has no end; the file was cut short".to_owned())?;
+        let line = self.until(b'\n').map_err(|_| "its last line is incomplete; the file was cut short".to_owned())?;
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A text of the file, which has to be UTF-8.
+/// A text of the file, which must be UTF-8.
 pub(super) fn text(bytes: &[u8], what: &str) -> Checked<String> {
     String::from_utf8(bytes.to_vec()).map_err(|_| format!("the {what} '{}' is not UTF-8", bytes.escape_ascii()))
 }

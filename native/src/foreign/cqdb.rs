@@ -22,15 +22,15 @@ pub(super) fn read(bytes: &[u8], start: usize, count: usize, what: &str) -> Chec
     header.expect(b"CQDB")?;
     let (_size, _flag, order) = (header.size()?, header.u32()?, header.u32()?);
     if order != BYTE_ORDER {
-        return Err(format!("the database of the {what}s was written on a machine of another byte order"));
+        return Err(format!("the database of the {what}s was written with another byte order"));
     }
     let (stored, array) = (header.size()?, header.size()?);
     if stored < count {
-        return Err(format!("{count} {what}s are announced, and {stored} are stored"));
+        return Err(format!("expected {count} {what}s, found {stored}"));
     }
     let mut places = Cursor::new(bytes, start.saturating_add(array))?;
     if places.left() / 4 < count {
-        return Err(format!("{count} {what}s are announced, for which the file is too short"));
+        return Err(format!("the file is too short for {count} {what}s"));
     }
     (0..count)
         .map(|number| {

@@ -46,7 +46,7 @@ pub(super) fn read_binary(bytes: &[u8]) -> Checked<Parts> {
     let mut file = Cursor::new(bytes, 0)?;
     let (version, kind, cost_factor) = (file.u32()?, file.u32()?, file.f64()?);
     if version != VERSION || kind != 0 {
-        return Err(format!("its version is {version} and its type {kind}, and 100 and 0 are the ones known"));
+        return Err(format!("its version is {version} and its type {kind}; only version 100 and type 0 are supported"));
     }
     let (n_weights, columns, trie) = (file.size()?, file.size()?, file.size()?);
     let length = file.size()?;
@@ -57,16 +57,16 @@ pub(super) fn read_binary(bytes: &[u8]) -> Checked<Parts> {
     let units = (0..trie / 8).map(|_| Ok((units.u32()? as i32, units.u32()?))).collect::<Checked<Vec<_>>>()?;
     let attributes = strings_of(&units)?;
     if file.left() / 4 < n_weights {
-        return Err(format!("{n_weights} weights are announced, and {} bytes are left", file.left()));
+        return Err(format!("the file is too short for {n_weights} weights: {} bytes left", file.left()));
     }
     let weights = (0..n_weights).map(|_| file.f32().map(f64::from)).collect::<Checked<Vec<f64>>>()?;
     if file.left() > 0 {
-        return Err(format!("{} bytes stand behind the weights", file.left()));
+        return Err(format!("{} bytes too many after the weights", file.left()));
     }
     Content { cost_factor, columns, labels, template, attributes, weights }.parts("crf++")
 }
 
-/// Texts that end in a 0 byte each; empty ones fill up the part.
+/// Texts that each end with a 0 byte; empty texts fill up the part.
 fn zero_ended(bytes: &[u8], what: &str) -> Checked<Vec<String>> {
     bytes.split(|&byte| byte == 0).filter(|one| !one.is_empty()).map(|one| text(one, what)).collect()
 }
@@ -76,7 +76,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Checked<Parts> {
     let mut file = Cursor::new(bytes, 0)?;
     let version: u32 = field(&mut file, "version: ")?;
     if version != VERSION {
-        return Err(format!("its version is {version}, and 100 is the one known"));
+        return Err(format!("its version is {version}; only version 100 is supported"));
     }
     let cost_factor = field(&mut file, "cost-factor: ")?;
     let (n_weights, columns): (usize, usize) = (field(&mut file, "maxid: ")?, field(&mut file, "xsize: ")?);
@@ -91,7 +91,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Checked<Parts> {
     }
     let weights = file.lines()?.into_iter().map(|line| number(line, "a weight")).collect::<Checked<Vec<f64>>>()?;
     if weights.len() != n_weights {
-        return Err(format!("{n_weights} weights are announced, and {} stand there", weights.len()));
+        return Err(format!("expected {n_weights} weights, found {}", weights.len()));
     }
     Content { cost_factor, columns, labels, template, attributes, weights }.parts("crf++-text")
 }
@@ -112,7 +112,7 @@ impl Content {
         let source = [&[Dialect::Crfpp.first_line().to_owned()], &self.template[..]].concat().join("\n");
         let template = Template::parse(&source).map_err(|error| error.to_string())?;
         if template.columns > self.columns {
-            return Err(format!("its template looks at {} columns of {}", template.columns, self.columns));
+            return Err(format!("its template needs {} columns, but the data had {}", template.columns, self.columns));
         }
         let mut parts = Parts { template: Some(source), labels: self.labels, ..Parts::default() };
         let mut links = Vec::new();
@@ -149,26 +149,24 @@ impl Content {
     fn of(model: &Model) -> Result<Content> {
         let fail = |what: String| Error::ModelFile(format!("{what}; save the model as a loglinear model instead"));
         let Some(template) = model.template.as_deref() else {
-            return Err(fail("CRF++ forms attributes with a template, and the model has none".into()));
+            return Err(fail("CRF++ needs a template, and the model has none".into()));
         };
         let lines: Vec<String> = template.patterns().map(str::to_owned).collect();
         let source = [&[Dialect::Crfpp.first_line().to_owned()], &lines[..]].concat().join("\n");
         if template.dialect() == Dialect::Wapiti {
-            return Err(fail(
-                "the model's template follows Wapiti's rules, whose paddings are others than CRF++'s".into(),
-            ));
+            return Err(fail("the model's template follows Wapiti's rules, which pad differently from CRF++".into()));
         }
         let template =
             Template::parse(&source).map_err(|error| fail(format!("CRF++ cannot read the template: {error}")))?;
         let weights = model.weights();
         if !weights.triple_weights.is_empty() {
-            return Err(fail("CRF++'s models have no features of three labels (order=2)".into()));
+            return Err(fail("CRF++ models do not support order=2".into()));
         }
         let settings: Value = serde_json::from_str(model.settings()).unwrap_or_default();
         let cost_factor = settings["crf++"]["cost_factor"].as_f64().filter(|&factor| factor != 0.0).unwrap_or(1.0);
         let columns = settings["crf++"]["columns"].as_u64().map_or(template.columns, |columns| columns as usize);
         if weights.states.iter().chain(weights.bigrams.iter()).any(|(name, _)| name.len() > LONGEST) {
-            return Err(fail(format!("CRF++'s attributes have {LONGEST} bytes at most")));
+            return Err(fail(format!("CRF++ limits attribute names to {LONGEST} bytes")));
         }
         let n = model.labels.len();
         let mut content = Content {
@@ -190,7 +188,8 @@ impl Content {
         }
         if !weights.transition_weights.is_empty() {
             let plain = template.patterns().find(|line| template.plain(line.as_bytes()) > 0);
-            let plain = plain.ok_or_else(|| fail("the model has transitions and its template no line B".into()))?;
+            let plain =
+                plain.ok_or_else(|| fail("the model has transitions, but its template has no B line".into()))?;
             let places = weights.transition_pairs.iter().map(place);
             let times = template.plain(plain.as_bytes()) as f64;
             content.push(plain.as_bytes(), n * n, places.zip(weights.transition_weights), times);
@@ -198,7 +197,7 @@ impl Content {
         Ok(content)
     }
 
-    /// Adds an attribute with `count` weights, of which `known` are not 0, each divided by `times`.
+    /// Adds an attribute with `count` weights, `known` of them not 0, each divided by `times`.
     fn push<'w>(&mut self, name: &[u8], count: usize, known: impl Iterator<Item = (usize, &'w f64)>, times: f64) {
         let start = self.weights.len();
         self.attributes.push((name.to_vec(), start));
@@ -244,7 +243,7 @@ pub(super) fn write_binary(model: &Model) -> Result<Vec<u8>> {
     let trie = trie_of(&content.attributes);
     let sizes = [content.weights.len(), content.columns, trie.len() * 8, labels.len(), template.len()];
     let Ok(sizes) = sizes.into_iter().map(u32::try_from).collect::<std::result::Result<Vec<u32>, _>>() else {
-        return Err(Error::ModelFile("the model is too large for CRF++, which counts in 32 bits".into()));
+        return Err(Error::ModelFile("the model is too large for CRF++, which stores sizes in 32 bits".into()));
     };
     let mut out = Vec::new();
     out.extend_from_slice(&VERSION.to_le_bytes());
@@ -269,7 +268,7 @@ fn strings_of(units: &[(i32, u32)]) -> Checked<Vec<(Vec<u8>, usize)>> {
     while let Some((base, length, byte)) = open.pop() {
         visited += 1;
         if visited > units.len() {
-            return Err("its trie runs in a circle".into());
+            return Err("its trie contains a cycle".into());
         }
         name.truncate(length);
         name.extend(byte);
@@ -334,7 +333,7 @@ impl Trie {
         }
         let first = symbols.first().copied().unwrap_or(0);
         let mut base = self.first_free.saturating_sub(first).max(1);
-        // A base is used by one node alone, or the checks of two nodes would be the same: the unit of symbol 0 is kept for its node.
+        // A base is used by only one node, or the checks of two nodes would be the same: the unit of symbol 0 is kept for its node.
         while symbols.iter().chain([&0]).any(|symbol| self.used.get(base + symbol) == Some(&true)) {
             base += 1;
         }

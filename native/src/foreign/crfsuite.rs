@@ -29,12 +29,12 @@ pub(super) fn read(bytes: &[u8]) -> Checked<Parts> {
     header.expect(b"lCRF")?;
     let size = header.size()?;
     if size > bytes.len() {
-        return Err(format!("it has {} of the {size} bytes that it had when it was written", bytes.len()));
+        return Err(format!("it was cut short: {} of {size} bytes are left", bytes.len()));
     }
     header.expect(b"FOMC")?;
     let version = header.u32()?;
     if version != 100 {
-        return Err(format!("its version is {version}, and 100 is the one known"));
+        return Err(format!("its version is {version}; only version 100 is supported"));
     }
     let _features = header.u32()?;
     let (n_labels, n_attributes) = (header.size()?, header.size()?);
@@ -52,7 +52,7 @@ pub(super) fn read(bytes: &[u8]) -> Checked<Parts> {
                 .ok_or("a feature's attribute does not exist")?
                 .push((label, weight)),
             TRANSITION => transitions.push(([label_of(from, n_labels)?, label], weight)),
-            _ => return Err(format!("a feature is of the unknown kind {kind}")),
+            _ => return Err(format!("a feature has the unknown kind {kind}")),
         }
         Ok(())
     })?;
@@ -66,7 +66,7 @@ pub(super) fn read(bytes: &[u8]) -> Checked<Parts> {
 
 fn label_of(label: u32, n_labels: usize) -> Checked<u16> {
     let known = u16::try_from(label).ok().filter(|&label| usize::from(label) < n_labels);
-    known.ok_or_else(|| format!("a feature has label {label}, and there are {n_labels}"))
+    known.ok_or_else(|| format!("a feature has label {label}, but there are only {n_labels} labels"))
 }
 
 /// Calls `each` with kind, source, label and weight of every feature of the chunk at byte `start`.
@@ -79,7 +79,7 @@ fn for_each_feature(
     chunk.expect(b"FEAT")?;
     let (_size, count) = (chunk.size()?, chunk.size()?);
     if chunk.left() / FEATURE < count {
-        return Err(format!("{count} features are announced, for which the file is too short"));
+        return Err(format!("the file is too short for {count} features"));
     }
     for _ in 0..count {
         each(chunk.u32()?, chunk.u32()?, chunk.u32()?, chunk.f64()?)?;
@@ -92,9 +92,9 @@ fn for_each_feature(
 /// Errors: the model has features that CRFsuite does not have, or strings that its files cannot hold.
 pub(super) fn write(model: &Model, order: &[u16]) -> Result<Vec<u8>> {
     let weights = model.weights();
-    refuse(!weights.bigram_weights.is_empty(), "attributes of label bigrams (B lines with macros)")?;
-    refuse(!weights.triple_weights.is_empty(), "features of three labels in a row (order=2)")?;
-    refuse(model.intercept_name().is_some(), "intercept")?;
+    refuse(!weights.bigram_weights.is_empty(), "bigram attributes (B lines with macros)")?;
+    refuse(!weights.triple_weights.is_empty(), "order=2")?;
+    refuse(model.intercept_name().is_some(), "an intercept")?;
     let mut number = vec![0u32; order.len()];
     for (at, &label) in order.iter().enumerate() {
         number[usize::from(label)] = at as u32;
@@ -141,7 +141,7 @@ fn refuse(found: bool, what: &str) -> Result<()> {
     if !found {
         return Ok(());
     }
-    Err(Error::ModelFile(format!("CRFsuite's models have no {what}; save the model as a loglinear model instead")))
+    Err(Error::ModelFile(format!("CRFsuite models do not support {what}; save the model as a loglinear model instead")))
 }
 
 /// An attribute with its features: labels by their numbers in the file, and weights.
@@ -192,7 +192,7 @@ impl Writer {
     fn finish(mut self, n_labels: usize, n_attributes: usize) -> Result<Vec<u8>> {
         let Ok(size) = u32::try_from(self.out.len()) else {
             let message =
-                format!("the model has {} bytes in CRFsuite's layout, whose offsets end at 4 GiB", self.out.len());
+                format!("the model needs {} bytes in CRFsuite's format, which is limited to 4 GiB", self.out.len());
             return Err(Error::ModelFile(message));
         };
         self.out[..4].copy_from_slice(b"lCRF");

@@ -44,7 +44,9 @@ impl FromStr for Format {
     fn from_str(name: &str) -> Result<Format> {
         let known = [Format::CrfSuite, Format::Wapiti, Format::CrfppBinary, Format::CrfppText];
         let found = known.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| Error::Option(format!("format {name:?} is none of crfsuite, wapiti, crf++, crf++-text")))
+        found.ok_or_else(|| {
+            Error::Option(format!("unknown format {name:?}; choose crfsuite, wapiti, crf++ or crf++-text"))
+        })
     }
 }
 
@@ -68,7 +70,7 @@ impl Format {
         }
     }
 
-    /// The format of a file that starts with these bytes; None if it is none of the foreign ones.
+    /// The format of a file that starts with these bytes; None if it is not a foreign format.
     pub fn of(bytes: &[u8]) -> Option<Format> {
         // CRF++'s binary files start with their version, 100, and with 0; a header in braces shows one of our own.
         let binary = bytes.starts_with(&[100, 0, 0, 0, 0, 0, 0, 0]) && bytes.get(8) != Some(&b'{');
@@ -116,7 +118,7 @@ pub fn of_bytes(bytes: &[u8]) -> Result<Model> {
 pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result<Vec<u8>> {
     let order = order_of(model, labels.unwrap_or(&model.labels))?;
     if model.allowed().is_some() {
-        let message = "other programs' models have no constraints; save the model as a loglinear model instead";
+        let message = "other programs' models do not support constraints; save the model as a loglinear model instead";
         return Err(Error::ModelFile(message.into()));
     }
     match format {
@@ -129,7 +131,7 @@ pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result
 
 /// The model with these weights: attributes, each with the numbers of labels and their weights, and pairs of labels.
 ///
-/// Errors: a weight is not finite, a label does not exist, an attribute stands there twice.
+/// Errors: a weight is not finite, a label does not exist, an attribute occurs twice.
 pub fn of_weights(
     labels: Vec<String>,
     states: Vec<(String, Vec<(u16, f64)>)>,
@@ -137,13 +139,13 @@ pub fn of_weights(
     settings: String,
     template: Option<String>,
 ) -> Result<Model> {
-    let wrong = |what: String| Error::Data(format!("no model has these weights: {what}"));
+    let wrong = |what: String| Error::Data(format!("these weights do not form a model: {what}"));
     check_labels(labels.len()).map_err(wrong)?;
     let mut parts = Parts { labels, settings, template, ..Parts::default() };
     let mut seen = std::collections::HashSet::new();
     for (name, features) in states {
         if !seen.insert(name.clone()) {
-            return Err(wrong(format!("the attribute '{name}' stands there twice")));
+            return Err(wrong(format!("the attribute '{name}' occurs twice")));
         }
         parts.states.push(name.as_bytes(), kept_pairs(features).map_err(wrong)?);
     }
@@ -153,11 +155,11 @@ pub fn of_weights(
 
 fn model_of(format: Format, bytes: &[u8], name: &str) -> Result<Model> {
     let program = format.program();
-    let wrong = |what: String| Error::ModelFile(format!("{name}: not a model of {program} that can be read: {what}"));
+    let wrong = |what: String| Error::ModelFile(format!("{name}: cannot be read as a {program} model: {what}"));
     let parts = format.read(bytes).map_err(wrong)?;
     let labels = parts.labels.len();
     if labels == 0 {
-        return Err(wrong("it has no labels; a model trained on no data labels nothing".into()));
+        return Err(wrong("it has no labels; train it on labelled data".into()));
     }
     if let Some(twice) = first_repeated(&parts.labels) {
         return Err(wrong(format!("it has the label '{twice}' twice")));
@@ -165,7 +167,7 @@ fn model_of(format: Format, bytes: &[u8], name: &str) -> Result<Model> {
     Model::of_parts(&parts, name)
 }
 
-/// The label that stands in a list for the second time.
+/// The first label that occurs a second time in a list.
 fn first_repeated(labels: &[String]) -> Option<&String> {
     let mut seen = std::collections::HashSet::new();
     labels.iter().find(|label| !seen.insert(*label))
@@ -177,11 +179,11 @@ fn order_of(model: &Model, labels: &[String]) -> Result<Vec<u16>> {
     let order: Option<Vec<u16>> = labels.iter().map(place).collect();
     match order {
         Some(order) if order.len() == model.labels.len() && first_repeated(labels).is_none() => Ok(order),
-        _ => Err(Error::Option("labels are not the labels of the model, each of them once".into())),
+        _ => Err(Error::Option("labels must contain each label of the model exactly once".into())),
     }
 }
 
-/// The settings of a model that was read: JSON, of which `more` is a part.
+/// The settings of a model that was read: JSON that includes `more`.
 fn settings(format: &str, data: &str, more: Option<(&str, serde_json::Value)>) -> String {
     let mut settings = json!({"model": "chain", "imported": format, "format": data});
     if let (Some((name, value)), Some(settings)) = (more, settings.as_object_mut()) {
@@ -193,12 +195,12 @@ fn settings(format: &str, data: &str, more: Option<(&str, serde_json::Value)>) -
 /// An error if there are more labels than a model may have.
 fn check_labels(count: usize) -> Checked<()> {
     if count > MOST_LABELS {
-        return Err(format!("it has {count} labels, and {MOST_LABELS} are the most"));
+        return Err(format!("it has {count} labels, more than {MOST_LABELS}"));
     }
     Ok(())
 }
 
-/// Features in ascending order of their labels; weights of the same labels add up, and those of 0 are left out.
+/// Features in ascending order of their labels; weights of the same labels add up, and weights of 0 are left out.
 fn kept_pairs<T: Ord + Copy>(mut features: Vec<(T, f64)>) -> Checked<Kept<T>> {
     features.sort_by_key(|&(labels, _)| labels);
     let mut kept: Kept<T> = (Vec::new(), Vec::new());
@@ -212,14 +214,14 @@ fn kept_pairs<T: Ord + Copy>(mut features: Vec<(T, f64)>) -> Checked<Kept<T>> {
         }
     }
     if let Some(weight) = kept.1.iter().find(|weight| !weight.is_finite()) {
-        return Err(format!("a weight is {weight}; a model needs finite weights"));
+        return Err(format!("a weight is {weight}; weights must be finite"));
     }
     let nonzero: Vec<bool> = kept.1.iter().map(|&weight| weight != 0.0).collect();
     let mut keep = nonzero.iter();
     kept.0.retain(|_| *keep.next().expect("a flag for each feature"));
     kept.1.retain(|&weight| weight != 0.0);
     if kept.0.len() > MOST_OF_ATTRIBUTE {
-        return Err(format!("an attribute has {} features, and {MOST_OF_ATTRIBUTE} are the most", kept.0.len()));
+        return Err(format!("an attribute has {} features, more than {MOST_OF_ATTRIBUTE}", kept.0.len()));
     }
     Ok(kept)
 }

@@ -68,8 +68,8 @@ fn every_truncation_is_an_error() {
 #[test]
 fn features_that_a_program_lacks_are_refused_with_the_reason() {
     let refused = |dialect, format| write(&sample(dialect), format, None).unwrap_err().to_string();
-    assert!(refused(Dialect::Wapiti, Format::CrfSuite).contains("label bigrams"));
+    assert!(refused(Dialect::Wapiti, Format::CrfSuite).contains("bigram attributes"));
     assert!(refused(Dialect::Own, Format::Wapiti).contains("#!wapiti"));
     assert!(refused(Dialect::Own, Format::CrfppText).contains("template"));
-    assert!(refused(Dialect::Wapiti, Format::CrfppBinary).contains("paddings"));
+    assert!(refused(Dialect::Wapiti, Format::CrfppBinary).contains("pad differently"));
 }

@@ -38,9 +38,7 @@ pub(super) fn read(bytes: &[u8]) -> Checked<Parts> {
         _ => return Err("its first line is not #mdl#TYPE#WEIGHTS".into()),
     };
     if kind == 1 {
-        return Err(
-            "it is a maximum-entropy Markov model, whose transitions are normalised at each token; train a CRF".into(),
-        );
+        return Err("it is a maximum-entropy Markov model, which is not supported; train a CRF".into());
     }
     let reader = fields(&mut file, b"#rdr#", b'/')?;
     let patterns = strings(&mut file, number(reader[0], "the number of patterns")?)?;
@@ -53,7 +51,7 @@ pub(super) fn read(bytes: &[u8]) -> Checked<Parts> {
     weights.parts(labels, &observations, template)
 }
 
-/// The template of patterns; None if there are none.
+/// The template of the patterns; None without patterns.
 fn template_of(patterns: &[&[u8]]) -> Checked<Option<Template>> {
     if patterns.is_empty() {
         return Ok(None);
@@ -72,17 +70,17 @@ fn fields<'a>(file: &mut Cursor<'a>, start: &[u8], between: u8) -> Checked<Vec<&
     Ok(file.line()?.unwrap_or(b"").split(|&byte| byte == between).collect())
 }
 
-/// A list of strings behind a line with their number.
+/// A list of strings after a line with their number.
 fn list<'a>(file: &mut Cursor<'a>) -> Checked<Vec<&'a [u8]>> {
     let count = number(fields(file, b"#qrk#", b'/')?[0], "a number of strings")?;
     strings(file, count)
 }
 
-/// Strings, each behind its length.
+/// Strings, each after its length.
 fn strings<'a>(file: &mut Cursor<'a>, count: usize) -> Checked<Vec<&'a [u8]>> {
     // The shortest string takes four bytes: `0:,` and the end of the line.
     if file.left() / 4 + 1 < count {
-        return Err(format!("{count} strings are announced at byte {}, for which the file is too short", file.at()));
+        return Err(format!("the file is too short for {count} strings at byte {}", file.at()));
     }
     (0..count)
         .map(|_| {
@@ -98,7 +96,7 @@ fn strings<'a>(file: &mut Cursor<'a>, count: usize) -> Checked<Vec<&'a [u8]>> {
 /// The weights that are not 0, by number.
 fn weights(file: &mut Cursor<'_>, count: usize) -> Checked<BTreeMap<u64, f64>> {
     if file.left() / 4 + 1 < count {
-        return Err(format!("{count} weights are announced, for which the file is too short"));
+        return Err(format!("the file is too short for {count} weights"));
     }
     let mut weights = BTreeMap::new();
     for _ in 0..count {
@@ -164,13 +162,13 @@ impl Weights {
         let (mut next, mut seen) = (0u64, HashSet::new());
         for &name in observations {
             if !seen.insert(name) {
-                return Err(format!("the observation '{}' stands there twice", name.escape_ascii()));
+                return Err(format!("the observation '{}' occurs twice", name.escape_ascii()));
             }
             let (state, pairs) = match name.first() {
                 Some(b'u') => (true, false),
                 Some(b'b') => (false, true),
                 Some(b'*') => (true, true),
-                _ => return Err(format!("the observation '{}' starts with none of u, b, *", name.escape_ascii())),
+                _ => return Err(format!("the observation '{}' does not start with u, b or *", name.escape_ascii())),
             };
             if state {
                 parts.states.push(name, kept_pairs(self.range(next, n, |at| at as u16))?);
@@ -181,8 +179,7 @@ impl Weights {
                 next += n * n;
                 match template.as_ref().map_or(0, |template| template.plain(name)) {
                     0 if template.is_none() && !weights.is_empty() => {
-                        let message =
-                            "it has label bigrams and no patterns: attributes of label bigrams need a template";
+                        let message = "it has label bigrams but no patterns: bigram attributes need a template";
                         return Err(format!("{message} ('{}')", name.escape_ascii()));
                     }
                     0 => parts.bigrams.push(name, kept_pairs(weights)?),
@@ -191,7 +188,7 @@ impl Weights {
             }
         }
         if let Some((number, _)) = self.weights.range(next..).next() {
-            return Err(format!("weight {number} belongs to no observation: there are {next}"));
+            return Err(format!("weight {number} does not belong to an observation: there are {next} weights"));
         }
         parts.transitions = kept_pairs(links)?;
         let data = if template.is_some() { "columns" } else { "crfsuite" };
@@ -219,12 +216,10 @@ struct Observation {
 pub(super) fn write(model: &Model, order: &[u16]) -> Result<Vec<u8>> {
     let fail = |what: &str| Err(Error::ModelFile(format!("{what}; save the model as a loglinear model instead")));
     let Some(template) = model.template.as_deref().filter(|template| template.dialect() == Dialect::Wapiti) else {
-        return fail(
-            "Wapiti reads data by a template of its own rules: train with a template whose first line is #!wapiti",
-        );
+        return fail("Wapiti needs a template in its own syntax: train with a template whose first line is #!wapiti");
     };
     if !model.weights().triple_weights.is_empty() {
-        return fail("Wapiti's models have no features of three labels in a row (order=2)");
+        return fail("Wapiti models do not support order=2");
     }
     let patterns: Vec<&str> = template.patterns().collect();
     let observations = observations(model, order, template)?;
@@ -261,7 +256,7 @@ pub(super) fn write(model: &Model, order: &[u16]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A string behind its length.
+/// A string after its length.
 fn string(out: &mut Vec<u8>, text: &[u8]) -> std::io::Result<()> {
     write!(out, "{}:", text.len())?;
     out.extend_from_slice(text);
@@ -303,7 +298,7 @@ fn observations(model: &Model, order: &[u16], template: &Template) -> Result<Vec
     if !weights.transition_weights.is_empty() {
         let Some(plain) = template.patterns().find(|pattern| template.plain(pattern.as_bytes()) > 0) else {
             let message =
-                "the model has transitions and its template no pattern without macros that starts with b or *";
+                "the model has transitions, but its template has no pattern without macros that starts with b or *";
             return Err(Error::ModelFile(message.into()));
         };
         let at = entry(plain.as_bytes(), &mut found);

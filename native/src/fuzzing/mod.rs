@@ -71,12 +71,12 @@ pub fn run(bytes: &[u8]) {
 
 /// A template with every macro, for columns of three cells.
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| Template::parse(seeds::TEMPLATE).expect("a sound template"));
-/// A template of words alone.
+/// A template of words only.
 static WORDS: LazyLock<Template> = LazyLock::new(|| Template::parse("U:%x[0,0]\nB\n").expect("a sound template"));
 /// A model for texts of columns.
 static MODEL: LazyLock<Model> = LazyLock::new(|| Model::from_bytes(&seeds::models()[1]).expect("a sound model"));
 
-/// Encodes a text, with labels known in part.
+/// Encodes a text with partial labels.
 fn read(text: &[u8], format: &str, template: Option<&Template>) -> bool {
     let format = format.parse().expect("a format");
     let reading = Reading::new(format, template, Labels::Partial).expect("a template if the format needs one");
@@ -115,7 +115,7 @@ fn model(bytes: &[u8]) -> bool {
     true
 }
 
-/// A model's bytes with the checksum that they should have: a changed byte is to get past it.
+/// A model's bytes with the right checksum, so that a changed byte gets past it.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     if bytes.len() >= 8 {

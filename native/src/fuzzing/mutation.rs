@@ -31,7 +31,7 @@ pub struct Mutator {
 }
 
 impl Mutator {
-    /// Mutants of these seeds, which are not empty; the same ones for the same number.
+    /// Mutants of these seeds, which are not empty; the same number gives the same mutants.
     pub fn new(seeds: Vec<Vec<u8>>, number: u64) -> Mutator {
         Mutator { seeds, random: Random::new(number, 0), mutant: Vec::new() }
     }

@@ -35,7 +35,7 @@ pub fn templates() -> Vec<Vec<u8>> {
     ])
 }
 
-/// A model with state features, transitions and, behind a template, attributes of label bigrams.
+/// A model with state features, transitions and, with a template, bigram attributes.
 pub fn sample(dialect: Dialect) -> Model {
     let mut parts = Parts { labels: ["B", "I", "O"].map(String::from).to_vec(), ..Parts::default() };
     let (state, both) = match dialect {

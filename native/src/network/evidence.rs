@@ -101,17 +101,17 @@ impl Observations<'_> {
             for (v, (&state, &r)) in states.iter().zip(network.states()).enumerate() {
                 if state < HIDDEN || i64::from(state) >= i64::from(r) {
                     return Err(Error::Data(format!(
-                        "row {row}, variable {v}: {state} is none of its states 0..{r}, nor -1 for hidden"
+                        "row {row}, variable {v}: state {state} must be in 0..{r}, or -1 for hidden"
                     )));
                 }
             }
         }
         if let Some(weights) = self.weights {
             if weights.len() != n {
-                return Err(Error::Option(format!("there are {} weights for {n} rows", weights.len())));
+                return Err(Error::Option(format!("{} weights for {n} rows", weights.len())));
             }
             if let Some(row) = weights.iter().position(|weight| !weight.is_finite()) {
-                return Err(Error::Option(format!("weights[{row}] is {}; weights have to be finite", weights[row])));
+                return Err(Error::Option(format!("weights[{row}] is {}; weights must be finite", weights[row])));
             }
         }
         Ok(n)
@@ -242,7 +242,7 @@ impl Completion<'_> {
         known.infer(scores, self.method, self.interrupt)
     }
 
-    /// Enters the hidden variables of a row, and the edges of which they are an end, into the results.
+    /// Enters the hidden variables of a row, and their edges, into the results.
     fn infuse(
         &self,
         hidden: &Hidden,

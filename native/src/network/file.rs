@@ -59,7 +59,7 @@ impl NetworkFile {
     pub fn of_bytes(storage: &[u8], name: &str) -> Result<Self> {
         let contents = model_file::decode(storage, name, &EXPECTED, &[])?;
         let settings = contents.metadata.get("settings").cloned();
-        let settings = settings.ok_or_else(|| Error::ModelFile(format!("{name}: not a network's model")))?;
+        let settings = settings.ok_or_else(|| Error::ModelFile(format!("{name}: not a network model")))?;
         let bytes = |at: usize| &storage[contents.range(EXPECTED[at].0)];
         let numbers = |at| bytes(at).chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
         Ok(NetworkFile {

@@ -35,7 +35,7 @@ pub fn sample(
     check(network, start, settings)?;
     let kept = settings.sweeps / settings.thin;
     let mut samples = zeros(n.checked_mul(kept).and_then(|size| size.checked_mul(chains)), || {
-        format!("{chains} chains of {kept} samples do not fit the memory; ask for fewer sweeps")
+        format!("{chains} chains of {kept} samples do not fit in memory; use fewer sweeps")
     })?;
     let binary = network.states().iter().all(|&r| r == 2).then(|| Couplings::new(scores));
     let work = (0..chains).zip(start.chunks_exact(n.max(1))).zip(parts(&mut samples, (0..chains).map(|_| n * kept)));
@@ -66,12 +66,12 @@ pub fn sample(
 /// Fails if no sweep would be kept or a state of `start` does not exist.
 fn check(network: &Network, start: &[i32], settings: &GibbsSettings) -> Result<()> {
     if settings.thin == 0 {
-        return Err(Error::Option("thin is 0; every first sweep at least is to be kept: thin=1".into()));
+        return Err(Error::Option("thin is 0; it must be at least 1, which keeps every sweep".into()));
     }
     for state in start.chunks_exact(network.n_variables().max(1)) {
         let wrong = |(&state, &r): (&i32, &u32)| state < 0 || state as u32 >= r;
         if let Some(i) = state.iter().zip(network.states()).position(wrong) {
-            let message = format!("start has state {} of variable {i}, outside 0..{}", state[i], network.states()[i]);
+            let message = format!("start: state {} of variable {i} is outside 0..{}", state[i], network.states()[i]);
             return Err(Error::Option(message));
         }
     }

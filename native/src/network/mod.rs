@@ -84,10 +84,10 @@ impl Network {
         let mut sorted: Vec<(u32, u32)> = edges.iter().map(|&(i, j)| (i.min(j), i.max(j))).collect();
         sorted.sort_unstable();
         if let Some(&(i, j)) = sorted.iter().find(|&&(i, j)| i == j || j as usize >= n) {
-            return Err(Error::Option(format!("edge ({i}, {j}) does not join two of {n} variables")));
+            return Err(Error::Option(format!("edge ({i}, {j}) does not join two of the {n} variables")));
         }
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Error::Option(format!("edge {:?} is there twice", pair[0])));
+            return Err(Error::Option(format!("edge {:?} occurs twice", pair[0])));
         }
         let size = |&(i, j): &(u32, u32)| states[i as usize] as usize * states[j as usize] as usize;
         let node_at = ends(states.iter().map(|&r| r as usize));
@@ -175,10 +175,10 @@ impl<'a> NetworkScores<'a> {
             [("node_scores", node, network.n_node_scores()), ("edge_scores", edge, network.n_edge_scores())]
         {
             if scores.len() != wanted {
-                return Err(Error::Option(format!("{name} have {} entries; {wanted} are needed", scores.len())));
+                return Err(Error::Option(format!("{name}: expected {wanted} entries, found {}", scores.len())));
             }
             if let Some(at) = scores.iter().position(|score| !score.is_finite()) {
-                return Err(Error::Option(format!("{name}[{at}] is {}; scores have to be finite", scores[at])));
+                return Err(Error::Option(format!("{name}[{at}] is {}; scores must be finite", scores[at])));
             }
         }
         Ok(NetworkScores { network, node, edge })
@@ -210,7 +210,7 @@ pub struct Marginals {
     pub edges: Vec<f64>,
 }
 
-/// n zeros; fails, with the remedy, if n is none or there is no memory for them.
+/// n zeros; fails, with the remedy, if n is None or memory does not suffice.
 pub fn zeros<T: Clone + Default>(n: Option<usize>, remedy: impl Fn() -> String) -> Result<Vec<T>> {
     let mut zeros = Vec::new();
     let n = n.filter(|&n| zeros.try_reserve_exact(n).is_ok()).ok_or_else(|| Error::Option(remedy()))?;

@@ -53,7 +53,7 @@ pub fn total<const K: usize>(parts: &[[f64; K]]) -> [f64; K] {
     })
 }
 
-/// K sums of terms(i) over i < n. Each lane has a sum of its own: the compiler makes vectors of the lanes.
+/// K sums of terms(i) over i < n. Each lane has its own sum: the compiler makes vectors of the lanes.
 #[inline(always)]
 pub fn lanes<const K: usize>(n: usize, mut terms: impl FnMut(usize) -> [f64; K]) -> [f64; K] {
     let mut sums = [[0.0; LANES]; K];

@@ -126,7 +126,7 @@ mod x86 {
     }
 }
 
-/// Asks the processor to load the cache line of x[at], which will be read soon. `at` may lie beyond the end of x.
+/// Asks the processor to load the cache line of x[at], which will be read soon. `at` may be beyond the end of x.
 #[inline(always)]
 pub fn prefetch<T>(x: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -274,7 +274,7 @@ pub fn sum<S: Simd>(simd: S, values: &[f64]) -> f64 {
     tail.iter().fold(across(simd, totals), |total, v| total + v)
 }
 
-/// The sum of `LANES` sums that lie in the first vectors: of each two halves the sum, until one number is left. The order is
+/// The sum of `LANES` sums in the first vectors: halves are added until one number is left. The order is
 /// the same for vectors of every width.
 #[inline(always)]
 pub fn across<S: Simd>(simd: S, mut totals: [S::f64s; LANES]) -> f64 {

@@ -332,7 +332,7 @@ impl Lists {
     }
 
     /// Cuts the lists into consecutive ranges of about `entries` entries each, whose lengths are multiples of `GROUP` except
-    /// for the last. The ranges depend on the data alone, not on the number of threads.
+    /// for the last. The ranges depend only on the data, not on the number of threads.
     pub fn cut(&self, entries: usize) -> Vec<Range<usize>> {
         let work = |list: usize| self.ends[list] + PER_LIST * (list + 1);
         let (mut pieces, mut start, mut done) = (Vec::new(), 0, 0);
@@ -353,7 +353,7 @@ pub const NOWHERE: u32 = u32::MAX;
 pub const GROUP: usize = 8;
 /// Entries of a piece of work: they take some tens of microseconds.
 const PIECE: usize = 32_768;
-/// Cost of a list besides its entries, in entries.
+/// Cost of a list in addition to its entries, in entries.
 const PER_LIST: usize = 8;
 
 /// The sum over entries of `term`, in four partial sums: each addition to a single sum would wait for the one before.

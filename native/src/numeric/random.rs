@@ -1,7 +1,7 @@
 //! Random numbers: xoshiro256++ (Blackman & Vigna 2021, "Scrambled linear pseudorandom number generators"), seeded
 //! through SplitMix64 as its authors advise.
 
-/// A generator of random numbers. Each pair of seed and stream gives it an initial state of its own.
+/// A generator of random numbers. Each pair of seed and stream gives it a different initial state.
 pub struct Random([u64; 4]);
 
 /// The odd number nearest to 2^64 divided by the golden ratio, SplitMix64's increment.

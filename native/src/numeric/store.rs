@@ -16,7 +16,7 @@ pub enum Store<T> {
     Mapped(Mapped<T>),
 }
 
-/// A sequence of numbers in a mapped file, little-endian, as the machine has to be.
+/// A sequence of numbers in a mapped file, little-endian, as the machine must be.
 #[derive(Clone)]
 pub struct Mapped<T> {
     map: Arc<Mmap>,
@@ -35,7 +35,7 @@ pub enum Soon {
 }
 
 impl<T: Pod> Store<T> {
-    /// The numbers in these bytes of a mapped file; None if they do not fit, or do not lie on a multiple of their size.
+    /// The numbers in these bytes of a mapped file; None if they do not fit or are not aligned to their size.
     pub fn mapped(map: &Arc<Mmap>, bytes: Range<usize>) -> Option<Store<T>> {
         bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
         Some(Store::Mapped(Mapped { map: Arc::clone(map), bytes, kind: PhantomData }))
@@ -53,17 +53,17 @@ impl<T: Pod> Store<T> {
         }
     }
 
-    /// Whether the numbers lie in a file.
+    /// Whether the numbers are in a file.
     pub fn is_mapped(&self) -> bool {
         matches!(self, Store::Mapped(_))
     }
 
-    /// Bytes of memory that the numbers take; none if they lie in a file.
+    /// Bytes of memory that the numbers take; 0 if they are in a file.
     pub fn n_bytes(&self) -> usize {
         if self.is_mapped() { 0 } else { size_of_val(&**self) }
     }
 
-    /// Tells the system what is to happen to some of the numbers. Nothing happens to numbers in memory.
+    /// Advises the system on the use of some of the numbers. Has no effect on numbers in memory.
     #[cfg(unix)]
     pub fn advise(&self, numbers: Range<usize>, soon: Soon) {
         let Store::Mapped(mapped) = self else { return };
@@ -71,7 +71,7 @@ impl<T: Pod> Store<T> {
         if length == 0 {
             return;
         }
-        // An advice that the system does not take is no mistake: it concerns speed and memory alone.
+        // Advice that the system does not take is not an error: it concerns only speed and memory.
         let _ = match soon {
             Soon::Wanted => mapped.map.advise_range(Advice::WillNeed, start, length),
             // SAFETY: the map is a read-only one of a file: its pages are read from the file again when they are looked at.

@@ -131,7 +131,7 @@ fn add_all(rows: &[(&[u16], f64)], start: usize, range: std::ops::Range<usize>, 
     }
 }
 
-/// Calls `work` with every run of blocks each of which has an entry of v that is not 0; runs are as long as possible.
+/// Calls `work` with every run of blocks that all have a non-zero entry of v; runs are as long as possible.
 #[inline(always)]
 fn active(v: &[f64], mut work: impl FnMut(std::ops::Range<usize>)) {
     let mut start = None;
@@ -452,7 +452,7 @@ pub fn quasi_newton_step(
                             let moved = w[i] + alpha * d;
                             let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
                             let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
-                            // The objective has to see NaN and infinity: no projection may remove them.
+                            // The objective must see NaN and infinity: no projection may remove them.
                             out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
                             [d * v[i], v[i] * (out[i] - w[i]), out[i].abs(), out[i] * out[i]]
                         },

@@ -38,7 +38,7 @@ pub fn pass(
     let mut pass = Pass {
         inference: Inference::new(objective),
         weights: Weights::new(objective, w, &mut steps, 0.0, |w, step| (w, step)),
-        // Where there is no feature alpha is 0.
+        // Alpha is 0 in places without a feature.
         gradient: Weights::new(objective, &mut zeros, squares, f64::INFINITY, |g, squares| (g, squares)),
         settings,
         step: 0.0,

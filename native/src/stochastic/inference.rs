@@ -19,7 +19,7 @@ pub struct Inference<'a> {
     pub lattice: Lattice,
     /// After `gradient`, `direct` is the gradient of the transitions.
     pub expected: PairCounts,
-    /// The sample over the labellings that agree with what is known of its labels, where they are known in part.
+    /// The sample over the labellings that agree with its partial labels, where labels are partial.
     clamped: Lattice,
     clamped_counts: PairCounts,
 }
@@ -43,7 +43,7 @@ impl<'a> Inference<'a> {
         &self.objective.features
     }
 
-    /// Computes the sample's scores at the weights scale * read(stored weight). `transitions` have to be set before.
+    /// Computes the sample's scores at the weights scale * read(stored weight). `transitions` must be set before.
     #[inline(always)]
     pub(crate) fn scores<S: Simd, R: Read<Cell = [f64; 2]>>(
         &mut self,
@@ -135,7 +135,7 @@ impl<'a> Inference<'a> {
         }
     }
 
-    /// Makes of the expected counts over all labellings those over the labellings that agree with what is known, less the former.
+    /// Replaces the expected counts over all labellings by the counts over the labellings that agree with the partial labels, minus the former.
     #[inline(never)]
     fn subtract_clamped<S: Simd>(&mut self, simd: S, weight: f64) {
         let Inference { lattice, clamped, expected, clamped_counts, transitions, .. } = self;

@@ -26,7 +26,7 @@ impl Marks {
         }
     }
 
-    /// Which entries recur in their sentence; made when first asked for.
+    /// Which entries recur in their sentence; made at the first request.
     pub fn repeats(&self, block: &Block, features: &Features) -> &Repeats {
         self.repeats.get_or_init(|| Repeats::new(block, features))
     }

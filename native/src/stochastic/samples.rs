@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An objective of first order with the marks that updates need besides its blocks.
+/// An objective of first order with its blocks and the marks that updates need.
 pub struct SamplePasses {
     pub objective: Arc<ChainObjective>,
     /// Block -> its marks.
@@ -72,7 +72,7 @@ pub struct Sample<'a> {
     pub known: Known,
     /// The mask of the labels that are allowed.
     pub free: &'a Masked,
-    /// The mask with what is known of the labels, where they are known in part.
+    /// The mask of the possible labels, where labels are partial.
     pub clamped: &'a Masked,
     pub parts: Parts,
 }
@@ -92,7 +92,7 @@ impl Sample<'_> {
         self.first_token..self.end_token
     }
 
-    /// Whether the sample contributes nothing: it has no tokens, or nothing is known of its labels.
+    /// Whether the sample contributes nothing: it has no tokens, or none of its labels are known.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.tokens().is_empty() || self.known == Known::Nothing

@@ -13,7 +13,7 @@ pub trait Rule: Copy {
     /// after the last change.
     fn step<S: Simd>(self, simd: S, v: &mut S::f64s, kept: &mut S::f64s, change: S::f64s, last: bool);
 
-    /// Makes a last change of 0: the effect of `last` alone.
+    /// Makes a last change of 0: only the effect of `last`.
     #[inline(always)]
     fn finish(self, v: &mut f64, kept: &mut f64) {
         self.step(Scalar::new(), v, kept, 0.0, true);

@@ -41,9 +41,9 @@ pub struct Sparse<'a> {
 /// The place of a weight in the layout.
 #[derive(Clone, Copy)]
 pub enum Cell {
-    /// In `pairs`: where its number stands in the matrix.
+    /// In `pairs`: the place of its number in the matrix.
     Pair(usize),
-    /// In `rows`: where its number stands in the matrix.
+    /// In `rows`: the place of its number in the matrix.
     Row(usize),
     /// In `cells`.
     Single(usize),
@@ -76,7 +76,7 @@ impl Matrix {
         self.values[row * stride..][..stride].split_at_mut(width)
     }
 
-    /// Where the weight of a label in a row stands among the values.
+    /// The place among the values of the weight of a label in a row.
     #[inline(always)]
     pub fn place(&self, row: usize, label: u32) -> usize {
         row * self.stride() + label as usize
@@ -179,7 +179,7 @@ impl<'a> Weights<'a> {
         self.cells.iter_mut().for_each(|[v, kept]| work(v, kept));
     }
 
-    /// The weights of the intercept, which bear no penalty and which every sample uses, and the numbers kept with them.
+    /// The weights of the intercept, which have no penalty and which every sample uses, and the numbers kept with them.
     #[inline(always)]
     pub fn intercept(&mut self) -> Option<(&mut [f64], &mut [f64])> {
         if self.n_unpenalised == 0 {

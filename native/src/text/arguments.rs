@@ -14,7 +14,7 @@ pub(super) enum Row {
 }
 
 impl Row {
-    /// The token that the row names. If there is none, the distance beyond the first token (negative) or the last (positive).
+    /// The token that the row refers to, or, if it does not exist, the distance beyond the first token (negative) or the last (positive).
     #[inline(always)]
     pub(super) fn resolve(self, token: usize, tokens: usize) -> std::result::Result<usize, isize> {
         let at = match self {

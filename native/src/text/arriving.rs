@@ -39,7 +39,7 @@ struct State {
     dropped: bool,
 }
 
-/// A reader, and the descriptor that says whether it would have to wait.
+/// A reader, and the descriptor that tells whether it would block.
 pub struct Input {
     pub reader: Box<dyn Read + Send>,
     /// None if it is not known.
@@ -69,7 +69,7 @@ impl Arriving {
         let thread = std::thread::Builder::new().name("loglinear-input".into());
         let thread = thread
             .spawn(move || of_thread.read(input))
-            .map_err(|error| Error::Option(format!("cannot start a thread that reads: {error}")))?;
+            .map_err(|error| Error::Option(format!("cannot start a reader thread: {error}")))?;
         Ok(Arriving { shared, thread: Some(thread) })
     }
 

@@ -25,7 +25,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Texts one behind the other.
+/// Texts one after the other.
 #[derive(Default)]
 pub struct Texts {
     bytes: Vec<u8>,

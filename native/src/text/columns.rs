@@ -11,7 +11,7 @@ use crate::text::template::Template;
 pub struct Shape {
     /// Cells in a line, the label included if there is one.
     columns: usize,
-    /// Cells that the template may look at, the first ones of a line.
+    /// Number of leading cells of a line that the template may look at.
     inputs: usize,
     /// How to take the last cell, the label; `Ignored` if it is none.
     labels: Labels,
@@ -28,11 +28,11 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels) -> Re
     let columns = split(line).count();
     let inputs = columns - usize::from(labels.given());
     if labels.given() && inputs == 0 {
-        let message = format!("{name}: one column; labelled data needs at least two, the label last");
+        let message = format!("{name}: expected at least 2 columns in labelled data (the last is the label), found 1");
         return Err(Error::Data(message));
     }
     if inputs < template.columns {
-        let beside = if labels.given() { " beside the label" } else { "" };
+        let beside = if labels.given() { " besides the label" } else { "" };
         return Err(Error::Template(format!(
             "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}",
             template.columns - 1,
@@ -69,16 +69,16 @@ impl Shape {
 
     /// The message for a line with a wrong number of cells.
     fn wrong_count(self, count: usize) -> String {
-        let plural = if count == 1 { "" } else { "s" };
-        let label = if self.labels.given() { ", the last of them the label" } else { "" };
+        let columns = self.columns;
+        let plural = if columns == 1 { "" } else { "s" };
+        let label = if self.labels.given() { " (the last is the label)" } else { "" };
         format!(
-            "{count} column{plural} where the first line of the data has {}{label}; every line needs the same number",
-            self.columns
+            "expected {columns} column{plural} as in the first line{label}, found {count}; every line needs the same number"
         )
     }
 }
 
-/// Sound texts to begin fuzzing with.
+/// Valid texts to start fuzzing with.
 #[cfg(any(test, feature = "fuzzing"))]
 pub const SEEDS: &[&str] =
     &["The\tDT\tB\ndog\tNN\tI\n\nIL-2\tCD\tO\n", "The DT B|I\n日本 NN _\r\n\r\n# NN O\n\n\nende NN B\n"];
@@ -108,7 +108,7 @@ mod tests {
     fn a_wrong_number_of_columns_is_located() {
         let (offset, message) = sentences(b"a b c\nd e\n").unwrap_err();
         assert_eq!(offset, 6);
-        assert!(message.contains("2 columns where the first line of the data has 3"), "{message}");
+        assert!(message.contains("expected 3 columns as in the first line"), "{message}");
         assert!(sentences(b"a b c d\n").is_err());
     }
 

@@ -39,8 +39,8 @@ impl Label {
         Err(Error::Template(format!("the template looks at column {message}")))
     }
 
-    /// Adds the word of a line, which begins `start` bytes into the text, to a sentence, with the first cells from FORM on. A word has to
-    /// have a label unless labels are passed over.
+    /// Adds the word of a line, which begins `start` bytes into the text, to a sentence, with the first cells from FORM on. A word must
+    /// have a label unless labels are ignored.
     pub fn word<'t>(
         self,
         labels: Labels,
@@ -53,10 +53,9 @@ impl Label {
         }
         let count = line.iter().filter(|&&byte| byte == b'\t').count() + 1;
         if count != NAMES.len() {
-            let plural = if count == 1 { "" } else { "s" };
             let expected = NAMES.len();
             return Err(format!(
-                "{count} column{plural} where CoNLL-U has {expected}, between TABs; --format columns reads lines of other shapes"
+                "expected {expected} tab-separated columns, found {count}; use --format columns for other layouts"
             ));
         }
         let mut at = start;
@@ -71,9 +70,9 @@ impl Label {
             if index == self as usize {
                 if labels.given() && (cell.is_empty() || (cell == b"_" && self != Label::Feats)) {
                     let other = if self == Label::Upos { "xpos" } else { "upos" };
-                    let unknown = if labels == Labels::Partial { "; an unknown label is written ?" } else { "" };
+                    let unknown = if labels == Labels::Partial { "; write ? for an unknown label" } else { "" };
                     return Err(format!(
-                        "no {}, the label; --format conllu:{other} takes labels from another column{unknown}",
+                        "the label, {}, is missing; --format conllu:{other} uses another column{unknown}",
                         self.name()
                     ));
                 }
@@ -93,10 +92,10 @@ fn is_word(id: &[u8]) -> std::result::Result<bool, String> {
         return Ok(id.iter().all(u8::is_ascii_digit));
     }
     let id = String::from_utf8_lossy(id);
-    Err(format!("the ID '{id}' is neither a number, nor a range such as 1-2, nor that of an empty node such as 1.1"))
+    Err(format!("the ID '{id}' is not a number, a range such as 1-2 or an empty node such as 1.1"))
 }
 
-/// Sound texts to begin fuzzing with.
+/// Valid texts to start fuzzing with.
 #[cfg(any(test, feature = "fuzzing"))]
 pub const SEEDS: &[&str] = &[
     "# text = The dog\n1\tThe\tthe\tDET\tDT\tDefinite=Def\t2\tdet\t_\t_\n2-3\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n2\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\tle\tle\tDET\t_\t_\t0\troot\t_\t_\n\n",
@@ -135,12 +134,12 @@ mod tests {
     fn mistakes_are_located() {
         let word = "1\ta\ta\tX\tY\t_\t0\troot\t_\t_\n";
         for (line, expected) in [
-            ("2 b b X Y _ 0 root _ _", "1 column where CoNLL-U has 10"),
-            ("2\tb\tb\tX\tY\t_\t0\troot\t_\t_\t_", "11 columns where"),
+            ("2 b b X Y _ 0 root _ _", "expected 10 tab-separated columns, found 1;"),
+            ("2\tb\tb\tX\tY\t_\t0\troot\t_\t_\t_", "expected 10 tab-separated columns, found 11;"),
             ("x\tb\tb\tX\tY\t_\t0\troot\t_\t_", "the ID 'x'"),
             ("1-\tb\tb\tX\tY\t_\t0\troot\t_\t_", "the ID '1-'"),
-            ("2\tb\tb\t_\tY\t_\t0\troot\t_\t_", "no UPOS"),
-            ("2\tb\tb\t\tY\t_\t0\troot\t_\t_", "no UPOS"),
+            ("2\tb\tb\t_\tY\t_\t0\troot\t_\t_", "the label, UPOS, is missing"),
+            ("2\tb\tb\t\tY\t_\t0\troot\t_\t_", "the label, UPOS, is missing"),
         ] {
             let (offset, message) = words(&format!("{word}{line}\n"), "conllu").unwrap_err();
             assert_eq!(offset, word.len(), "{line}");

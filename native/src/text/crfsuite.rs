@@ -56,11 +56,11 @@ fn parse_weight(declaration: &[u8]) -> Result<f64, String> {
     let text = String::from_utf8_lossy(declaration);
     let Some(weight) = text.strip_prefix("@weight:") else {
         return Err(format!(
-            "'{text}': a first field that starts with @ has to be @weight:NUMBER; no label may start with @"
+            "'{text}': a first field that starts with @ must be @weight:NUMBER; labels cannot start with @"
         ));
     };
     let number = weight.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| format!("weight '{weight}' is not a finite number of at least 0"))
+    number.ok_or_else(|| format!("weight '{weight}' must be finite and at least 0"))
 }
 
 /// Calls `emit` with each name and value of a field, which is split at unescaped colons.
@@ -102,13 +102,13 @@ fn parse_value(value: &[u8], field: &[u8]) -> Result<f64, String> {
     match value.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
         _ => Err(format!(
-            "attribute '{}': value '{value}' is not a finite number; write \\: for a colon that belongs to the name",
+            "attribute '{}': value '{value}' is not a finite number; write \\: for a colon in the name",
             String::from_utf8_lossy(field)
         )),
     }
 }
 
-/// Sound texts to begin fuzzing with.
+/// Valid texts to start fuzzing with.
 #[cfg(any(test, feature = "fuzzing"))]
 pub const SEEDS: &[&str] =
     &["B\tw=the\tlen:3\tc\\:d:-2.5e-1\nI\tw=dog\n@weight:2.5\n\nO\n\n", "B|I\tx\n_\ty:1\n\n@weight:0\nO\tz:.5\n"];

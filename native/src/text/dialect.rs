@@ -4,11 +4,11 @@
 
 use crate::error::{Error, Result};
 
-/// The rules by which a template is read.
+/// The program whose rules a template follows.
 ///
 /// | | own | `#!wapiti` | `#!crf++` |
 /// | --- | --- | --- | --- |
-/// | `#` starts a comment | first in a line, or behind white space | anywhere | first in a line |
+/// | `#` starts a comment | first in a line, or after white space | anywhere | first in a line |
 /// | first letter | any case | made lower case, in names too | `U` or `B` |
 /// | macros | all | `%x`, `%t`, `%m`, `%X`, `%T`, `%M` | `%x`, rows from -8 to 8 |
 /// | `%X` `%T` `%M` lower | all letters | ASCII letters | |
@@ -40,7 +40,7 @@ impl Dialect {
         let known = [Dialect::Wapiti, Dialect::Crfpp].into_iter().find(|dialect| dialect.first_line() == first);
         known.ok_or_else(|| {
             Error::Template(format!(
-                "template line 1: the rules of {first} are unknown; give #!wapiti or #!crf++, or leave the line out"
+                "template line 1: unknown syntax {first}; use #!wapiti or #!crf++, or leave the line out"
             ))
         })
     }

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Bytes of text in memory at a time.
 const WINDOW: usize = 16 << 20;
 
-/// Encodes a text. Ids depend on the text alone, not on the number of threads. Errors: as `for_each_piece`.
+/// Encodes a text. Ids depend only on the text, not on the number of threads. Errors: as `for_each_piece`.
 pub fn encode(source: Source, reading: Reading<'_>, interrupt: &Interrupt) -> Result<Corpus> {
     let name = source.name.clone();
     let corpus = encode_part(source, reading, interrupt)?;
@@ -44,7 +44,7 @@ pub fn for_each_piece(
 /// Fails if a whole text has no sentences.
 fn some_sentences(name: &str, n_sentences: usize) -> Result<()> {
     if n_sentences == 0 {
-        return Err(Error::Data(format!("{name}: no sentences; the file is empty or holds only blank lines")));
+        return Err(Error::Data(format!("{name}: no sentences; the file is empty or contains only blank lines")));
     }
     Ok(())
 }

@@ -63,7 +63,7 @@ impl<'t> Expander<'t> {
         }
     }
 
-    /// Hands every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence.
+    /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence.
     pub fn expand<'l, S: Sink>(
         &mut self,
         cells: &Cells<'_>,
@@ -105,7 +105,7 @@ impl<'t> Expander<'t> {
         }))
     }
 
-    /// Hands the attributes of a line with `%substrings`, the macro with index `at`, to the sink: one for each substring of 1 to
+    /// Passes the attributes of a line with `%substrings`, the macro with index `at`, to the sink: one for each substring of 1 to
     /// `most` characters.
     fn expand_substrings<S: Sink>(
         &self,

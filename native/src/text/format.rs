@@ -56,7 +56,7 @@ pub enum Writing {
     Cells,
     /// The JSON object of each sentence, at its place, with more fields.
     Fields,
-    /// The label of each token on a line of its own, without places; with a blank line after each sentence if there are several tokens
+    /// The label of each token on a separate line, without places; with a blank line after each sentence if there are several tokens
     /// in one.
     Labels { blank_lines: bool },
 }
@@ -82,14 +82,14 @@ impl Format {
         }
     }
 
-    /// Fails if this format needs a template and there is none, or takes none and there is one.
+    /// Fails if this format needs a template and has none, or has one and does not take any.
     fn check_template(self, template: Option<&Template>) -> Result<()> {
         let message = match (self, template.is_some()) {
             (Format::Columns | Format::Conllu(_), false) => {
-                "columns need a template or a preset that says which attributes to form (see `loglinear presets`)"
+                "columns need a template or a preset to form attributes (see `loglinear presets`)"
             }
             (Format::Crfsuite | Format::Svmlight, true) => {
-                "attribute files hold their attributes already; leave out the template, or choose the format columns"
+                "attribute files already contain attributes; leave out the template, or choose the format columns"
             }
             (Format::Conllu(label), true) => return template.map_or(Ok(()), |template| label.check_template(template)),
             (Format::Columns, true) | (Format::Crfsuite | Format::Svmlight, false) | (Format::Jsonl, _) => {
@@ -123,8 +123,8 @@ impl<'a> Reading<'a> {
         [transitions, self.template.is_some_and(|template| template.triples), self.labels.given()]
     }
 
-    /// Looks at the beginning of a text, before anything is read. Returns false where blank lines alone leave it open what the text
-    /// looks like: there is nothing to read in them.
+    /// Looks at the beginning of a text, before anything is read. Returns false if the text has only blank lines so far, which
+    /// show nothing of its shape and have nothing to read.
     pub fn begin(&mut self, name: &str, text: &[u8]) -> Result<bool> {
         match (self.format, self.shape, self.template) {
             (Format::Columns, None, Some(template)) => {

@@ -132,7 +132,7 @@ pub struct Window {
 impl<'e> Windows<'e> {
     /// Windows of about `size` bytes that end after lines which `ends` accepts.
     pub fn new(source: Source, size: usize, ends: &'e dyn Fn(&[u8]) -> bool) -> Self {
-        // 16 bytes at least: a byte order mark has to fit into the first window.
+        // At least 16 bytes: a byte order mark must fit into the first window.
         Windows { lines: source.lines_before, source, ends, size: size.max(16), rest: Vec::new(), started: false }
     }
 
@@ -174,7 +174,7 @@ pub fn last_end(text: &[u8], ends: &dyn Fn(&[u8]) -> bool) -> usize {
 }
 
 /// Cuts a text into pieces of about `size` bytes, each ending after a line that `ends` accepts.
-/// The cut depends on the text alone, so that ids do not depend on the number of threads.
+/// The cut depends only on the text, so that ids do not depend on the number of threads.
 pub fn pieces(text: &[u8], size: usize, ends: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = 0;

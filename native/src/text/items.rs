@@ -25,20 +25,20 @@ impl Items {
         self.name.truncate(outer);
     }
 
-    /// Hands on the attribute `name`, with value 1.
+    /// Passes on the attribute `name`, with value 1.
     pub fn name<S: Sink>(&mut self, name: &str, sink: &mut S) {
         self.emit(&[name], 1.0, sink);
     }
 
-    /// Hands on the attribute `key:text`, with value 1.
+    /// Passes on the attribute `key:text`, with value 1.
     pub fn text<S: Sink>(&mut self, key: &str, text: &str, sink: &mut S) {
         self.emit(&[key, ":", text], 1.0, sink);
     }
 
-    /// Hands on the attribute `key` with a value, which has to be finite.
+    /// Passes on the attribute `key` with a value, which must be finite.
     pub fn number<S: Sink>(&mut self, key: &str, value: f64, sink: &mut S) -> Result<(), String> {
         if !value.is_finite() {
-            return Err(format!("attribute '{key}' has the value {value}; values have to be finite numbers"));
+            return Err(format!("attribute '{key}' has the value {value}; values must be finite numbers"));
         }
         if !(S::SKIPS_ZEROS && value == 0.0) {
             self.emit(&[key], value, sink);
@@ -46,7 +46,7 @@ impl Items {
         Ok(())
     }
 
-    /// Hands on the attribute whose name is the prefix and the parts.
+    /// Passes on the attribute whose name is the prefix and the parts.
     #[inline]
     fn emit<S: Sink>(&mut self, parts: &[&str], value: f64, sink: &mut S) {
         if let ([name], true) = (parts, self.name.is_empty()) {

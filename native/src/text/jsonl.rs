@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::ops::Range;
 use std::slice;
 
-/// Reads `text[range]` into a sink. Every sentence has to have labels unless they are passed over.
+/// Reads `text[range]` into a sink. Every sentence must have labels unless labels are ignored.
 pub fn read<S: Sink>(
     text: &[u8],
     range: Range<usize>,
@@ -56,7 +56,7 @@ fn sentence<S: Sink>(
     let labels = match value.get("labels") {
         _ if !labels.given() => None,
         Some(Value::Array(labels)) => Some(labels),
-        _ => return Err("no \"labels\" list, which training and evaluation need".into()),
+        _ => return Err("no \"labels\" list; training and evaluation need one".into()),
     };
     if let Some(labels) = labels
         && labels.len() != tokens.len()
@@ -65,7 +65,7 @@ fn sentence<S: Sink>(
     }
     let gold: Vec<Gold<'_>> = labels.into_iter().flatten().enumerate().map(gold_of).collect::<Result<_, _>>()?;
     let weight = value.get("weight").map_or(Some(1.0), Value::as_f64).filter(|weight| *weight >= 0.0);
-    let weight = weight.ok_or("\"weight\" is not a number of at least 0")?;
+    let weight = weight.ok_or("\"weight\" must be a number of at least 0")?;
     if tokens.is_empty() {
         return Ok(());
     }
@@ -101,7 +101,7 @@ fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
         Value::String(name) => Ok(Gold::Label(name.as_bytes())),
         Value::Null => Ok(Gold::Unknown),
         Value::Array(names) if names.is_empty() => {
-            Err(format!("label {index} is an empty list; list the labels that are possible, or write null for any"))
+            Err(format!("label {index} is an empty list; list the possible labels, or write null for any"))
         }
         Value::Array(names) => names
             .iter()
@@ -109,9 +109,9 @@ fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
             .collect::<Option<_>>()
             .map(Gold::OneOf)
             .ok_or_else(|| {
-                format!("label {index} is a list of other things than strings; list the labels that are possible")
+                format!("label {index} is a list with items that are not strings; list the possible labels")
             }),
-        _ => Err(format!("label {index} is not a string; a list of strings is one of several labels, null any label")),
+        _ => Err(format!("label {index} must be a string, a list of possible labels, or null for any label")),
     }
 }
 
@@ -133,7 +133,7 @@ fn push_cells<'a>(token: &'a Value, cells: &mut Cells<'a>) -> Option<usize> {
     }
 }
 
-/// Hands the attributes of a token to a sink.
+/// Passes the attributes of a token to a sink.
 fn attributes<S: Sink>(token: &Value, items: &mut Items, sink: &mut S) -> Result<(), String> {
     match token {
         Value::String(name) => items.name(name, sink),
@@ -147,12 +147,12 @@ fn attributes<S: Sink>(token: &Value, items: &mut Items, sink: &mut S) -> Result
                 named(key, value, items, sink)?;
             }
         }
-        _ => return Err("a token is a string, a list of strings or a dictionary of attributes".into()),
+        _ => return Err("a token must be a string, a list of strings or a dictionary of attributes".into()),
     }
     Ok(())
 }
 
-/// Hands the attributes that an entry of a dictionary stands for to a sink.
+/// Passes the attributes of a dictionary entry to a sink.
 fn named<S: Sink>(key: &str, value: &Value, items: &mut Items, sink: &mut S) -> Result<(), String> {
     match value {
         Value::Bool(flag) => items.number(key, f64::from(u8::from(*flag)), sink)?,
@@ -161,7 +161,7 @@ fn named<S: Sink>(key: &str, value: &Value, items: &mut Items, sink: &mut S) -> 
         Value::Array(names) => {
             let outer = items.enter(key);
             for name in names {
-                items.name(name.as_str().ok_or_else(|| format!("'{key}': a list holds strings"))?, sink);
+                items.name(name.as_str().ok_or_else(|| format!("'{key}': a list must contain only strings"))?, sink);
             }
             items.leave(outer);
         }
@@ -177,13 +177,13 @@ fn named<S: Sink>(key: &str, value: &Value, items: &mut Items, sink: &mut S) -> 
     Ok(())
 }
 
-/// Sound texts to begin fuzzing with.
+/// Valid texts to start fuzzing with.
 #[cfg(any(test, feature = "fuzzing"))]
 pub const SEEDS: &[&str] = &[
     "{\"tokens\": [\"a\", [\"b\", \"c\"], {\"d\": 1.5, \"e\": true, \"f\": \"g\", \"h\": [\"i\"], \"j\": {\"k\": 3}}], \"labels\": [\"A\", [\"A\", \"B\"], null], \"weight\": 2}\n\n",
     "{\"tokens\": [], \"labels\": []}\n{\"labels\": [\"\\u00e9\"], \"tokens\": [{\"\\ud83d\\ude00\": 1e308}]}\n",
 ];
 
-/// Sound texts to begin fuzzing with, of cells for a template.
+/// Valid texts to start fuzzing with, of cells for a template.
 #[cfg(any(test, feature = "fuzzing"))]
 pub const SEEDS_OF_CELLS: &[&str] = &["{\"tokens\": [[\"The\", \"DT\"], \"dog\"], \"labels\": [\"B\", \"I\"]}\n"];

@@ -5,17 +5,17 @@ use crate::corpus::sink::Gold;
 /// How a reader takes the labels of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Labels {
-    /// There are none, or they are passed over.
+    /// There are none, or they are ignored.
     Ignored,
     /// A cell is a label.
     Whole,
     /// A cell `?` is an unknown label, and a cell `A|B` is one of several; other cells are labels. JSON lines have `null` and
-    /// lists instead, whether asked for or not.
+    /// lists instead, in any case.
     Partial,
 }
 
 impl Labels {
-    /// Labels that are read if the text has any, partly known ones if there may be any.
+    /// How labels are read if the text has any; partial labels if these are allowed.
     pub fn new(labelled: bool, partial: bool) -> Labels {
         match (labelled, partial) {
             (false, _) => Labels::Ignored,
@@ -29,7 +29,7 @@ impl Labels {
         self != Labels::Ignored
     }
 
-    /// What a cell says of a token's label; nothing if labels are passed over.
+    /// What a cell says of a token's label; nothing if labels are ignored.
     #[inline(always)]
     pub fn parse(self, cell: &[u8]) -> Result<Option<Gold<'_>>, String> {
         match self {
@@ -50,16 +50,16 @@ fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
     }
     let names: Vec<&[u8]> = cell.split(|&byte| byte == b'|').collect();
     let message = if names.contains(&b"".as_slice()) {
-        "a label is missing beside a bar"
+        "a label is missing next to a bar"
     } else if names.contains(&b"?".as_slice()) {
-        "a question mark stands for any label, and has to stand alone"
+        "? matches any label and must stand alone"
     } else {
         return Ok(Gold::OneOf(names));
     };
     let cell = String::from_utf8_lossy(cell);
     Err(format!(
-        "label '{cell}': {message}; partly known labels are written A|B, one of several, or ?, any \
-         (labels that hold bars themselves need JSON lines)"
+        "label '{cell}': {message}; write A|B for one of several labels, ? for any label \
+         (labels that contain bars need JSON lines)"
     ))
 }
 

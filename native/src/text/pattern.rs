@@ -29,7 +29,7 @@ pub fn compile(pattern: &str) -> Result<Regex> {
             continue;
         }
         let Some(escaped) = characters.next() else {
-            return Err(bad(pattern, "it ends in a backslash"));
+            return Err(bad(pattern, "it ends with a backslash"));
         };
         let property = matches!(escaped, 'p' | 'P') && characters.peek() == Some(&'{');
         let class = u8::try_from(escaped).ok().filter(|_| !property).and_then(class_name);
@@ -52,7 +52,7 @@ pub fn compile(pattern: &str) -> Result<Regex> {
 }
 
 /// Compiles an expression as Wapiti reads it: bytes; `.`, the classes above but `\w`, which has no underscore; `^` first and `$`
-/// last; `*`, which matches as little as it can, and `?` behind one of them or behind a byte. All else stands for itself.
+/// last; `*`, which matches as little as possible, and `?` after one of them or after a byte. Everything else is literal.
 pub fn compile_wapiti(pattern: &str) -> Result<Regex> {
     let (anchor, body) = match pattern.strip_prefix('^') {
         Some(body) => ("^", body.as_bytes()),
@@ -64,7 +64,7 @@ pub fn compile_wapiti(pattern: &str) -> Result<Regex> {
         let escaped = body[at] == b'\\' && at + 1 < body.len();
         let byte = body[at + usize::from(escaped)];
         if !escaped && matches!(byte, b'*' | b'?') {
-            return Err(bad(pattern, &format!("'{}' without anything to repeat", char::from(byte))));
+            return Err(bad(pattern, &format!("nothing to repeat before '{}'", char::from(byte))));
         }
         match (escaped, byte) {
             (false, b'$') if at + 1 == body.len() => translated.push('$'),
@@ -105,7 +105,7 @@ fn class_name(letter: u8) -> Option<&'static str> {
 /// The error for an expression that cannot be compiled.
 fn bad(pattern: &str, reason: &str) -> Error {
     Error::Template(format!(
-        "regular expression \"{pattern}\": {reason}; characters such as ( [ + | have to be escaped with a backslash to stand for themselves"
+        "regular expression \"{pattern}\": {reason}; escape literal characters such as ( [ + | with a backslash"
     ))
 }
 
@@ -132,6 +132,6 @@ mod tests {
     #[test]
     fn a_bad_expression_says_how_to_mend_it() {
         let message = compile("(").unwrap_err().to_string();
-        assert!(message.contains("escaped"), "{message}");
+        assert!(message.contains("escape literal"), "{message}");
     }
 }

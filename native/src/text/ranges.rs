@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Cuts a file into as many ranges as it has `size` bytes, of about the same length each; each ends after a sentence, and the cuts
-/// depend on file and size alone.
+/// depend only on file and size.
 /// None if the file is compressed: it can only be read from its beginning.
 pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u64>>>> {
     let file = open_file(path)?;
@@ -44,7 +44,7 @@ pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u6
     Ok(Some(ranges))
 }
 
-/// Encodes a range of a file, whose lines have to look like the first line of the file. A range may hold only comments and blank lines;
+/// Encodes a range of a file, whose lines must look like the first line of the file. A range may hold only comments and blank lines;
 /// a file that holds nothing else is refused at its first range. Errors name the line of the file.
 pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, interrupt: &Interrupt) -> Result<Corpus> {
     let mut file = open_file(path)?;
@@ -54,7 +54,7 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
     file.by_ref().take(range.end - range.start).read_to_end(&mut text).map_err(failed)?;
     let name = path.display().to_string();
     if text.len() as u64 != range.end - range.start {
-        return Err(Error::Data(format!("{name}: the file has become shorter since its parts were told")));
+        return Err(Error::Data(format!("{name}: the file became shorter after it was divided into parts")));
     }
     let (mut head, mut line) = (BufReader::new(open_file(path)?), Vec::new());
     while range.start > 0 && !reading.begin(&name, without_mark(&line))? {
@@ -64,7 +64,7 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
         }
     }
     match encode_part(Source::of_bytes(&name, text.clone())?, reading, interrupt) {
-        // The lines before the range are counted where a message has to name one.
+        // The lines before the range are counted only when a message names a line.
         Err(Error::Data(_)) if range.start > 0 => {
             let mut source = Source::of_bytes(&name, text)?;
             source.lines_before = lines_before(path, range.start)?;
@@ -130,6 +130,6 @@ mod tests {
         assert!(message.contains("line 6"), "{message}");
         std::fs::write(&path, "a A\n\nb B\n\nc x C\nd y D\n\n").unwrap();
         let message = read(&(10..23)).err().unwrap().to_string();
-        assert!(message.contains("line 5: 3 columns where the first line of the data has 2"), "{message}");
+        assert!(message.contains("line 5: expected 2 columns as in the first line"), "{message}");
     }
 }

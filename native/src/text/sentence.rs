@@ -12,13 +12,13 @@ use std::ops::Range;
 #[derive(Default)]
 pub struct Sentence<'t> {
     pub cells: Cells<'t>,
-    /// Token -> what its label says; empty if labels are passed over.
+    /// Token -> what its label says; empty if labels are ignored.
     pub labels: Vec<Gold<'t>>,
-    /// Token -> the bytes of the text that stand for it when its label is written.
+    /// Token -> the bytes of the text that represent it when its label is written.
     pub places: Vec<Range<usize>>,
 }
 
-/// Whether a line holds spaces and tabs alone.
+/// Whether a line contains only spaces and tabs.
 pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|&byte| matches!(byte, b' ' | b'\t' | b'\r'))
 }

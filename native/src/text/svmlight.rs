@@ -18,7 +18,7 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labels: Labels, sink: &mu
         let mut fields = line[..end].split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let Some(label) = fields.next() else { return Ok(()) };
         if label.contains(&b':') {
-            return Err(format!("'{}' stands where the label should be", String::from_utf8_lossy(label)));
+            return Err(format!("expected a label, found '{}'", String::from_utf8_lossy(label)));
         }
         for field in fields.filter(|field| !field.starts_with(b"qid:")) {
             let (index, value) = pair(field)?;
@@ -39,17 +39,17 @@ fn pair(field: &[u8]) -> Result<(&[u8], f64), String> {
     let text = String::from_utf8_lossy(field);
     let colon = field.iter().position(|&byte| byte == b':').filter(|&at| at > 0);
     let Some(colon) = colon.filter(|&at| field[..at].iter().all(u8::is_ascii_digit)) else {
-        return Err(format!("'{text}' is no index:value pair, such as 12:0.5"));
+        return Err(format!("'{text}' is not an index:value pair such as 12:0.5"));
     };
     let zeros = field[..colon - 1].iter().take_while(|&&byte| byte == b'0').count();
     let value = std::str::from_utf8(&field[colon + 1..]).ok().and_then(|value| value.parse::<f64>().ok());
     match value.filter(|value| value.is_finite()) {
         Some(value) => Ok((&field[zeros..colon], value)),
-        None => Err(format!("'{text}': its value is not a finite number")),
+        None => Err(format!("'{text}': the value is not a finite number")),
     }
 }
 
-/// Sound texts to begin fuzzing with.
+/// Valid texts to start fuzzing with.
 #[cfg(any(test, feature = "fuzzing"))]
 pub const SEEDS: &[&str] = &["1 1:0.5 7:-2e3 # comment\n-1 qid:3 2:1\n", "a 1:1\nb\n"];
 

@@ -46,9 +46,9 @@ pub struct Template {
     near: Vec<Piece>,
     /// The distinct views of all macros.
     pub(super) views: Vec<View>,
-    /// Whether a `B` line without macros asks for label bigrams.
+    /// Whether a `B` line without macros requests label bigrams.
     pub transitions: bool,
-    /// Whether a `T` line asks for triples of labels: a chain of second order.
+    /// Whether a `T` line requests triples of labels: a chain of second order.
     pub triples: bool,
     /// Number of columns that the data needs: the largest column of a macro plus one, and at least 1.
     pub columns: usize,
@@ -57,7 +57,7 @@ pub struct Template {
 /// The number of the first column that a `C` line makes; files have fewer.
 pub(super) const FIRST_MADE: usize = 1 << 16;
 
-/// The most lines of a template: real ones have up to a few hundred.
+/// The most lines of a template: real templates have up to a few hundred.
 const MOST_LINES: usize = 10_000;
 
 /// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
@@ -124,7 +124,7 @@ impl Template {
         Ok(template)
     }
 
-    /// The string that a macro stands for beyond the ends of a sentence. Wapiti's macros look at the padding as at a cell.
+    /// The string that a macro produces beyond the ends of a sentence. Wapiti's macros look at the padding as at a cell.
     pub(super) fn beyond(&self, view: usize, beyond: isize) -> Vec<u8> {
         let padding = self.dialect.padding(beyond).into_bytes();
         if self.dialect == Dialect::Wapiti { self.views[view].of(&padding).into_owned() } else { padding }
@@ -150,7 +150,7 @@ impl Template {
         &self.source
     }
 
-    /// The rules by which the template was read.
+    /// The program whose rules the template follows.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -160,7 +160,7 @@ impl Template {
         self.patterns.iter().map(String::as_str)
     }
 
-    /// How many lines are this one, if it is a line without macros that asks for label bigrams.
+    /// How many lines are this one, if it is a line without macros that requests label bigrams.
     pub fn plain(&self, line: &[u8]) -> usize {
         match line.first() {
             Some(b'B' | b'b' | b'*') if !line.contains(&b'%') => {
@@ -174,10 +174,10 @@ impl Template {
     fn parse_line(&mut self, text: &str) -> Result<()> {
         let (state, bigram) = match text.as_bytes()[0].to_ascii_lowercase() {
             _ if self.dialect == Dialect::Crfpp && !text.starts_with(['U', 'B']) => {
-                return Err(Error::Template("a line of CRF++ has to start with U, B or #".into()));
+                return Err(Error::Template("a CRF++ line must start with U, B or #".into()));
             }
             b't' if self.dialect == Dialect::Wapiti => {
-                return Err(Error::Template("a line of Wapiti has to start with u, b, * or #".into()));
+                return Err(Error::Template("a Wapiti line must start with u, b, * or #".into()));
             }
             b'c' if self.dialect == Dialect::Own => return self.parse_column(text),
             b'u' => (true, false),
@@ -185,10 +185,10 @@ impl Template {
             b'*' => (true, true),
             b't' => {
                 self.triples = true;
-                let message = "a T line has no macros: three labels in a row go without attributes; a B line has them";
+                let message = "a T line cannot contain macros; use a B line";
                 return if text.contains('%') { Err(Error::Template(message.into())) } else { Ok(()) };
             }
-            _ => return Err(Error::Template("a line has to start with U, B, *, T, C or #".into())),
+            _ => return Err(Error::Template("a line must start with U, B, *, T, C or #".into())),
         };
         let mut line = Line { state, bigram, parts: Vec::new(), substrings: None };
         self.parse_parts(text, &mut line)?;
@@ -204,26 +204,24 @@ impl Template {
 
     /// Parses a line `C NAME=...`.
     fn parse_column(&mut self, text: &str) -> Result<()> {
-        let wrong = |what: &str| {
-            Err(Error::Template(format!("{what}; a line that makes a column looks like C suffix=%m[0,0,\"..$\"]")))
-        };
+        let wrong = |what: &str| Err(Error::Template(format!("{what}; a C line looks like C suffix=%m[0,0,\"..$\"]")));
         let Some((name, value)) = text[1..].split_once('=') else { return wrong("no '='") };
         let name = name.trim();
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_name {
-            return wrong(&format!("'{name}' is not a name: a letter, then letters, digits or _"));
+            return wrong(&format!("'{name}' is not a valid name (a letter, then letters, digits or _)"));
         }
         if self.made.iter().any(|(known, _)| known == name) {
-            return wrong(&format!("the column {name} is made twice"));
+            return wrong(&format!("the column {name} is defined twice"));
         }
         let mut line = Line { state: false, bigram: false, parts: Vec::new(), substrings: None };
         self.parse_parts(value.trim_start(), &mut line)?;
         if line.substrings.is_some() {
-            return wrong("%substrings is many strings, and a column has one");
+            return wrong("%substrings gives several strings, but a column needs one");
         }
         if line.parts.iter().any(|part| matches!(part, Part::Cell { row, .. } if !matches!(row, Row::Relative(0)))) {
-            return wrong("a column is made of the token's own cells: rows have to be 0");
+            return wrong("a column can use only the token's own cells: rows must be 0");
         }
         self.made.push((name.to_owned(), line));
         Ok(())
@@ -257,8 +255,8 @@ impl Template {
             return Ok(());
         }
         let has = match self.dialect {
-            Dialect::Crfpp => "CRF++ has %x with rows from -8 to 8 alone",
-            _ => "Wapiti has %x, %t, %m, %X, %T and %M alone",
+            Dialect::Crfpp => "CRF++ supports only %x with rows from -8 to 8",
+            _ => "Wapiti supports only %x, %t, %m, %X, %T and %M",
         };
         Err(Error::Template(format!("%{name}: {has}; leave out the line {}", self.dialect.first_line())))
     }
@@ -267,7 +265,7 @@ impl Template {
     fn parse_macro<'t>(&mut self, text: &'t str, line: &mut Line) -> Result<&'t str> {
         let malformed =
             |what: &str| Error::Template(format!("{what}; a macro looks like %x[-1,0] or %t[0,0,\"^\\u\"]"));
-        let open = text.find('[').ok_or_else(|| malformed("'%' without a macro"))?;
+        let open = text.find('[').ok_or_else(|| malformed("'%' is not followed by a macro"))?;
         let name = &text[1..open];
         let mut arguments = Arguments { rest: &text[open + 1..] };
         let row = parse_row(arguments.next(',').ok_or_else(|| malformed("no row"))?)?;
@@ -299,7 +297,7 @@ impl Template {
                 let most = arguments.next(']').and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
                 let most = most.ok_or_else(|| malformed("%substrings needs a maximum length"))?;
                 if line.substrings.replace((line.parts.len(), most)).is_some() {
-                    return Err(Error::Template("only one %substrings to a line".into()));
+                    return Err(Error::Template("a line can have only one %substrings".into()));
                 }
                 View::Cell { column, lower: Lower::No }
             }
@@ -350,7 +348,7 @@ mod tests {
             ("U:%x[@0,0]", "@0"),
             ("U:%substrings[0,0,0]", "maximum"),
             ("# nothing", "no U, B, * or T line"),
-            ("U0:%x[0,0]\nT1:%x[0,0]", "line 2: a T line has no macros"),
+            ("U0:%x[0,0]\nT1:%x[0,0]", "line 2: a T line cannot contain macros"),
         ] {
             let message = Template::parse(bad).err().expect(bad).to_string();
             assert!(message.contains(word), "{bad}: {message}");

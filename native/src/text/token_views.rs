@@ -81,7 +81,7 @@ impl<'t> TokenViews<'t> {
     }
 }
 
-/// A cell of the data, or of the columns made of this token.
+/// A cell of the data, or of the columns formed for this token.
 fn cell<'a>(cells: &Cells<'a>, made: &'a [Vec<u8>], token: usize, column: usize) -> &'a [u8] {
     match column.checked_sub(FIRST_MADE) {
         None => cells.cell(token, column),

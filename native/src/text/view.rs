@@ -53,7 +53,7 @@ impl View {
         }
     }
 
-    /// The string that the macro stands for at a cell.
+    /// The string that the macro produces at a cell.
     pub fn of<'c>(&self, cell: &'c [u8]) -> Cow<'c, [u8]> {
         match self {
             View::Cell { lower, .. } => lower.of(cell),
@@ -80,7 +80,7 @@ impl View {
         }
     }
 
-    /// Whether two macros stand for the same string at every cell.
+    /// Whether two macros produce the same string at every cell.
     pub fn same_as(&self, other: &View) -> bool {
         match (self, other) {
             (View::Cell { column: a, lower: l }, View::Cell { column: b, lower: m }) => a == b && l == m,

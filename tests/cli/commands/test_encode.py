@@ -48,7 +48,7 @@ def test_evaluate_tag_and_inspect_take_a_corpus(done, misuse, sample, corpus):
         ("train", corpus, "-m", corpus.parent / "m", "-q"),
         ("evaluate", "-m", model, corpus),
     ):
-        assert "state_ids.u32: the bytes from 0 on are damaged" in misuse(*command)
+        assert "state_ids.u32: the file is damaged from byte 0" in misuse(*command)
 
 
 def test_files_pipes_and_corpora_are_joined(done, sample, tmp_path):
@@ -75,7 +75,7 @@ def test_rare_attributes_are_left_out(done, sample, tmp_path):
 def test_misuse_is_refused_and_leaves_nothing(misuse, done, sample, tmp_path):
     data, template = sample.train, ["--template", sample.template]
     assert "need a template" in misuse("encode", data, "-o", tmp_path / "c")
-    assert "is there already" in misuse("encode", data, *template, "-o", data)
+    assert "already exists" in misuse("encode", data, *template, "-o", data)
     assert "its folder does not exist" in misuse("encode", data, *template, "-o", tmp_path / "no" / "c")
     assert "line 2" in misuse("encode", "-", *template, "-o", tmp_path / "c", input="a b c\na b\n")
     assert "reads its input twice" in misuse(

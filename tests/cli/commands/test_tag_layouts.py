@@ -183,16 +183,16 @@ def test_sentences_without_a_labelling_are_shown(done, tmp_path):
     ("options", "said"),
     [
         (["--layout", "xml"], "layout 'xml' is unknown; choose wapiti, crf++ or crfsuite"),
-        (["-v", "1"], "-v is the detail of --layout"),
+        (["-v", "1"], "-v needs --layout"),
         (
             ["--layout", "crf++", "--marginals"],
-            "--layout crf++: this layout shows probabilities with -v; leave out --marg",
+            "--layout crf++: this layout prints probabilities with -v; leave out --marg",
         ),
         (["--layout", "wapiti", "--probabilities", "token"], "leave out --probabilities"),
         (["--layout", "crfsuite", "--n-best", "2"], "no n-best list; leave out --n-best"),
-        (["--layout", "wapiti", "-v", "2", "--n-best", "2"], "leave out --n-best, or give -v 1"),
-        (["--layout", "crf++", "-f", "jsonl"], "--layout is for columns"),
-        (["--layout", "crfsuite", "-f", "conllu"], "--layout crfsuite is for columns and attribute files"),
+        (["--layout", "wapiti", "-v", "2", "--n-best", "2"], "leave out --n-best, or use -v 1"),
+        (["--layout", "crf++", "-f", "jsonl"], "--layout works only with columns"),
+        (["--layout", "crfsuite", "-f", "conllu"], "--layout crfsuite works only with columns and attribute files"),
     ],
 )
 def test_what_no_layout_has_is_refused(misuse, model, options, said):

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub struct Counts {
     /// Names of the labels.
     pub labels: Vec<String>,
-    /// Label -> the number of tokens that have this label alone.
+    /// Label -> the number of tokens that have exactly this label.
     pub label_tokens: Vec<u64>,
     pub attributes: Alphabet,
     /// What is seen, with the numbers of these labels and attributes, in no blocks.
@@ -29,7 +29,7 @@ pub struct Counts {
     pub sizes: [u64; 3],
     /// Whether every attribute has the value 1.
     pub is_binary: bool,
-    /// Whether some tokens have not a single label.
+    /// Whether some labels are partial.
     pub is_partial: bool,
 }
 
@@ -159,7 +159,7 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Whether all lists have the lengths they should, and name labels that there are.
+    /// Whether all lists have the lengths they should, and name existing labels.
     fn is_sound(&self) -> bool {
         let (seen, n, n_labels) = (&self.seen, self.attributes.len(), self.labels.len());
         let is_label = |label: &u16| usize::from(*label) < n_labels;

@@ -3,8 +3,8 @@
 use crate::chain::features::Features;
 use crate::corpus::alphabet::Alphabet;
 
-/// The name of a weight: the attribute that has to be on the token, None for features of labels alone; and one, two or three labels
-/// in a row, of which the last is the token's own.
+/// The name of a weight: the attribute that must be on the token, None for features of labels only; and one, two or three labels
+/// in a row, the last of which is the token's.
 pub type Name<'a> = (Option<String>, Vec<&'a str>);
 
 /// Names of the features with these numbers, which are below the number of features.

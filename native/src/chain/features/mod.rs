@@ -19,18 +19,18 @@ use crate::corpus::Corpus;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// Which features to make of a corpus. Python hands it over as an object with these attributes (`loglinear.ChainFeatures`), which
+/// Which features to make of a corpus. Python passes it as an object with these attributes (`loglinear.ChainFeatures`), which
 /// are read here so that an option is named in one place of the native half.
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(feature = "python", derive(pyo3::FromPyObject))]
 pub struct Selection {
-    /// A state feature for every attribute with every label, not only for those seen together.
+    /// A state feature for every attribute with every label, not only for pairs seen together.
     pub all_states: bool,
-    /// A feature for every transition, not only for those seen.
+    /// A feature for every transition, not only for transitions seen.
     pub all_transitions: bool,
     /// Attributes on fewer tokens have no features.
     pub min_count: u32,
-    /// 1, or 2 for features of three labels in a row besides. A template can ask for these as well.
+    /// 1, or 2 to add features of three labels in a row. A template can request these as well.
     pub order: u8,
     /// CRFsuite's `feature.minfreq`: transitions and state features whose values in the data, times the weights of the sentences,
     /// add up to less are left out; the sum of an unseen one is 0. Python's object may lack it.
@@ -60,12 +60,12 @@ pub const MOST_LABELS: usize = 4096;
 /// The most labels of a chain of second order, whose tables hold all triples of labels.
 pub const MOST_LABELS_OF_TRIPLES: usize = 256;
 
-/// Fails if a chain of this order cannot have so many labels.
+/// Fails if a chain of this order cannot have `n_labels` labels.
 fn too_many_labels(n_labels: usize, order: u8) -> Result<()> {
     if n_labels > MOST_LABELS {
         let message = format!(
-            "{n_labels} labels, more than {MOST_LABELS}; are these the labels? Columns have them last, attribute files \
-             and svmlight first"
+            "{n_labels} labels, more than {MOST_LABELS}; check where the labels are: last in columns, first in \
+             attribute files and svmlight"
         );
         return Err(Error::Data(message));
     }
@@ -79,7 +79,7 @@ fn too_many_labels(n_labels: usize, order: u8) -> Result<()> {
 
 /// The error of data that have no features.
 pub(super) const NO_FEATURES: &str =
-    "no features: every attribute was left out, and there are no transitions; lower min_count";
+    "no features: every attribute was dropped and there are no transitions; lower min_count";
 
 /// The features of a chain, in the sequence of its weights.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ pub struct Features {
     pub transitions: Vec<[u16; 2]>,
     /// The three labels in a row of each triple feature. Triples come next.
     pub triples: Vec<[u16; 3]>,
-    /// Attribute -> its range in `bigram_pairs`; empty where the corpus has no attributes of bigrams.
+    /// Attribute -> its range in `bigram_pairs`; empty where the corpus has no bigram attributes.
     pub bigram_ranges: Vec<Range<u32>>,
     /// (from, to) of each bigram feature.
     pub bigram_pairs: Vec<[u16; 2]>,
@@ -97,7 +97,7 @@ pub struct Features {
     pub state_attributes: Vec<(u32, u32)>,
     /// Label of each state feature.
     pub state_labels: Vec<u16>,
-    /// The number of dense attributes: the first ones of `state_attributes`.
+    /// The number of dense attributes, which come first in `state_attributes`.
     pub n_dense: usize,
     /// The number of shared attributes, which come next.
     pub n_shared: usize,
@@ -105,7 +105,7 @@ pub struct Features {
     pub blocks: Vec<(Range<usize>, Range<usize>)>,
 }
 
-/// Where the state features of an attribute stand.
+/// The places of an attribute's state features.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// Index in `state_attributes`, or `NOWHERE`.
@@ -116,7 +116,7 @@ pub struct Place {
     pub end: u32,
 }
 
-/// The place of an attribute or feature that there is none of.
+/// The place of an attribute or feature that does not exist.
 pub const NOWHERE: u32 = u32::MAX;
 
 impl Features {
@@ -130,7 +130,7 @@ impl Features {
             let what = match (corpus.n_sentences(), corpus.n_tokens()) {
                 (0, _) => "no sentences",
                 (_, 0) => "no tokens in any sentence",
-                _ => "no token whose label is known",
+                _ => "no token has a known label",
             };
             return Err(Error::Data(format!("{what}: there is nothing to train on")));
         }
@@ -223,7 +223,7 @@ impl Features {
         self.len() == 0
     }
 
-    /// Attribute -> where its state features stand.
+    /// Attribute -> the places of its state features.
     pub fn places(&self, n_attributes: usize) -> Vec<Place> {
         let mut places = vec![Place { index: NOWHERE, start: 0, end: 0 }; n_attributes];
         let mut start = 0;
@@ -248,7 +248,7 @@ impl Features {
     /// Adds the bigram features of attributes with these pairs of labels.
     fn add_bigrams<'s>(&mut self, pairs_of: impl Fn(usize) -> &'s [[u16; 2]], n_attributes: usize) -> Result<()> {
         let attributes = 0..n_attributes;
-        // Before memory is asked for.
+        // Before memory is allocated.
         check_count(attributes.clone().map(|attribute| pairs_of(attribute).len()).sum())?;
         for attribute in attributes {
             let start = self.bigram_pairs.len() as u32;
@@ -282,7 +282,7 @@ impl Features {
             classes[class].push(attribute as u32);
             total += n_labels;
         }
-        // Before memory is asked for.
+        // Before memory is allocated.
         check_count(total)?;
         (self.n_dense, self.n_shared) = (classes[0].len(), classes[1].len());
         let mut class_ranges = Vec::with_capacity(classes.len());
@@ -365,7 +365,7 @@ fn check_count(features: usize) -> Result<()> {
 }
 
 /// Cuts the corpus into blocks of whole sentences, at most `most` unless these would be too large for memory. The blocks depend on
-/// the corpus alone, so that sums are added up in the same sequence on any number of threads.
+/// only the corpus, so that sums are added up in the same sequence on any number of threads.
 pub(super) fn blocks(corpus: &Corpus, most: usize) -> Vec<Range<usize>> {
     let work = |sentence: usize| {
         let tokens = corpus.tokens(sentence);

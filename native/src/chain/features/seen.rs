@@ -14,23 +14,23 @@ const FEW_PAIRS: usize = 4_000_000;
 pub struct Seen {
     /// Whether transitions are features, as `Corpus::transitions`.
     pub has_transitions: bool,
-    /// Whether the template asks for triples, as `Corpus::triples`.
+    /// Whether the template requests triples, as `Corpus::triples`.
     pub has_triples: bool,
     /// Transitions that are seen, ascending.
     pub transitions: Vec<[u16; 2]>,
-    /// Triples that are seen, ascending; none if only transitions are looked at.
+    /// Triples that are seen, ascending; none if only transitions are collected.
     pub triples: Vec<[u16; 3]>,
     pub states: Occurrences,
-    /// Attribute of states -> the labels that the data name with it, ascending.
+    /// State attribute -> the labels that the data have with it, ascending.
     pub labels: LabelLists<u16>,
-    /// Attribute -> the number of tokens it is on as an attribute of bigrams; empty where there is none.
+    /// Attribute -> the number of tokens it is on as a bigram attribute; empty without bigram attributes.
     pub bigram_tokens: Vec<u32>,
-    /// Attribute of bigrams -> the pairs of labels that the data name with it, ascending; empty where there is none.
+    /// Bigram attribute -> the pairs of labels that the data have with it, ascending; empty without bigram attributes.
     pub bigrams: LabelLists<[u16; 2]>,
 }
 
 impl Seen {
-    /// What is seen in a corpus of these blocks; with order 1 triples are looked at only if the template asks for them. Tokens are
+    /// What is seen in a corpus of these blocks; with order 1 triples are collected only if the template requests them. Tokens are
     /// counted apart from occurrences if there is a bound on their number.
     pub fn of(corpus: &Corpus, blocks: &[Range<usize>], order: u8, min_count: u32) -> Seen {
         let states = Occurrences::new(corpus, blocks, min_count);
@@ -94,7 +94,7 @@ pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = [u16; 2]> {
     (0..n).flat_map(move |from| (0..n).map(move |to| [from, to]))
 }
 
-/// Calls `each` with every row of labels that the data name for tokens in a row: one row if each token has a single label.
+/// Calls `each` with every row of labels that the data allow for consecutive tokens: one row if each token has a single label.
 #[inline(always)]
 fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], mut each: impl FnMut([usize; N])) {
     let named = tokens.map(|token| corpus.named_labels(token));
@@ -129,7 +129,7 @@ fn transitions(corpus: &Corpus, all: bool, least: Option<f64>) -> Vec<[u16; 2]> 
     pairs_of(n_labels).zip(sums).filter_map(|(pair, sum)| sum.is_some_and(is_frequent).then_some(pair)).collect()
 }
 
-/// The triples that are seen. A corpus without transitions has triples only if its template asks for them.
+/// The triples that are seen. A corpus without transitions has triples only if its template requests them.
 fn triples(corpus: &Corpus) -> Vec<[u16; 3]> {
     if !corpus.transitions && !corpus.triples {
         return Vec::new();
@@ -159,7 +159,7 @@ fn token_counts<'c>(corpus: &'c Corpus, attributes_of: impl Fn(usize) -> &'c [u3
     counts
 }
 
-/// Attribute of bigrams -> the pairs of labels that the data name with it, ascending.
+/// Bigram attribute -> the pairs of labels that the data have with it, ascending.
 fn bigrams(corpus: &Corpus) -> LabelLists<[u16; 2]> {
     let (mut seen, mut most) = (Vec::new(), FEW_PAIRS);
     for sentence in corpus.sweep() {
@@ -169,7 +169,7 @@ fn bigrams(corpus: &Corpus) -> LabelLists<[u16; 2]> {
                 seen.extend(corpus.bigrams_of(token).iter().map(|&attribute| (attribute, pair)));
             });
         }
-        // Repetitions are left out now and then, so that memory is that of the features.
+        // Repetitions are removed now and then, so that memory stays proportional to the features.
         if seen.len() > most {
             seen.par_sort_unstable();
             seen.dedup();
@@ -186,7 +186,7 @@ fn bigrams(corpus: &Corpus) -> LabelLists<[u16; 2]> {
     lists
 }
 
-/// Of each attribute of states its occurrences, its tokens, its first and its last block.
+/// For each state attribute: its occurrences, its tokens, its first and its last block.
 #[derive(Clone, Default)]
 pub struct Occurrences {
     /// Attribute -> how often it occurs.
@@ -238,7 +238,7 @@ impl Occurrences {
 
 /// The labels named with every attribute, which occurs `occurrences` times.
 ///
-/// Memory: that of the labels found, and in between for each attribute a list of its occurrences' labels or a set with a bit for
+/// Memory: the labels found, and meanwhile for each attribute a list of its occurrences' labels or a set with a bit for
 /// each label, whichever is smaller.
 fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> LabelLists<u16> {
     const BITS: usize = 16;

@@ -3,7 +3,7 @@
 use crate::chain::features::Features;
 use crate::corpus::alphabet::Alphabet;
 
-/// Everything that a model is made of, except its weights.
+/// All parts of a model except its weights.
 pub struct Source<'a> {
     pub features: &'a Features,
     /// Names of the attributes.

@@ -21,7 +21,7 @@ pub struct FeatureTable {
     pub attributes: Alphabet,
     /// The features, in no blocks.
     pub features: Features,
-    /// Attribute -> where its state features stand.
+    /// Attribute -> the places of its state features.
     pub places: Vec<Place>,
     /// 1 or 2.
     pub order: u8,
@@ -29,7 +29,7 @@ pub struct FeatureTable {
     pub sizes: [u64; 3],
     /// Whether every attribute has the value 1.
     pub is_binary: bool,
-    /// Whether some tokens have not a single label.
+    /// Whether some labels are partial.
     pub is_partial: bool,
 }
 
@@ -37,7 +37,7 @@ impl FeatureTable {
     /// The features of the data that were counted. Errors: no labels, too many labels or features, no features.
     pub fn new(counts: &Counts, mut selection: Selection) -> Result<FeatureTable> {
         if counts.labels.is_empty() {
-            return Err(Error::Data("no token whose label is known: there is nothing to train on".into()));
+            return Err(Error::Data("no token has a known label: there is nothing to train on".into()));
         }
         if counts.seen.has_triples {
             selection.order = 2;
@@ -66,7 +66,7 @@ impl FeatureTable {
         Corpus::of_matrix(self.attributes.clone(), labels, Vec::new(), Rows::default(), Vec::new())
     }
 
-    /// What a model of these features is made of, except its weights.
+    /// The parts of a model of these features, except its weights.
     pub fn source<'a>(&'a self, settings: String, template: Option<&'a str>) -> Source<'a> {
         let FeatureTable { features, attributes, labels, .. } = self;
         Source { features, attributes, labels, settings, template, intercept: None }

@@ -60,7 +60,7 @@ fn every_label_that_the_data_name_is_seen() {
     let triples = ["ACB", "ACD", "BCB", "BCD"];
     let expect = |names: &[&[&str]]| names.concat().into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
     assert_eq!(names(&corpus, Selection::seen(2)), expect(&[&states, &pairs, &bigrams, &triples]));
-    // y is on two tokens, x as well; z on three, of which one says nothing.
+    // y is on two tokens, x as well; z on three, one of them without a known label.
     let frequent = Selection { min_count: 3, ..Selection::seen(1) };
     assert_eq!(names(&corpus, frequent), expect(&[&["z A", "z C"], &pairs]));
     let all = Selection { all_states: true, ..Selection::seen(1) };
@@ -87,7 +87,7 @@ fn features_are_left_out_by_their_sums() {
 #[test]
 fn unknown_labels_alone_are_nothing_to_train_on() {
     let message = Features::new(&corpus_of(&[&[("x", &[])]]), Selection::seen(1)).err().unwrap().to_string();
-    assert!(message.contains("no token whose label is known"), "{message}");
+    assert!(message.contains("no token has a known label"), "{message}");
 }
 
 #[test]

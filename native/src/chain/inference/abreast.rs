@@ -41,7 +41,7 @@ pub struct Abreast {
     tokens: usize,
     /// Labels that tokens may not have; the places are in `rows`.
     mask: Mask,
-    /// Sentence behind sentence, tokens x width log potentials of the states, and after `backward` the marginals times the factor
+    /// Sentence after sentence, tokens x width log potentials of the states, and after `backward` the marginals times the factor
     /// given. The last row is zeros: tokens beyond the end of a sentence are read from it. Padding is 0.
     rows: Aligned,
     /// tokens x width x lanes potentials.
@@ -50,7 +50,7 @@ pub struct Abreast {
     alpha: Aligned,
     /// (steps + 1) x lanes sums of alpha; 1 beyond the end of a sentence.
     totals: Aligned,
-    /// Nodes x lanes: beta times potentials of the step behind the current one.
+    /// Nodes x lanes: beta times potentials of the step after the current one.
     behind: Aligned,
     /// Nodes x lanes: beta times potentials of the current step.
     incoming: Aligned,
@@ -182,7 +182,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
     }
 
     /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `each` gets every
-    /// value with what stands beside its row, and its place in the bundle. With `SHARED`, which
+    /// value with the entry beside its row, and its place in the bundle. With `SHARED`, which
     /// `BundledLists::are_shared` allows, a row's links are read once.
     #[inline(always)]
     fn bundle_sums<'a, const SHARED: bool, T>(
@@ -226,7 +226,7 @@ impl Abreast {
         &mut self.rows[self.starts[lane]..][..self.lengths[lane] * links.width]
     }
 
-    /// Forbids labels of a token of a sentence: those with 0 in `row`, which has 1 for the others.
+    /// Forbids labels of a token of a sentence: labels with 0 in `row`, which has 1 for the others.
     #[inline(always)]
     pub fn forbid(&mut self, lane: usize, token: usize, row: &[f64]) {
         self.mask.push(self.starts[lane] + token * row.len(), row);
@@ -290,7 +290,7 @@ impl Abreast {
         are_right
     }
 
-    /// The backward recursion; if scores are centred, returns |factor| times a bound on what is lost of each sentence.
+    /// The backward recursion; if scores are centred, returns |factor| times a bound on the loss of each sentence.
     #[inline(always)]
     fn backward_once<S: Simd>(&mut self, simd: S, links: &Links, factors: [f64; LANES]) -> [f64; LANES] {
         if links.second_order {
@@ -454,7 +454,7 @@ impl Abreast {
         factors: [f64; LANES],
     ) -> [f64; LANES] {
         let (nodes, lengths) = (links.n_nodes() * LANES, self.lengths);
-        // The sum behind the last token is factor / Z: marginals then come out multiplied by the factor.
+        // The sum after the last token is factor / Z: marginals then come out multiplied by the factor.
         let scales: [f64; LANES] = std::array::from_fn(|lane| match lengths[lane] {
             0 => 0.0,
             length => factors[lane] / self.totals[(length - usize::from(SECOND)) * LANES + lane],
@@ -493,7 +493,7 @@ impl Abreast {
         *simd.array(&lost)
     }
 
-    /// Goes from the step behind to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
+    /// Goes from the next step back to this one: computes marginals, counts, and beta times potentials. `ends` is factor / Z in the
     /// lanes whose sentences end here.
     #[inline(always)]
     fn step_back<S: Simd, const N: usize, const SECOND: bool>(
@@ -558,7 +558,7 @@ impl Abreast {
                 let beta = simd.add(sums[node], bases[label]);
                 let onward = simd.multiply(simd.multiply(potentials[label], rescale), beta);
                 incoming[node] = simd.multiply(onward, simd.all(factor));
-                // The first step's sums are those of the first token's states.
+                // The first step's sums are the sums of the first token's states.
                 if step == 1 {
                     next[group] = simd.add(next[group], incoming[node]);
                 }

@@ -7,14 +7,14 @@ use serde_json::Value;
 /// Which labels may follow which, begin a sentence and end it.
 #[derive(Clone, Debug)]
 pub struct Allowed {
-    /// What this was made of: a scheme's name or pairs of labels, as in a model's settings.
+    /// The source of these rules: a scheme's name or pairs of labels, as in a model's settings.
     pub stated: Value,
     labels: usize,
     /// The pairs that are forbidden.
     pub forbidden: Vec<Pair>,
-    /// For each label the labels that may follow it; behind them the labels that a sentence may begin with.
+    /// For each label the labels that may follow it; then the labels that a sentence may begin with.
     after: LabelSets,
-    /// For each label the labels that it may follow; behind them the labels that a sentence may end with.
+    /// For each label the labels that it may follow; then the labels that a sentence may end with.
     before: LabelSets,
 }
 
@@ -40,7 +40,7 @@ impl Allowed {
         self.forbidden.iter().filter_map(|&(from, to)| Some((from? as usize, to? as usize)))
     }
 
-    /// Removes from each token's labels those that are on no allowed labelling of the sentence. Returns whether there is an
+    /// Removes each token's labels that are not on any allowed labelling of the sentence. Returns whether there is an
     /// allowed labelling.
     pub fn prune(&self, tokens: &mut LabelSets) -> bool {
         let n = tokens.rows();

@@ -35,7 +35,7 @@ use crate::chain::inference::triples::Triples;
 use crate::numeric::aligned::Aligned;
 use pulp::Simd;
 
-/// The largest |score| that is centred; larger ones lose so many digits that it makes no difference where they go.
+/// The largest |score| that is centred; larger scores lose so many digits that their treatment makes no difference.
 pub(super) const MOST: f64 = 1e9;
 /// The largest spread D for a single sentence.
 const MOST_SPREAD: f64 = 210.0;
@@ -57,22 +57,22 @@ pub(super) struct Square<'a> {
     pub(super) scores: &'a [f64],
 }
 
-/// What is taken off the scores of transitions, and added to the scores of states.
+/// What is subtracted from the scores of transitions and added to the scores of states.
 pub(super) struct Centring {
     /// What is added to the state scores of a token, width long each: of the only token of a sentence, of the last one, of the
     /// first one, of others. Padding is -inf.
     added: [Aligned; 4],
-    /// What is taken off transitions by the label they leave, and by the label they enter.
+    /// What is subtracted from transitions by the label they leave, and by the label they enter.
     leaving: Vec<f64>,
     entering: Vec<f64>,
-    /// What is taken off every transition besides.
+    /// What is also subtracted from every transition.
     pub(super) each: f64,
-    /// The centred scores lie in [-spread, 0].
+    /// The centred scores are in [-spread, 0].
     pub(super) spread: f64,
 }
 
 impl Centring {
-    /// Takes a number off all transitions alike.
+    /// Subtracts a number from all transitions.
     pub(super) fn alike(transitions: Square<'_>, each: f64) -> Centring {
         let (labels, zeros) = (transitions.labels, vec![0.0; transitions.labels]);
         let mut none = Aligned::new(transitions.width, f64::NEG_INFINITY);
@@ -86,7 +86,7 @@ impl Centring {
         }
     }
 
-    /// Takes numbers off the transitions that leave a label, and off those that enter one, for a small spread: the middles of
+    /// Subtracts numbers from the transitions that leave a label, and from the transitions that enter one, for a small spread: the middles of
     /// rows and of columns in turn.
     pub(super) fn new(transitions: Square<'_>) -> Centring {
         const TURNS: usize = 8;

@@ -1,15 +1,15 @@
 //! How chunks are read from labels: a chunk is a typed stretch of tokens, such as an entity.
 
-/// The rule by which labels form chunks, as conditions on neighbouring labels.
+/// The rule that says how labels form chunks, as conditions on neighbouring labels.
 ///
-/// A chunk goes on from one token to the next where the next label has the same type and does not begin a chunk behind the label
+/// A chunk continues from one token to the next where the next label has the same type and does not begin a chunk after the label
 /// before it.
 pub struct ChunkRule {
     /// Names of the types.
     pub types: Vec<String>,
     /// The number of each label's type; None for a label outside every chunk.
     type_of: Vec<Option<u32>>,
-    /// Whether a label begins a chunk behind another: a row for the start of the sentence, then a row for each label before.
+    /// Whether a label begins a chunk after another: a row for the start of the sentence, then a row for each label before.
     begins: Vec<bool>,
 }
 
@@ -41,13 +41,13 @@ impl ChunkRule {
         self.type_of.len()
     }
 
-    /// Whether a label begins a chunk of a type behind another label, or at the start of the sentence for None.
+    /// Whether a label begins a chunk of a type after another label, or at the start of the sentence for None.
     pub(super) fn begins(&self, previous: Option<usize>, label: usize, kind: u32) -> bool {
         let row = previous.map_or(0, |previous| previous + 1);
         self.type_of[label] == Some(kind) && self.begins[row * self.labels() + label]
     }
 
-    /// Whether a label goes on with the chunk that the label before it is in.
+    /// Whether a label continues the chunk of the label before it.
     pub(super) fn continues(&self, previous: usize, label: usize) -> bool {
         let same = self.type_of[previous] == self.type_of[label];
         same && self.type_of[label].is_some() && !self.begins[(previous + 1) * self.labels() + label]

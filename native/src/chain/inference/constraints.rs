@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// What is allowed by a scheme's name, or by a list of pairs of labels that is forbidden, null for the edge of the sentence; None
-/// of null. Error: there is no such scheme or label, or a label does not belong to the scheme.
+/// of null. Error: the scheme or a label does not exist, or a label does not belong to the scheme.
 pub fn allowed(stated: &Value, labels: &[String]) -> Result<Option<Arc<Allowed>>> {
     let wrong = |what: String| Error::Option(format!("constraints: {what}"));
     let number = |label: &Value| {
@@ -20,7 +20,7 @@ pub fn allowed(stated: &Value, labels: &[String]) -> Result<Option<Arc<Allowed>>
         labels.iter().position(|label| *label == name).map(|at| Some(at as u32)).ok_or_else(|| {
             let known: Vec<String> = labels.iter().take(8).map(|label| format!("'{label}'")).collect();
             let more = if labels.len() > 8 { ", ..." } else { "" };
-            wrong(format!("there is no label '{name}'; the labels are {}{more}", known.join(", ")))
+            wrong(format!("unknown label '{name}'; the labels are {}{more}", known.join(", ")))
         })
     };
     let pair = |pair: &Value| match pair.as_array().map(Vec::as_slice) {

@@ -30,7 +30,7 @@ impl PairCounts {
         PairCounts { outer, centred: Aligned::default(), direct, triples: TripleCounts::default(), width: 0 }
     }
 
-    /// Counts of transitions alone, whatever the order of the chain: where marginals are wanted, nothing else is.
+    /// Counts of transitions only, whatever the order of the chain: where marginals are wanted, nothing else is.
     pub fn without_triples(transitions: &Transitions) -> Self {
         let size = transitions.labels * transitions.width;
         let (outer, direct) = (Aligned::new(size, 0.0), Aligned::new(size, 0.0));

@@ -84,7 +84,7 @@ impl Lattice {
         }
     }
 
-    /// Counts for `backward` where the marginals of single labels are wanted alone: none, where the recursion makes none on its way.
+    /// Counts for `backward` where only the marginals of single labels are wanted: none, where the recursion makes none on its way.
     pub fn unneeded_counts(&self, transitions: &Transitions) -> PairCounts {
         if self.log_space || !self.edges.is_empty() || transitions.triples_of(self.tokens).is_some() {
             return PairCounts::without_triples(transitions);
@@ -92,7 +92,7 @@ impl Lattice {
         PairCounts::none()
     }
 
-    /// Marginals of neighbouring labels, (tokens - 1) x labels x labels. Always in log space, for nothing hot asks for them.
+    /// Marginals of neighbouring labels, (tokens - 1) x labels x labels. Always in log space, since no hot code needs them.
     pub fn pair_marginals(&mut self, transitions: &Transitions) -> Vec<f64> {
         let square = self.labels * self.labels;
         let mut all = Vec::with_capacity((self.tokens - 1) * square);

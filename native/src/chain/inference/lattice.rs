@@ -26,7 +26,7 @@ pub struct Lattice {
     pub overlap: usize,
     /// Labels that the tokens may not have.
     pub mask: Mask,
-    /// Factors 1 / sum(alpha) by which the scaled recursions are kept in range.
+    /// Factors 1 / sum(alpha) that keep the scaled recursions in range.
     pub(super) rescale: Vec<f64>,
     pub(super) backward: Aligned,
     pub(super) log_space: bool,
@@ -55,7 +55,7 @@ impl Lattice {
         self.overlap = 1;
     }
 
-    /// Makes the lattice's copy of the transitions, which edges change token by token. To be called before the first sentence of
+    /// Makes the lattice's copy of the transitions, which edges change token by token. Call it before the first sentence of
     /// a pass and, if there are edges, whenever the transitions have changed.
     pub fn prepare(&mut self, transitions: &Transitions) {
         self.patched.copy(transitions);
@@ -84,7 +84,7 @@ impl Lattice {
         edges_into(&self.edge_ends, token)
     }
 
-    /// The score of a labelling. To be called before `forward`, which may overwrite the scores.
+    /// The score of a labelling. Call it before `forward`, which may overwrite the scores.
     pub fn score(&self, transitions: &Transitions, labels: impl Iterator<Item = u32> + Clone) -> f64 {
         let mut total = transitions.score(&self.scores, labels.clone());
         if !self.edges.is_empty() {

@@ -38,7 +38,7 @@ pub struct Links {
     pub constrained: bool,
     /// Whether sentences should go abreast; if not, the lists are empty.
     pub are_few: bool,
-    /// The factor of a link that is in no list: 1, or what is taken off centred scores makes of it; 0 if all links are listed.
+    /// The factor of a link that is in no list: 1, or the factor that centring leaves; 0 if all links are listed.
     pub rest: f64,
     /// For each node 1, or 0 where all links into it that are allowed are listed, as they are in first order where some links are
     /// forbidden, or are in `apart`.
@@ -64,7 +64,7 @@ pub struct Links {
 /// How the scores of a chain are centred.
 pub(super) struct CentredLinks {
     pub(super) centring: Centring,
-    /// What is taken off the scores of triples.
+    /// What is subtracted from the scores of triples.
     pub(super) each_triple: f64,
 }
 
@@ -94,9 +94,9 @@ pub struct BundledLists {
 
 /// Lists whose sums are made side by side.
 pub struct Bundle {
-    /// The nodes that the lists belong to; the last node of the last bundle may stand there more than once.
+    /// The nodes that the lists belong to; the last node of the last bundle may occur more than once.
     pub nodes: [u32; BUNDLE],
-    /// Where the bundle's rows stand among all rows.
+    /// The places of the bundle's rows among all rows.
     range: Range<usize>,
 }
 
@@ -105,7 +105,7 @@ pub struct BundleLinks<'a> {
     /// The nodes that the links lead to.
     pub others: &'a [[u32; BUNDLE]],
     pub weights: &'a [[f64; BUNDLE]],
-    /// Where the rows stand among the rows of all bundles.
+    /// The places of the rows among the rows of all bundles.
     pub range: Range<usize>,
 }
 
@@ -306,7 +306,7 @@ impl Links {
         }
     }
 
-    /// Centres the scores of links; returns what is taken off those that are in no list.
+    /// Centres the scores of links; returns what is subtracted from links that are in no list.
     fn centre_links(&mut self, transitions: &Transitions, links: &mut [Link], sparse: bool) -> f64 {
         let Some(centred) = &mut self.centred else { return 0.0 };
         if !self.second_order && !sparse {
@@ -335,7 +335,7 @@ impl Links {
         let (labels, width) = (self.labels, self.width);
         for (place, from, to) in self.out.links() {
             let (from, to, count) = (from as usize, to as usize, links[place].iter().sum::<f64>());
-            // Factors of centred scores are not those of `Transitions`.
+            // Factors of centred scores differ from the factors in `Transitions`.
             let factor = self.centred.as_ref().map(|_| self.out.weight(place) + self.rest_of(to));
             let triple = [from / labels, to / labels, to % labels];
             match (factor, self.second_order) {

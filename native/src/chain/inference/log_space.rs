@@ -47,7 +47,7 @@ impl<const SECOND: bool> Step<'_, SECOND> {
         }
     }
 
-    /// The i-th node behind a node, and the score of their link.
+    /// The i-th node after a node, and the score of their link.
     fn behind(&self, group: usize, label: usize, i: usize) -> (usize, f64) {
         match self.triples {
             Some(triples) if SECOND => (label * self.labels + i, triples.score([group, label, i])),
@@ -173,7 +173,7 @@ impl Lattice {
         self.marginals.resize(self.tokens * width, 0.0);
         for at in (0..self.tokens - usize::from(SECOND)).rev() {
             // log Z, once more from this step's nodes: among scores of 1e15 the logarithms of two steps differ by more than 1, and
-            // probabilities are to sum to 1 all the same.
+            // probabilities must sum to 1 nevertheless.
             let alpha = &self.alpha[at * nodes..][..nodes];
             let log_z = log_sum_exp(alpha.iter().zip(&beta).map(|(alpha, beta)| alpha + beta));
             self.node_marginals::<SECOND>(at, &beta, (factor, log_z), counts);

@@ -76,7 +76,7 @@ struct Answers {
 /// Sentences that were inferred abreast.
 struct Together {
     log_z: [f64; LANES],
-    /// The sentences whose numbers mean something: not those on centred scores that cannot be centred.
+    /// The sentences whose numbers are meaningful: all but sentences whose scores cannot be centred.
     sentences: Vec<usize>,
     /// Sentence -> marginals times `factor`.
     marginals: Vec<Vec<f64>>,
@@ -128,7 +128,7 @@ impl Problem {
         answers
     }
 
-    /// Makes the scores of some transitions and triples 0, those of links without features.
+    /// Sets the scores of transitions and triples without features to 0.
     fn keep(&mut self, kept: &[bool]) {
         for scores in [&mut self.transitions].into_iter().chain(&mut self.triples) {
             scores.iter_mut().zip(kept.iter().cycle()).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = 0.0);
@@ -212,7 +212,7 @@ impl Problem {
         answers.collect()
     }
 
-    /// The transitions and triples with features: those with a score other than 0.
+    /// The transitions and triples with features, whose scores are not 0.
     fn featured(&self) -> (Vec<[u16; 2]>, Vec<[u16; 3]>) {
         let l = self.labels;
         let pairs = (0..l * l).filter(|&at| self.transitions[at] != 0.0);

@@ -32,7 +32,7 @@ pub struct Labelling {
     pub log_probability: f64,
 }
 
-/// The labellings that have another label at a token than a labelling that was found, and its labels behind.
+/// The labellings that differ from a labelling found before at a token, and agree with it after that token.
 #[derive(Clone, Copy)]
 struct Deviation {
     /// The best score of all, less the score of the best of these labellings.
@@ -48,13 +48,13 @@ struct Search {
     n: usize,
     /// Labellings with their losses, best first.
     found: Vec<(Vec<u32>, f64)>,
-    /// Sets to look into, best first, no more of them than labellings are still to be found.
+    /// Sets to search, best first, at most as many as labellings still to be found.
     open: VecDeque<Deviation>,
 }
 
 impl Lattice {
-    /// At most n labellings whose probability is not 0, best first, and of equal ones first the labelling with the label that comes
-    /// first at the last token where they differ. The first is the labelling of `viterbi`. Needs log potentials, and overwrites them.
+    /// At most n labellings whose probability is not 0, best first; in a tie, the labelling with the label that comes
+    /// first at the last token where they differ is first. The first is the labelling of `viterbi`. Needs log potentials, and overwrites them.
     #[inline(always)]
     pub fn n_best<S: Simd>(&mut self, simd: S, transitions: &Transitions, n: NonZeroUsize) -> Vec<Labelling> {
         if self.tokens == 0 {
@@ -110,7 +110,7 @@ impl Search {
         }
     }
 
-    /// The largest loss that a deviation may have to be among the best.
+    /// The largest loss of a deviation among the best.
     #[inline(always)]
     fn most(&self, room: usize) -> f64 {
         match self.open.back() {
@@ -129,7 +129,7 @@ impl Search {
         }
     }
 
-    /// Compares the best labellings of two sets, which differ at the later one of their two tokens, or behind it.
+    /// Compares the best labellings of two sets, which differ at the later one of their two tokens, or after it.
     fn compare(&self, a: &Deviation, b: &Deviation, path: &[u32]) -> Ordering {
         let label_at = |deviation: &Deviation, token: usize| match self.found.get(deviation.from) {
             _ if token == deviation.token => deviation.label,

@@ -12,8 +12,8 @@ use pulp::Simd;
 /// Largest |state score| + |transition score| for which scaled probabilities cannot leave the range of a double:
 /// the entries of alpha and beta then stay within exp(+-600).
 const MOST: f64 = 150.0;
-/// `MOST` of second order, where the sum includes a |triple score|. The scores of two pairs can lie four such sums apart, where
-/// the scores of two labels lie two apart.
+/// `MOST` of second order, where the sum includes a |triple score|. The scores of two pairs can be four such sums apart, where
+/// the scores of two labels are two apart.
 const MOST_SECOND: f64 = 100.0;
 
 /// Whether scaled probabilities stay within the range of a double, `most` being the largest sum of the |scores| that meet at a
@@ -68,7 +68,7 @@ impl Lattice {
             }
         }
         self.last_sum = numeric::sum(simd, &self.alpha[(self.tokens - 1) * width..]);
-        // If every labelling is forbidden, the sum is 0 or no number.
+        // If every labelling is forbidden, the sum is 0 or NaN.
         (self.last_sum > 0.0).then(|| product.log() + self.last_sum.ln())
     }
 
@@ -215,7 +215,7 @@ impl Default for LogProduct {
 }
 
 impl LogProduct {
-    /// Takes up a factor above 0.
+    /// Multiplies by a factor above 0.
     #[inline(always)]
     pub(super) fn multiply(&mut self, factor: f64) {
         const EXPONENT: u64 = 0x7ff << 52;

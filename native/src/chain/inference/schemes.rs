@@ -1,11 +1,11 @@
 //! Tagging schemes: the pairs of labels that a scheme forbids.
 
-const REMEDY: &str = "give auto, BIO, IOB1, IOBES, BILOU, BMES or none";
+const REMEDY: &str = "choose auto, BIO, IOB1, IOBES, BILOU, BMES or none";
 
-/// A transition by the numbers of its labels; None stands for the edge of the sentence.
+/// A transition by the numbers of its labels; None is the edge of the sentence.
 pub type Pair = (Option<u32>, Option<u32>);
 
-/// What a label says of a chunk, and the chunk's type; None stands for the edge of the sentence.
+/// What a label says of a chunk, and the chunk's type; None is the edge of the sentence.
 type Tag<'a> = Option<(Role, &'a str)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ fn parsed<'a>(label: &'a str, tags: &[&str]) -> Tag<'a> {
     tags.contains(&tag).then_some((role, kind))
 }
 
-/// Whether a chunk that is open behind `before` may go on in `after`.
+/// Whether a chunk that is open after `before` may continue in `after`.
 fn goes_on(before: Tag<'_>, after: Tag<'_>) -> bool {
     match (before, after) {
         (Some((Role::Begin | Role::Inside, open)), Some((_, kind))) => open == kind,
@@ -44,11 +44,11 @@ fn goes_on(before: Tag<'_>, after: Tag<'_>) -> bool {
 fn is_allowed(scheme: &str, before: Tag<'_>, after: Tag<'_>) -> bool {
     let role = after.map(|(role, _)| role);
     match scheme {
-        // I stands behind B or I of its type alone.
+        // I follows only B or I of its type.
         "BIO" => role != Some(Role::Inside) || goes_on(before, after),
-        // B stands behind a chunk of its type alone.
+        // B follows only a chunk of its type.
         "IOB1" => role != Some(Role::Begin) || goes_on(before, after),
-        // A chunk that has begun and not ended goes on, and no other.
+        // Only a chunk that has begun and not ended continues.
         _ => {
             let is_open = matches!(before, Some((Role::Begin | Role::Inside, _)));
             let continues = matches!(role, Some(Role::Inside | Role::End));
@@ -57,7 +57,7 @@ fn is_allowed(scheme: &str, before: Tag<'_>, after: Tag<'_>) -> bool {
     }
 }
 
-/// The tags of each scheme besides O.
+/// The tags of each scheme apart from O.
 const TAGS: [(&str, &[&str]); 5] = [
     ("BIO", &["B", "I"]),
     ("IOB1", &["B", "I"]),
@@ -66,10 +66,10 @@ const TAGS: [(&str, &[&str]); 5] = [
     ("BMES", &["B", "B2", "B3", "M", "E", "S"]),
 ];
 
-/// The pairs of labels that a scheme forbids. Error: there is no such scheme, or a label does not belong to it.
+/// The pairs of labels that a scheme forbids. Error: the scheme does not exist, or a label does not belong to it.
 pub fn forbidden(scheme: &str, labels: &[String]) -> Result<Vec<Pair>, String> {
     let fail = |what: String| format!("{what}; {REMEDY}");
-    let known = TAGS.iter().find(|(name, _)| *name == scheme).ok_or_else(|| fail("there is no such scheme".into()))?;
+    let known = TAGS.iter().find(|(name, _)| *name == scheme).ok_or_else(|| fail("unknown scheme".into()))?;
     let mut tags: Vec<(Option<u32>, Tag<'_>)> = vec![(None, None)];
     for (label, number) in labels.iter().zip(0..) {
         let tag = parsed(label, known.1);

@@ -110,7 +110,7 @@ impl Problem {
         Arch::new().dispatch(Run(self))
     }
 
-    /// The scores of transitions, and of triples unless there are none.
+    /// The scores of transitions, and of triples if there are any.
     pub fn scores_of_transitions(&self) -> Transitions {
         let mut transitions = Transitions::new(self.labels);
         self.set_scores(&mut transitions);
@@ -275,7 +275,7 @@ fn long_sentences_stay_finite_and_normalised() {
     }
 }
 
-/// Answers by the scaled recursions and in log space: larger state scores of one token push the problem beyond the scaled ones.
+/// Answers by the scaled recursions and in log space: larger state scores of one token push the problem beyond the scaled recursions.
 fn check_against_log_space(problem: &Problem) -> (Answers, Answers) {
     let mut shifted = problem.clone();
     shifted.states[..problem.labels].iter_mut().for_each(|score| *score += 1e4);

@@ -106,7 +106,7 @@ impl Transitions {
         self.centred.get_or_init(centre).as_ref()
     }
 
-    /// The scores alone.
+    /// Only the scores.
     pub(super) fn square(&self) -> Square<'_> {
         Square { labels: self.labels, width: self.width, scores: &self.scores }
     }

@@ -59,8 +59,8 @@ impl Lattice {
         best
     }
 
-    /// For every label of a token the best score of the labellings that have it there and the labels of `path` behind it, less a
-    /// term that all labels share: the scores of what is behind.
+    /// For every label of a token the best score of the labellings that have it there and the labels of `path` after it, less a
+    /// term that all labels share: the scores of what follows.
     ///
     /// The predecessors of a label are found again in this way, which costs L additions, where storing them costs L^2.
     #[inline(always)]

@@ -8,7 +8,7 @@ use bytemuck::cast_slice;
 use safetensors::tensor::Dtype;
 use std::collections::HashMap;
 
-/// Everything that a model is made of.
+/// All parts of a model.
 #[derive(Default)]
 pub struct Parts {
     pub labels: Vec<String>,
@@ -97,7 +97,7 @@ fn nonzero<T: Copy>(features: &[T], weights: &[f64]) -> Kept<T> {
 pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
     let Source { features, attributes, .. } = source;
     if let Some(bad) = w.iter().find(|weight| !weight.is_finite()) {
-        return Err(Error::Data(format!("a weight is {bad}; a model needs finite weights")));
+        return Err(Error::Data(format!("a weight is {bad}; weights must be finite")));
     }
     let (transition_weights, rest) = w.split_at(features.transitions.len());
     let (triple_weights, rest) = rest.split_at(features.triples.len());
@@ -111,7 +111,7 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
         bigrams.push(attributes.text(attribute as u32), kept);
     }
     let mut states = KeptByAttribute::default();
-    // Attributes that are not dense stand in classes by the blocks of the data; the file does not depend on how these were cut.
+    // Attributes that are not dense are grouped by the blocks of the data; the file does not depend on how these were cut.
     let mut sequence: Vec<(usize, u32)> =
         features.state_attributes.iter().map(|&(attribute, _)| attribute).enumerate().collect();
     sequence[features.n_dense..].sort_unstable_by_key(|&(_, attribute)| attribute);
@@ -125,7 +125,7 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
     seal(&Parts { labels, settings, template, intercept, states, bigrams, transitions, triples })
 }
 
-/// The file of the model that is made of these parts.
+/// The file of the model with these parts.
 pub(super) fn seal(parts: &Parts) -> Result<Storage> {
     let Parts { states, bigrams, transitions, triples, .. } = parts;
     let (state_slots, bigram_slots) = (states.attributes.slots(), bigrams.attributes.slots());

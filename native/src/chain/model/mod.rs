@@ -44,12 +44,12 @@ impl Model {
         Model::from_storage(encode(source, w)?.into(), "the model")
     }
 
-    /// The model that is made of these parts; `name` is what errors call it.
+    /// The model with these parts; errors call it `name`.
     pub fn of_parts(parts: &Parts, name: &str) -> Result<Model> {
         Model::from_storage(seal(parts)?.into(), name)
     }
 
-    /// Opens a model file. Errors: it cannot be read, or it is not a sound model.
+    /// Opens a model file. Errors: it cannot be read, or it is not a valid model.
     pub fn open(path: &Path) -> Result<Model> {
         Model::from_storage(Storage::open(path)?.into(), &path.display().to_string())
     }

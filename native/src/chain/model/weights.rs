@@ -23,7 +23,7 @@ pub(super) const TENSORS: [Expected; 14] = [
     ("transitions.pairs", Dtype::U16, 2),
     ("transitions.weights", Dtype::F64, 1),
 ];
-/// Tensors of chains of second order besides.
+/// Additional tensors of chains of second order.
 pub(super) const TRIPLES: [Expected; 2] = [("triples.labels", Dtype::U16, 3), ("triples.weights", Dtype::F64, 1)];
 
 /// The tensors of a model, ready to index.
@@ -141,7 +141,7 @@ impl<'m> ModelWeights<'m> {
     }
 }
 
-/// The numbers of a tensor; none if there is no such tensor.
+/// The numbers of a tensor; none if the tensor does not exist.
 #[inline]
 fn tensor<'m, T: bytemuck::AnyBitPattern>(bytes: &'m [u8], place: &Range<usize>) -> &'m [T] {
     // The header is padded so that data start at a multiple of 8, and tensors with larger alignment come first.
@@ -173,7 +173,7 @@ pub(super) fn check(weights: &ModelWeights<'_>, n_labels: usize) -> std::result:
         (weights.triples.len(), weights.triple_weights.len()),
     ];
     if same.iter().any(|(a, b)| a != b) {
-        return Err("there are not as many weights as features");
+        return Err("the numbers of weights and features differ");
     }
     let weights_of_all =
         [weights.state_weights, weights.bigram_weights, weights.transition_weights, weights.triple_weights];

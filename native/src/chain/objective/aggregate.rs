@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 impl ChainObjective {
     /// The objective over `n_clusters` weights, in which feature j has the weight of cluster map[j]. The features before the
-    /// state features have to map to themselves; None if they do not.
+    /// state features must map to themselves; None if they do not.
     pub fn aggregate(&self, map: &[usize], n_clusters: usize) -> Result<Option<ChainObjective>> {
         let first = self.features.first_state();
         let (before, states) = map.split_at(first);
@@ -65,7 +65,7 @@ impl ChainObjective {
                 let cluster = |at: usize| clusters[base + entries.ids[at] as usize];
                 all.extend(entries.range(sentence).map(|at| (entries.places[at], cluster(at), entries.value(at))));
             }
-            // A stable sort: sums depend on the data alone.
+            // A stable sort: sums depend only on the data.
             all.sort_by_key(|&(place, cluster, _)| (place, cluster));
             for same in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
                 shared.push(same[0].1, same[0].0, Some(same.iter().map(|entry| entry.2).sum()));

@@ -149,7 +149,7 @@ impl SentenceEntries {
     }
 }
 
-/// The number of kinds of rows: rows with features of the first eight labels alone, of the first sixteen, of the first
+/// The number of kinds of rows: rows with features of the first eight labels only, of the first sixteen, of the first
 /// twenty-four, and all other rows.
 pub const KINDS: usize = 4;
 
@@ -227,7 +227,7 @@ impl Bigrams {
         bigrams
     }
 
-    /// Adds the features of an attribute to `met`; returns their index there, or `NOWHERE` if there are no features.
+    /// Adds the features of an attribute to `met`; returns their index there, or `NOWHERE` if it has no features.
     pub fn meet(&mut self, features: Range<u32>) -> u32 {
         if features.is_empty() {
             return NOWHERE;
@@ -251,7 +251,7 @@ impl Bigrams {
 
 impl Block {
     /// A block of samples of one token each, with the columns of a matrix as attributes. `intercept` is the number and the value
-    /// of an attribute that every sample has besides.
+    /// of an attribute that every sample also has.
     pub fn of_rows(rows: &Lists, intercept: Option<(u32, f64)>, features: &Features) -> Block {
         let n = rows.len();
         let valued = !matches!(rows.parts().1, Values::Ones(_)) || intercept.is_some_and(|(_, value)| value != 1.0);
@@ -278,7 +278,7 @@ impl Block {
         block
     }
 
-    /// Tells the system what is to happen to the entries, if they lie in a file.
+    /// Advises the system on the use of the entries, if they are in a file.
     pub fn advise(&self, soon: Soon) {
         for entries in self.rows.iter().chain([&self.shared, &self.own]) {
             entries.ids.advise(0..entries.ids.len(), soon);

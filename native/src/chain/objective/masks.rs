@@ -30,7 +30,7 @@ pub struct Masks {
     width: usize,
     /// Rows of 1 for labels that are allowed and 0 for others, each once.
     rows: Aligned,
-    /// By the transitions alone.
+    /// By the transitions only.
     free: MaskedTokens,
     /// With what is known of the labels as well; empty for sentences whose labels are all known.
     clamped: MaskedTokens,
@@ -96,7 +96,7 @@ impl Masks {
         self.known.get(sentence).copied().unwrap_or(Known::All)
     }
 
-    /// The number of sentences with tokens of whose labels nothing is known: they contribute nothing.
+    /// The number of sentences with tokens but without any known label: they contribute nothing.
     pub fn n_unknown(&self) -> usize {
         self.known.iter().filter(|&&known| known == Known::Nothing).count()
     }
@@ -111,7 +111,7 @@ impl Masks {
         self.free.get(sentence)
     }
 
-    /// The mask of a sentence of whose labels something is known.
+    /// The mask of a sentence with partial labels.
     pub fn clamped(&self, sentence: usize) -> &Masked {
         self.clamped.get(sentence)
     }
@@ -160,10 +160,11 @@ impl Maker {
 fn forbidden(corpus: &Corpus, sentence: usize, allowed: Option<&Allowed>) -> Error {
     let gold = &corpus.gold[corpus.tokens(sentence)];
     let name = |label: u32| corpus.labels[label as usize].as_str();
-    let remedy = "mend the labels, or choose other constraints";
+    let remedy = "fix the labels or change the constraints";
     if gold.iter().any(|&label| label >= FIRST_SET) {
-        let message =
-            format!("sentence {sentence}: the constraints forbid every labelling that its labels leave; {remedy}");
+        let message = format!(
+            "sentence {sentence}: the constraints forbid every label sequence that its partial labels allow; {remedy}"
+        );
         return Error::Data(message);
     }
     let token = allowed.and_then(|allowed| allowed.first_mistake(gold)).unwrap_or(0);

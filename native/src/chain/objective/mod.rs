@@ -57,7 +57,7 @@ pub struct ChainObjective {
     pub masks: Arc<Masks>,
     /// Sentence -> weight, where it is not the corpus' weight.
     weights: Option<Vec<f64>>,
-    /// The number of features, the last ones, that bear no penalty: an intercept's, an attribute on every token. 0 without one.
+    /// The number of features, at the end, without a penalty: the intercept's, an attribute on every token. 0 without an intercept.
     pub n_unpenalised: usize,
     /// Counts of the features in the data: sum of weight * f(x, y).
     pub(crate) empirical: Vec<f64>,
@@ -402,7 +402,7 @@ impl ChainObjective {
         arch().dispatch(BlockPass { sentences, features, masks, block, scores, workspace, targets });
     }
 
-    /// Writes the sums over blocks, for the features that are not those of single blocks.
+    /// Writes the sums over blocks, for the features that do not belong to single blocks.
     fn finish(&self, transitions: &Transitions, total: &Sums, bigrams: &[Vec<f64>], leading: &mut [f64]) {
         let width = transitions.width;
         let features = &self.features;

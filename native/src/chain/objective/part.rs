@@ -17,7 +17,7 @@ use crate::threads::{self, Interrupt};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Blocks of a part: one thread works on it, and a block adds up a gradient of its own for all features that several blocks share.
+/// Blocks of a part: one thread works on it, and a block adds up its own gradient for all features that several blocks share.
 const BLOCKS: usize = 1;
 
 /// A part of a data set.
@@ -92,7 +92,9 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
     for label in corpus.labels.iter() {
         let number = known.get(label.as_str()).copied();
         map.push(
-            number.ok_or_else(|| Error::Data(format!("label '{label}' was not there when the data were counted")))?,
+            number.ok_or_else(|| {
+                Error::Data(format!("label '{label}' is new: the data changed after they were counted"))
+            })?,
         );
     }
     let mut corpus = Arc::unwrap_or_clone(corpus);
@@ -132,7 +134,7 @@ fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
     Features::of(whole.n_labels, &seen, selection, sentences)
 }
 
-/// Where the features of a corpus stand in the table.
+/// The places of a corpus's features in the table.
 fn numbers_of(corpus: &Corpus, features: &Features, table: &FeatureTable) -> Vec<u32> {
     let whole = &table.features;
     let (first_bigram, first_state) = (whole.first_bigram() as u32, whole.first_state() as u32);

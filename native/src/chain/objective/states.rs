@@ -6,7 +6,7 @@ use pulp::Simd;
 /// The weights of state features as a trainer stores them.
 pub(crate) struct Stored<'a, R: Read> {
     pub read: R,
-    /// Dense rows, each `stride` behind the one before.
+    /// Dense rows, each `stride` after the one before.
     pub rows: &'a [f64],
     pub stride: usize,
     /// Weights of the features that are not in dense rows.
@@ -21,7 +21,7 @@ pub(crate) trait Read: Copy {
 
     fn cell(self, cell: Self::Cell) -> f64;
 
-    /// The leading vectors of a dense row, and the numbers stored with them, `width` vectors behind.
+    /// The leading vectors of a dense row, and the numbers stored with them, `width` vectors further on.
     #[inline(always)]
     fn row<V>(self, row: &[V], vectors: usize, _width: usize) -> [&[V]; 2] {
         [&row[..vectors]; 2]

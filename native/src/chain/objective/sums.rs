@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A block's value and its gradient of the features that blocks share.
 pub(super) struct Sums {
     pub(super) value: f64,
-    /// Of the labels of all tokens; 0 unless it is asked for.
+    /// Of the labels of all tokens; 0 unless requested.
     pub(super) variance: f64,
     /// Sentences whose recursions ran in log space.
     pub(super) log_space: usize,

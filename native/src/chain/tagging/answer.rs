@@ -24,7 +24,7 @@ pub enum Answer<'a> {
     Best,
     /// The best labelling, and the probability of every label of each token.
     Marginals,
-    /// So many labellings with their probabilities, best first.
+    /// The N best labellings with their probabilities, best first.
     NBest(NonZeroUsize),
     /// The best labelling, and how probable its parts are, or all of it.
     Confident(Probabilities<'a>),
@@ -66,15 +66,13 @@ pub struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// The answer that the options ask for. Error: two of them exclude one another.
+    /// The answer that the options request. Error: two of them exclude each other.
     pub fn answer(self) -> Result<Answer<'a>> {
         if let Some(name) = self.layout {
             return self.peer_format(name).map(Answer::As);
         }
         if self.detail.is_some() {
-            return Err(Error::Option(
-                "-v is the detail of --layout crf++, wapiti and crfsuite; give one of them".into(),
-            ));
+            return Err(Error::Option("-v needs --layout crf++, wapiti or crfsuite".into()));
         }
         match (self.marginals, self.n_best, self.probabilities) {
             (false, None, None) => Ok(Answer::Best),
@@ -82,13 +80,12 @@ impl<'a> Wanted<'a> {
             (false, Some(n), None) => Ok(Answer::NBest(n)),
             (false, None, Some(probabilities)) => Ok(Answer::Confident(probabilities)),
             (true, Some(_), _) => Err(Error::Option(
-                "marginals belong to tokens and n-best probabilities to labellings; leave out --marginals or --n-best"
-                    .into(),
+                "--marginals and --n-best cannot be combined; leave out --marginals or --n-best".into(),
             )),
             (_, _, Some(_)) => {
                 let other = if self.marginals { "--marginals" } else { "--n-best" };
                 Err(Error::Option(format!(
-                    "{other} has probabilities of its own; leave out {other} or --probabilities"
+                    "{other} prints its own probabilities; leave out {other} or --probabilities"
                 )))
             }
         }
@@ -99,15 +96,17 @@ impl<'a> Wanted<'a> {
         let (detail, n_best) = (self.detail.unwrap_or(0), self.n_best);
         let refused = match (name, self.probabilities) {
             ("crfsuite", _) if n_best.is_some() => "CRFsuite's tagger has no n-best list; leave out --n-best",
-            ("crfsuite", Some(Probabilities::Span(_))) => "CRFsuite's tagger knows no spans; leave out --probabilities",
-            ("wapiti" | "crf++", Some(_)) => "this layout shows probabilities with -v; leave out --probabilities",
+            ("crfsuite", Some(Probabilities::Span(_))) => {
+                "CRFsuite's tagger does not have spans; leave out --probabilities"
+            }
+            ("wapiti" | "crf++", Some(_)) => "this layout prints probabilities with -v; leave out --probabilities",
             ("wapiti" | "crf++", _) if self.marginals => {
-                "this layout shows probabilities with -v; leave out --marginals"
+                "this layout prints probabilities with -v; leave out --marginals"
             }
             ("wapiti", _) if detail == 2 && n_best.is_some() => {
-                "with -v 2 each token gets its most probable label; leave out --n-best, or give -v 1"
+                "with -v 2 each token gets its most probable label; leave out --n-best, or use -v 1"
             }
-            _ if detail > 2 => "-v is 0, 1 or 2",
+            _ if detail > 2 => "-v must be 0, 1 or 2",
             _ => "",
         };
         if !refused.is_empty() {
@@ -134,9 +133,11 @@ impl Answer<'_> {
             (Answer::As(PeerFormat::Crfsuite { .. }), Writing::Labels { blank_lines: true }) => return Ok(()),
             (Answer::As(peer_format), Writing::Cells | Writing::Fields | Writing::Labels { .. }) => {
                 let message = match peer_format {
-                    PeerFormat::Crfsuite { .. } => "--layout crfsuite is for columns and attribute files; leave it out",
+                    PeerFormat::Crfsuite { .. } => {
+                        "--layout crfsuite works only with columns and attribute files; leave it out"
+                    }
                     PeerFormat::Wapiti { .. } | PeerFormat::Crfpp { .. } => {
-                        "--layout is for columns; other formats keep their own, so leave it out"
+                        "--layout works only with columns; leave it out for other formats"
                     }
                 };
                 return Err(Error::Option(message.into()));
@@ -151,7 +152,7 @@ impl Answer<'_> {
 }
 
 impl PeerFormat {
-    /// How many labellings are wanted, where it is not the best one.
+    /// How many labellings are wanted; None for only the best.
     pub fn n_best(self) -> Option<NonZeroUsize> {
         match self {
             PeerFormat::Wapiti { n_best, .. } | PeerFormat::Crfpp { n_best, .. } => n_best,

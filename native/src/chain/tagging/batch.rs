@@ -73,7 +73,7 @@ pub fn tag_batch<S: Sentences>(
             (start, tokens) = (sentence + 1, 0);
         }
     }
-    // Buffers of pieces that are done: an expander remembers the tokens of all pieces that it has gone through.
+    // Buffers of pieces that are done: an expander remembers the tokens of all pieces that it has processed.
     let spare: Mutex<Vec<(Sequence, Expander<'_>)>> = Mutex::new(Vec::new());
     let tag = |piece: std::ops::Range<usize>| {
         interrupt.check()?;

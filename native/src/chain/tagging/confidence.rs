@@ -14,7 +14,7 @@ use std::str::FromStr;
 pub enum Decode {
     /// The most probable labelling.
     Viterbi,
-    /// The most probable label at each token, of equal ones the first: the fewest wrong labels are to be expected.
+    /// The most probable label at each token, the first in a tie: this minimises the expected number of wrong labels.
     Marginal,
 }
 
@@ -25,7 +25,7 @@ impl FromStr for Decode {
         match name {
             "viterbi" => Ok(Decode::Viterbi),
             "marginal" => Ok(Decode::Marginal),
-            _ => Err(Error::Option(format!("decode={name:?} is none of viterbi, marginal"))),
+            _ => Err(Error::Option(format!("decode={name:?}; it must be viterbi or marginal"))),
         }
     }
 }
@@ -35,25 +35,25 @@ impl FromStr for Decode {
 pub enum Probabilities<'a> {
     /// Of the label at each token.
     Token,
-    /// Of the span that each token is in, or of the label at a token that is in none.
+    /// Of the span that each token is in, or of the label at a token outside spans.
     Span(&'a ChunkRule),
     /// Of the labelling of each sentence.
     Sequence,
 }
 
 impl<'a> Probabilities<'a> {
-    /// The probabilities of a name; for "span" a rule says what chunks are.
+    /// The probabilities with this name; "span" needs a chunk rule.
     pub fn new(name: &str, rule: Option<&'a ChunkRule>) -> Result<Self> {
         match (name, rule) {
             ("token", _) => Ok(Probabilities::Token),
             ("span", Some(rule)) => Ok(Probabilities::Span(rule)),
             ("sequence", _) => Ok(Probabilities::Sequence),
-            ("span", None) => Err(Error::Option("probabilities of spans need a rule that says what chunks are".into())),
-            _ => Err(Error::Option(format!("probabilities={name:?} is none of token, span, sequence"))),
+            ("span", None) => Err(Error::Option("span probabilities need labels that form chunks".into())),
+            _ => Err(Error::Option(format!("probabilities={name:?}; it must be token, span or sequence"))),
         }
     }
 
-    /// The rule by which spans are read, where they are wanted.
+    /// The chunk rule, if spans are wanted.
     pub fn rule(self) -> Option<&'a ChunkRule> {
         if let Probabilities::Span(rule) = self { Some(rule) } else { None }
     }
@@ -129,7 +129,7 @@ impl Model {
         path
     }
 
-    /// The label of the largest marginal at each token, of equal ones the first.
+    /// The label of the largest marginal at each token, the first in a tie.
     fn likeliest_labels(&self, marginals: &[f64]) -> Vec<u32> {
         let first =
             |row: &[f64]| (0..row.len()).fold(0, |best, label| if row[label] > row[best] { label } else { best });
@@ -144,7 +144,7 @@ simd_task!(
 );
 
 impl Tagging {
-    /// Of a sentence whose every labelling is forbidden: the labels are unknown, as those of `Lattice::viterbi`.
+    /// For a sentence whose labellings are all forbidden: the labels are unknown, as in `Lattice::viterbi`.
     fn forbidden(tokens: usize, marginals: Vec<f64>) -> Tagging {
         let (labels, probabilities) = (vec![UNKNOWN; tokens], vec![0.0; tokens]);
         Tagging { labels, probabilities, spans: Vec::new(), log_probability: f64::NEG_INFINITY, marginals }

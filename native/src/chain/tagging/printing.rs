@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::ops::Range;
 
-/// What stands for the labels of a sentence that may not have any.
+/// What is printed for the labels of a sentence whose labellings are all forbidden.
 const NONE: &str = "?";
 
 impl<'m> Scorer<'m> {
-    /// Writes the labelled sentence whose tokens are these lines of the text; without lines, the labels alone.
+    /// Writes the labelled sentence whose tokens are these lines of the text; without lines, only the labels.
     pub(super) fn print_sentence(&mut self, lines: Option<&[Range<usize>]>) {
         if let Answer::As(peer_format) = self.answer {
             return self.print_as(peer_format, lines);
@@ -36,8 +36,8 @@ impl<'m> Scorer<'m> {
         });
     }
 
-    /// Calls `print` with the best labelling in `path`, behind a line that says its probability if that is wanted; where several are
-    /// wanted, with each of them, behind a line that says its rank and its probability, or that there is none.
+    /// Calls `print` with the best labelling in `path`, after a line with its probability if that is wanted; where several are
+    /// wanted, with each of them, after a line with its rank and probability, or one that says that none exists.
     fn print_labellings(&mut self, print: impl Fn(&mut Self)) {
         if self.labellings.is_empty() {
             if let Answer::NBest(_) = self.answer {
@@ -96,7 +96,7 @@ impl<'m> Scorer<'m> {
         }
     }
 
-    /// Writes what stands above a sentence.
+    /// Writes the lines above a sentence.
     fn print_head(&mut self, peer_format: PeerFormat, rank: usize, log_probability: f64) {
         let probability = log_probability.exp();
         match peer_format {

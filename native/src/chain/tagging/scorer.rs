@@ -17,7 +17,7 @@ pub(super) struct Scorer<'m> {
     sequence: Sequence,
     pub(super) path: Vec<u32>,
     pub(super) answer: Answer<'m>,
-    /// The labels with probabilities, where those of single labels, of spans or of the best labelling are wanted.
+    /// The labels with the probabilities of single labels, of spans or of the best labelling, where these are wanted.
     pub(super) tagging: Tagging,
     /// The best labellings, where several are wanted.
     pub(super) labellings: Vec<Labelling>,

@@ -19,7 +19,7 @@ pub struct Sequence {
     /// Tokens read so far, and edges into the next one.
     tokens: usize,
     overlap: usize,
-    /// The best labelling, once it has been asked for.
+    /// The best labelling, once requested.
     path: Vec<u32>,
     has_path: bool,
     /// log Z, once forward-backward has left marginals in the lattice.

@@ -14,8 +14,8 @@ use std::ops::Range;
 /// Bytes of text that a thread labels at a time.
 pub(super) const PIECE: usize = 64 << 10;
 
-/// Labels a text. Column files come back line by line with a column more (and the marginals behind it, as `label:probability`);
-/// attribute files give the label alone; JSON lines get a field `predicted` (and one of `marginals`, `n_best`, `probabilities`, `spans`, `probability`); in CoNLL-U files the cells
+/// Labels a text. Column files are repeated line by line with one more column (and the marginals after it, as `label:probability`);
+/// attribute files give only the label; JSON lines get a field `predicted` (and one of `marginals`, `n_best`, `probabilities`, `spans`, `probability`); in CoNLL-U files the cells
 /// of the labels are filled in, and all other bytes are the same.
 pub fn tag(model: &Model, text: &Text, format: Format, answer: Answer<'_>, interrupt: &Interrupt) -> Result<Vec<u8>> {
     let content = text.content();

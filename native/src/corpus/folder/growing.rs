@@ -33,7 +33,7 @@ impl Growing {
         Ok(Growing { path, file: opened, stored, sum: Xxh3::new(), waiting: Vec::new() })
     }
 
-    /// The file of an array, to be continued behind the bytes that count.
+    /// The file of an array, to be continued after the bytes that count.
     pub fn open(folder: &Path, mut stored: Stored) -> Result<Growing> {
         let path = folder.join(&stored.file);
         let fail = |source| Error::io(&path, source);
@@ -97,7 +97,7 @@ impl Growing {
         Ok(())
     }
 
-    /// Brings all bytes to the disk; returns what the summary says of the file.
+    /// Writes all bytes to disk; returns the file's entry for the summary.
     pub fn finish(mut self) -> Result<Stored> {
         self.flush()?;
         self.file.sync_data().map_err(|source| Error::io(&self.path, source))?;

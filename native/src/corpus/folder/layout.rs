@@ -4,5 +4,5 @@
 pub(super) const SUMMARY: &str = "corpus.json";
 /// The version that this program reads and writes.
 pub(super) const VERSION: u64 = 1;
-/// Bytes of an array that have a checksum of their own.
+/// Bytes of an array per checksum.
 pub(super) const BLOCK: usize = 16 << 20;

@@ -21,13 +21,13 @@ pub fn is_folder(path: &Path) -> bool {
     path.join(SUMMARY).is_file()
 }
 
-/// Maps a corpus; also what its writer wanted to know again.
+/// Maps a corpus; returns it with the settings that its writer stored.
 ///
 /// Errors: a file is missing, too short, or not of this version. Whether the numbers are whole is found out when they are first
 /// used (`Corpus::check`).
 pub fn open(path: &Path) -> Result<(Corpus, Value)> {
     if cfg!(any(target_endian = "big", not(target_pointer_width = "64"))) {
-        return Err(Error::Data("encoded corpora need a little-endian machine of 64 bits".into()));
+        return Err(Error::Data("encoded corpora need a 64-bit little-endian machine".into()));
     }
     let mut summary = Summary::read(path)?;
     let n_tokens = summary.count(Array::StateEnds);
@@ -55,7 +55,7 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
         && corpus.gold.len() == if corpus.labelled { n_tokens } else { 0 }
         && summary.count(Array::AttributeEnds) == corpus.attributes.len();
     if !sizes_fit {
-        return Err(damaged(&path.join(SUMMARY), "the sizes of its arrays do not fit"));
+        return Err(damaged(&path.join(SUMMARY), "the sizes of its arrays do not match"));
     }
     let settings = summary.settings.take();
     let (checksum, place) = (summary.checksum(), path.to_owned());
@@ -87,7 +87,7 @@ fn numbers<T: Pod>(path: &Path, summary: &Summary, array: Array) -> Result<Store
     Store::mapped(&map, 0..stored.bytes).ok_or_else(|| damaged(&path, "the file is damaged"))
 }
 
-/// Compares the checksums of the blocks that some numbers of each array lie in, on the threads of the pool.
+/// Compares the checksums of the blocks that contain some numbers of each array, on the threads of the pool.
 fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt, wanted: &Wanted<'_>) -> Result<()> {
     for (&array, Stored { file, bytes, sums }) in &summary.arrays {
         let (numbers, width) = (wanted(array), array.row().1);
@@ -108,7 +108,7 @@ fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt, wanted: &
             if found == sums[number] {
                 return Ok(());
             }
-            Err(damaged(&path, &format!("the bytes from {} on are damaged", number * BLOCK)))
+            Err(damaged(&path, &format!("the file is damaged from byte {}", number * BLOCK)))
         });
         blocks.collect::<Result<Vec<()>>>()?;
     }

@@ -28,7 +28,7 @@ pub(super) struct Summary {
     pub transitions: bool,
     pub triples: bool,
     pub labelled: bool,
-    /// What the caller wants to know again: JSON.
+    /// The caller's settings: JSON.
     pub settings: Value,
     pub arrays: BTreeMap<Array, Stored>,
 }
@@ -102,13 +102,13 @@ impl Summary {
         }
         let json: Value = serde_json::from_str(content).map_err(|_| damaged("the file is damaged"))?;
         if json["format"] != "loglinear corpus" {
-            return Err(damaged("it describes no corpus of loglinear"));
+            return Err(damaged("not a loglinear corpus"));
         }
         if json["version"] != VERSION || json["block"] != BLOCK {
             let version = &json["version"];
-            return Err(damaged(&format!("version {version} of encoded corpora is another than {VERSION}")));
+            return Err(damaged(&format!("corpus version {version}; this program reads version {VERSION}")));
         }
-        Summary::of_json(&json).ok_or_else(|| damaged("a field is missing or of the wrong kind"))
+        Summary::of_json(&json).ok_or_else(|| damaged("a field is missing or has the wrong type"))
     }
 
     fn of_json(json: &Value) -> Option<Summary> {

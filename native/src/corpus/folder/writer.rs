@@ -24,11 +24,11 @@ const LOCK: &str = "lock";
 enum Place {
     /// A new folder, which gets its name at the end.
     New { temporary: TempDir, path: PathBuf, _lock: Option<File> },
-    /// A folder that is there.
+    /// An existing folder.
     Old(Continued),
 }
 
-/// A corpus to which sentences are appended; it is cut back to what it was unless all of them come to the disk.
+/// A corpus to which sentences are appended; it is restored unless all of them reach the disk.
 struct Continued {
     path: PathBuf,
     before: Summary,
@@ -71,11 +71,11 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A new corpus, which will be at `path`, in place of a corpus that is there. Error: something else is there.
+    /// A new corpus at `path`, which replaces an existing corpus. Error: something else exists there.
     pub fn create(path: &Path) -> Result<Writer> {
         if path.exists() && !is_folder(path) {
             let message =
-                format!("{}: is there already, and is no encoded corpus; choose another name", path.display());
+                format!("{}: already exists and is not an encoded corpus; choose another name", path.display());
             return Err(Error::Data(message));
         }
         let parent = match path.parent() {
@@ -83,7 +83,7 @@ impl Writer {
             _ => Path::new("."),
         };
         if !parent.is_dir() {
-            return Err(Error::Data(format!("{}: its folder does not exist; make it first", path.display())));
+            return Err(Error::Data(format!("{}: its folder does not exist; create it first", path.display())));
         }
         let (temporary, lock) = made_beside(path, |builder, folder| builder.tempdir_in(folder))?;
         let place = Place::New { temporary, path: path.to_owned(), _lock: lock };
@@ -91,12 +91,12 @@ impl Writer {
         Ok(Writer { place, arrays, assembly, sentences: 0, tokens: 0, states: 0, bigrams: 0 })
     }
 
-    /// The continuation of a corpus. Errors: it is damaged, or another program appends to it.
+    /// The continuation of a corpus. Errors: it is damaged, or another program is appending to it.
     pub fn append(path: &Path) -> Result<Writer> {
         let before = Summary::read(path)?;
         let lock = File::create(path.join(LOCK)).map_err(|source| Error::io(path, source))?;
         if lock.try_lock().is_err() {
-            let message = format!("{}: another program appends to the corpus; wait for it", path.display());
+            let message = format!("{}: another program is appending to the corpus; wait until it ends", path.display());
             return Err(Error::Data(message));
         }
         let continued = Continued { path: path.to_owned(), before, completed: false, _lock: lock };
@@ -130,7 +130,7 @@ impl Writer {
         (self.folder().to_owned(), path.clone())
     }
 
-    /// What the caller wanted to know again of the corpus that is continued; null of a new one.
+    /// The settings of the corpus that is continued; null for a new corpus.
     pub fn settings(&self) -> &Value {
         match &self.place {
             Place::New { .. } => &Value::Null,
@@ -138,7 +138,7 @@ impl Writer {
         }
     }
 
-    /// `Corpus::transitions`, `triples` and `labelled` of the corpus that is continued; none of a new one.
+    /// `Corpus::transitions`, `triples` and `labelled` of the corpus that is continued; None for a new corpus.
     pub fn flags(&self) -> Option<[bool; 3]> {
         match &self.place {
             Place::New { .. } => None,
@@ -225,7 +225,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Completes the corpus: its names are written, and it is at its place. `flags` are `Corpus::transitions`, `triples` and
+    /// Completes the corpus: writes its names and moves it to its place. `flags` are `Corpus::transitions`, `triples` and
     /// `labelled`. Error: a corpus with labels is continued without, or the reverse.
     pub fn finish(self, flags: [bool; 3], settings: Value) -> Result<()> {
         let names = self.names();
@@ -244,7 +244,7 @@ impl Writer {
         self.array(Array::AttributeNames)?.extend(&text[named..])?;
         let gold = self.arrays.get(&Array::Gold).map_or(0, |gold| gold.count(Array::Gold));
         if gold != if labelled { self.tokens } else { 0 } {
-            return Err(Error::Data("a corpus has labels in all its sentences or in none of them".into()));
+            return Err(Error::Data("some sentences have labels and others do not; label all of them or none".into()));
         }
         let mut arrays = BTreeMap::new();
         for (array, growing) in std::mem::take(&mut self.arrays) {
@@ -291,7 +291,7 @@ fn named((temporary, path): (PathBuf, PathBuf), error: Error) -> Error {
     }
 }
 
-/// Gives a folder that was made for its owner alone the permissions of any new folder.
+/// Gives a folder that was created for its owner only the permissions of any new folder.
 #[cfg(unix)]
 fn open_to_others(made: &Path) -> std::io::Result<()> {
     let probe = made.join("permissions");
@@ -334,7 +334,7 @@ fn renumbered(folder: &Path, gold: &Stored, rank: &[u32]) -> Result<Stored> {
     growing.finish()
 }
 
-/// Writes a corpus to disk, in place of a corpus that is there.
+/// Writes a corpus to disk; replaces an existing corpus.
 pub fn save(corpus: &Corpus, path: &Path, settings: Value) -> Result<()> {
     corpus.check_indices()?;
     let mut writer = Writer::create(path)?;

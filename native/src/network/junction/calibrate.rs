@@ -231,7 +231,7 @@ impl Junction {
         Ok(Conditionals { junction: self, tables, messages, log_z })
     }
 
-    /// The probabilities of every variable given its separator, and log Z. Works on this thread alone without a pool. Costs
+    /// The probabilities of every variable given its separator, and log Z. Without a pool, works on this thread only. Costs
     /// O(entries of all tables).
     pub fn conditionals(
         &self,

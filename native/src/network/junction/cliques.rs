@@ -19,7 +19,7 @@ const ENTRIES: u64 = 1 << 28;
 const TASKS: usize = 64;
 /// Work of a task that is always allowed, in entries of tables.
 const TASK_ENTRIES: usize = 1 << 14;
-/// Work for a clique besides its table, in entries of tables.
+/// Work for a clique in addition to its table, in entries of tables.
 const CLIQUE_ENTRIES: usize = 16;
 
 /// A variable of a separator, as a dimension of the clique's table and of its message.
@@ -48,7 +48,7 @@ pub(super) struct Span {
 /// The cliques of a network in postorder, a clique for each variable.
 ///
 /// The first dimension of a table is the clique's own variable, the others are the variables of its separator by ascending
-/// clique; a message has the dimensions of the separator alone. Vectors named `*_at` have an element more than there are
+/// clique; a message has only the dimensions of the separator. Vectors named `*_at` have one element more than there are
 /// cliques: element k is the beginning of the part of clique k, element k + 1 its end.
 #[derive(Default)]
 pub struct Junction {
@@ -236,7 +236,7 @@ impl Junction {
     }
 }
 
-/// The given cliques. Fails if there are none, a table has more than `limit` entries, or all tables together have too many.
+/// The given cliques. Fails if they do not exist, a table has more than `limit` entries, or all tables together have too many.
 pub fn within(junction: Option<&Junction>, limit: usize) -> Result<&Junction> {
     const REMEDY: &str = "use the method loopy_bp, or fewer edges";
     let Some(junction) = junction else {
@@ -255,16 +255,16 @@ pub fn within(junction: Option<&Junction>, limit: usize) -> Result<&Junction> {
     }
     if all as u64 > ENTRIES.max((limit as u64).saturating_mul(TABLES)) {
         return Err(Error::Option(format!(
-            "exact inference in this network needs tables of {all} entries in all, more than {TABLES} times the limit \
+            "exact inference in this network needs {all} table entries in total, more than {TABLES} times the limit \
              of {limit}; {REMEDY}, or raise the limit"
         )));
     }
     Ok(junction)
 }
 
-/// n zeros, or an error if there is no memory for them.
+/// n zeros, or an error if memory does not suffice.
 pub fn zeros(n: usize) -> Result<Vec<f64>> {
-    network::zeros(Some(n), || format!("there is no memory for {n} numbers; use the method loopy_bp"))
+    network::zeros(Some(n), || format!("not enough memory for {n} numbers; use the method loopy_bp"))
 }
 
 /// The postorder of the cliques of an elimination. The rank of a variable counts the variables eliminated before it.

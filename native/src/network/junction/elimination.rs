@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Most entries of a table: 32 GiB.
 pub const CAP: u64 = 1 << 32;
-/// Comparisons after which the search is given up, besides `WORK_PER_VARIABLE` for each variable. They take about a second.
+/// Comparisons after which the search is given up, plus `WORK_PER_VARIABLE` for each variable. They take about a second.
 const WORK: i64 = 100_000_000;
 /// Comparisons for each variable.
 const WORK_PER_VARIABLE: i64 = 10_000;
@@ -191,7 +191,7 @@ impl<'a> Graph<'a> {
         around
     }
 
-    /// Adds an edge between a and b if there is none.
+    /// Adds an edge between a and b unless one exists.
     fn join(&mut self, a: u32, b: u32) {
         for (from, to) in [(a, b), (b, a)] {
             let others = &mut self.adjacent[from as usize];

@@ -145,8 +145,9 @@ impl Conditionals<'_> {
     /// Costs O(states of all variables * entries of all tables), and memory for all tables for each thread.
     pub fn pairs(&self, network: &Network, node: &[f64], pool: Pool, interrupt: &Interrupt) -> Result<Vec<f64>> {
         let all = node.len();
-        let square =
-            all.checked_mul(all).ok_or_else(|| Error::Option(format!("{all} states are too many for pairs")))?;
+        let square = all
+            .checked_mul(all)
+            .ok_or_else(|| Error::Option(format!("{all} states are too many for a table of pairs")))?;
         let mut matrix = zeros(square)?;
         let sizes = (0..self.junction.n_variables()).map(|i| network.node(i).len() * all);
         let items = parts(&mut matrix, sizes).into_iter().enumerate().collect();
@@ -174,7 +175,7 @@ impl Conditionals<'_> {
         Ok(matrix)
     }
 
-    /// Writes one row of the matrix: the entries of variables whose cliques do not stand before `clique`.
+    /// Writes one row of the matrix: the entries of variables whose cliques do not come before `clique`.
     fn pairs_of(
         &self,
         network: &Network,
@@ -195,7 +196,7 @@ impl Conditionals<'_> {
     }
 }
 
-/// Copies p(x_j, x_i) to the rows of i for all j whose cliques stand before the clique of i.
+/// Copies p(x_j, x_i) to the rows of i for all j whose cliques come before the clique of i.
 fn mirror(matrix: &mut [f64], network: &Network, cliques: &[usize]) {
     let all = network.n_node_scores();
     for i in 0..cliques.len() {

@@ -10,10 +10,10 @@ use crate::threads::{Interrupt, Pool, share};
 const BLOCK: usize = 16;
 
 impl Conditionals<'_> {
-    /// n assignments, one behind the other. Each assignment has its own stream of random numbers and costs O(n_variables).
+    /// n assignments, one after the other. Each assignment has its own stream of random numbers and costs O(n_variables).
     pub fn samples(&self, n: usize, seed: u64, pool: Pool, interrupt: &Interrupt) -> Result<Vec<i32>> {
         let width = self.junction.n_variables();
-        let mut samples = zeros(n.checked_mul(width), || format!("there is no memory for {n} samples; ask for fewer"))?;
+        let mut samples = zeros(n.checked_mul(width), || format!("not enough memory for {n} samples; draw fewer"))?;
         let blocks = samples.chunks_mut((BLOCK * width).max(1)).enumerate().collect();
         share(pool, blocks, |(block, rows): (usize, &mut [i32])| {
             let mut assignment = vec![0; width];

@@ -4,7 +4,7 @@ use crate::network::junction::cliques::{Axis, NONE, Span};
 use crate::numeric;
 use pulp::Simd;
 
-/// Calls `visit` for each run of neighbouring entries of the parent's table that differ in the last span alone, with the
+/// Calls `visit` for each run of neighbouring entries of the parent's table that differ only in the last span, with the
 /// beginning of the run in the table and in the message.
 #[inline(always)]
 fn each_run(spans: &[Span], mut visit: impl FnMut(usize, usize)) {

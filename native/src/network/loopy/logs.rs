@@ -177,7 +177,7 @@ impl MessageRule for Logs<'_> {
         out.iter_mut().zip(old.iter().zip(steps)).for_each(|(out, (old, step))| *out = old + *step);
     }
 
-    /// Clamps log m(y) to the range from the least to the largest T(x, y) - T(x, 0), in which every message lies.
+    /// Clamps log m(y) to the range from the least to the largest T(x, y) - T(x, 0), which contains every message.
     fn entries_of_logs(&self, messages: &mut [f64]) {
         for variable in 0..self.network.n_variables() {
             let own = self.network.states()[variable] as usize;

@@ -91,12 +91,12 @@ impl Mixing {
         self.leaps = self.accelerated && iteration > PLAIN;
     }
 
-    /// Whether the next messages of an iteration without acceleration are others than the update gives.
+    /// Whether the next messages of an iteration without acceleration differ from what the update gives.
     pub fn damps(&self) -> bool {
         self.share < 1.0
     }
 
-    /// Takes up the inner products after an update and chooses the combination of the next step.
+    /// Records the inner products after an update and chooses the combination of the next step.
     pub fn weigh(&mut self, products: &Products) {
         if let Some(newest) = self.begun {
             self.live.push(newest);
@@ -157,7 +157,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Takes up the messages that the update has made of the old ones.
+    /// Records the messages that the update made from the old ones.
     pub fn look<R: MessageRule>(&mut self, rule: &R, mixing: &Mixing, old: &[f64], new: &[f64]) -> Products {
         std::mem::swap(&mut self.f, &mut self.other);
         self.f.resize(old.len(), 0.0);

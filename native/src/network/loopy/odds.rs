@@ -227,7 +227,7 @@ fn logs(values: &mut [f64]) {
 }
 
 /// The largest |log| of a product B_i. Bounds the factors above 1 and the factors below 1 separately: products are formed in any
-/// sequence. `log_couplings` are logs of E^rho, between 1 and which a message to the power of rho lies.
+/// sequence. `log_couplings` are logs of E^rho. A message to the power of rho is between 1 and E^rho.
 fn most_of_products(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64]) -> f64 {
     let mut bounds: Vec<[f64; 2]> = log_odds.iter().map(|&a| [a.max(0.0), (-a).max(0.0)]).collect();
     for (&(i, j), &coupling) in edges.iter().zip(log_couplings) {
@@ -239,7 +239,7 @@ fn most_of_products(log_odds: &[f64], edges: &[(u32, u32)], log_couplings: &[f64
     bounds.iter().flatten().fold(0.0, |most, &bound| bound.max(most))
 }
 
-/// Writes the values at the given places, eight at a time: with one at a time the time depends on where the loop lies in memory.
+/// Writes the values at the given places, eight at a time: one at a time, the time depends on the loop's place in memory.
 #[inline(always)]
 fn pick(values: &[f64], places: &[u32], out: &mut [f64]) {
     let ((out, last_out), (places, last_places)) = (out.as_chunks_mut::<8>(), places.as_chunks::<8>());

@@ -33,10 +33,10 @@ impl LoopySettings {
     pub fn check(&self) -> Result<()> {
         let refuse = |message: String| Err(Error::Option(message));
         if !(0.0..1.0).contains(&self.damping) {
-            return refuse(format!("damping is {}; it has to be in [0, 1)", self.damping));
+            return refuse(format!("damping is {}; it must be in [0, 1)", self.damping));
         }
         if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
-            return refuse(format!("tolerance is {}; it has to be a finite number of at least 0", self.tolerance));
+            return refuse(format!("tolerance is {}; it must be finite and at least 0", self.tolerance));
         }
         if self.max_iterations == 0 {
             return refuse("max_iterations is 0; at least one iteration is needed".into());
@@ -55,7 +55,7 @@ pub struct Report {
     pub n_messages: usize,
 }
 
-/// A rule that computes messages from messages. It keeps messages in a form of its own (logs, odds, ratios), whose numbers are
+/// A rule that computes messages from messages. It keeps messages in its own form (logs, odds, ratios), whose numbers are
 /// called entries.
 pub trait MessageRule: Sync {
     /// Buffers that `update` keeps from one call to the next.
@@ -72,7 +72,7 @@ pub trait MessageRule: Sync {
         old.iter().zip(new).fold(0.0, |most, (&old, &new)| relative(old, new).max(most))
     }
 
-    /// The change of log messages that a change on the rule's own scale stands for.
+    /// The change of log messages that corresponds to a change on the rule's own scale.
     fn log_change(&self, change: f64) -> f64 {
         change.ln_1p()
     }

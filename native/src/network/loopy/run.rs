@@ -37,10 +37,10 @@ impl Propagation<'_> {
         let Some(start) = start else { return Ok(()) };
         if start.len() != self.slots.n_entries() {
             let (given, wanted) = (start.len(), self.slots.n_entries());
-            return Err(Error::Option(format!("messages have {given} entries; {wanted} are needed")));
+            return Err(Error::Option(format!("messages: expected {wanted} entries, found {given}")));
         }
         match start.iter().position(|entry| !entry.is_finite()) {
-            Some(at) => Err(Error::Option(format!("messages[{at}] is {}; they have to be finite", start[at]))),
+            Some(at) => Err(Error::Option(format!("messages[{at}] is {}; messages must be finite", start[at]))),
             None => Ok(()),
         }
     }
@@ -49,12 +49,12 @@ impl Propagation<'_> {
         let Some(appearances) = self.appearances else { return Ok(()) };
         let (given, wanted) = (appearances.len(), self.scores.network.edges().len());
         if given != wanted {
-            return Err(Error::Option(format!("there are {given} appearances for {wanted} edges")));
+            return Err(Error::Option(format!("{given} appearances for {wanted} edges")));
         }
         match appearances.iter().position(|&rho| !(rho > 0.0 && rho <= 1.0)) {
             Some(at) => {
                 let rho = appearances[at];
-                Err(Error::Option(format!("appearances[{at}] is {rho}; they have to be above 0 and at most 1")))
+                Err(Error::Option(format!("appearances[{at}] is {rho}; it must be above 0 and at most 1")))
             }
             None => Ok(()),
         }
@@ -71,7 +71,7 @@ impl Propagation<'_> {
         rule.entries_of_logs(&mut messages);
         let report = match settings.schedule {
             Schedule::Flooding => {
-                // Reweighted messages have one fixed point, which is sought by leaps; loopy ones may have several, or none.
+                // Reweighted messages have one fixed point, so leaps are safe; loopy messages may have several, or none.
                 let mixing = Mixing::new(settings.damping, self.appearances.is_some());
                 schedules::flooding(rule, &mut messages, mixing, settings, self.pool, self.interrupt)?
             }
@@ -84,8 +84,7 @@ impl Propagation<'_> {
         };
         let beliefs = rule.beliefs(&messages, self.pool);
         if !beliefs.log_z.is_finite() {
-            let message =
-                format!("log Z is {}: the scores are too large to be added up; scale them down", beliefs.log_z);
+            let message = format!("log Z is {}: the scores are too large; scale them down", beliefs.log_z);
             return Err(Error::Option(message));
         }
         rule.logs_of_entries(&mut messages);

@@ -61,7 +61,7 @@ pub fn flooding<R: MessageRule>(
 /// Every message has a candidate, computed from the current messages. When a message is replaced by its candidate, the candidates
 /// of the messages out of the variable that it goes to are computed anew. `targets` names this variable for each slot. An
 /// iteration counts as many computed candidates as there are messages: it costs about as much as an iteration of flooding, and
-/// the search for the largest change besides.
+/// the search for the largest change in addition.
 pub fn residual<R: MessageRule>(
     rule: &R,
     messages: &mut [f64],
@@ -137,7 +137,7 @@ impl Largest {
         }
     }
 
-    /// Index and value of the largest number; of equal ones, the first.
+    /// Index and value of the largest number, the first in a tie.
     fn largest(&self) -> (usize, f64) {
         let half = self.tree.len() / 2;
         let mut at = 1;

@@ -21,7 +21,7 @@ const PATTERNS: usize = 16;
 /// Samples of a pass of X' R: `GROUPS` groups of four.
 const SAMPLES: usize = 32;
 
-/// The computation of the tables of a pass, which stand one behind the other. Row 0 is 0; row k + 1 is the sum of an earlier row
+/// The computation of the tables of a pass, which are stored one after the other. Row 0 is 0; row k + 1 is the sum of an earlier row
 /// and a row of the dense matrix, which element k names.
 type Recipe = Vec<(u32, u32)>;
 

@@ -12,11 +12,11 @@ use pulp::{Simd, WithSimd};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Most parts into which the samples are divided. Each part has its own sums; parts depend on the number of samples alone, so
+/// Most parts into which the samples are divided. Each part has its own sums; parts depend only on the number of samples, so
 /// that results are bitwise the same on any number of threads.
 const PARTS: usize = 32;
 
-/// The objective over some of the weights: first those of pairs of columns, then those of single columns.
+/// The objective over some of the weights: first the weights of pairs of columns, then the weights of single columns.
 pub struct Restricted {
     pub samples: Arc<Samples>,
     /// The threads that evaluate the objective.

@@ -45,7 +45,7 @@ impl Samples {
         }
         let p = states.len();
         if p == 0 || codes.is_empty() || !codes.len().is_multiple_of(p) {
-            return Err(Error::Data(format!("{} codes are no samples of {p} variables", codes.len())));
+            return Err(Error::Data(format!("{} codes do not form samples of {p} variables", codes.len())));
         }
         let n = codes.len() / p;
         if ![0, n].contains(&weights.len()) {
@@ -74,7 +74,7 @@ impl Samples {
         let (d, places) = (first[p], n_samples.div_ceil(CHUNK) * CHUNK);
         if row[d] + d >= u32::MAX as usize {
             return Err(Error::Option(format!(
-                "{} weights are too many; leave out variables or join states",
+                "{} weights are too many; use fewer variables or merge states",
                 row[d] + d
             )));
         }
@@ -103,7 +103,7 @@ impl Samples {
                     _ => {
                         let r = self.states[i];
                         let message =
-                            format!("state {code} of variable {i} in sample {sample} is none of 0..{r}, nor -1");
+                            format!("sample {sample}, variable {i}: state {code} must be in 0..{r}, or -1 for hidden");
                         return Err(Error::Data(message));
                     }
                 };

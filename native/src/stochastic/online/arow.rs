@@ -7,7 +7,7 @@ use crate::stochastic::online::learner::{Answer, Learner, Mistake};
 
 /// AROW.
 pub struct Arow {
-    /// The larger, the smaller is a change.
+    /// The larger this is, the smaller a change.
     pub gamma: f64,
 }
 

@@ -11,7 +11,7 @@ pub struct Mistake {
     pub variance: f64,
 }
 
-/// What a learner makes of a mistake.
+/// A learner's response to a mistake.
 pub struct Answer {
     pub alpha: f64,
     pub loss: f64,

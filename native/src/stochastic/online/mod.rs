@@ -40,7 +40,7 @@ pub struct State<'a> {
 }
 
 /// Makes one pass, updates the state in place, and returns the sum of the losses, NaN if scores leave the range of numbers. Error:
-/// labels are known in part.
+/// labels are partial.
 pub fn pass(
     view: &SamplePasses,
     learner: &dyn Learner,
@@ -50,7 +50,7 @@ pub fn pass(
 ) -> Result<f64> {
     let objective = &*view.objective;
     if objective.masks.is_partial() {
-        let message = "labels are known in part: online learners need every label of a sentence, or none";
+        let message = "partial labels: online learners need every label of a sentence, or none";
         return Err(Error::Option(message.into()));
     }
     let mut zeros = vec![0.0; objective.features.len()];
@@ -107,7 +107,7 @@ impl Visitor for Pass<'_> {
         if !sample.is_empty() {
             let margin = self.label(simd, sample);
             if !margin.is_finite() {
-                // There is no best labelling then, and the loss, which is no number either, tells of it.
+                // There is then no best labelling; the loss, which is NaN, shows it.
                 self.loss = f64::NAN;
                 return;
             }

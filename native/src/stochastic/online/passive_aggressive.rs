@@ -9,7 +9,7 @@ use crate::stochastic::online::learner::{Answer, Learner, Mistake};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slack {
     None,
-    /// PA-I: the slack bears a penalty of C.
+    /// PA-I: the slack has a penalty of C.
     Linear,
     /// PA-II: the slack's square does.
     Squared,

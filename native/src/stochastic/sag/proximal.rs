@@ -19,7 +19,7 @@ use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::{Sparse, Weights};
 use pulp::{Scalar, Simd};
 
-/// The steps recorded, and for each weight the number of them it has made.
+/// The steps recorded, and how many of them each weight has made.
 pub struct Proximal {
     steps: Steps,
     /// The number of steps that the transitions have made, all together.
@@ -61,7 +61,7 @@ impl Proximal {
         }
     }
 
-    /// Records a step of length alpha that all weights are to make, with m samples seen, after which w = scale v.
+    /// Records a step of length alpha for all weights, with m samples seen, after which w = scale v.
     #[inline(always)]
     pub fn record(&mut self, alpha: f64, m: usize, scale: f64) {
         self.steps.record(alpha, m, scale);

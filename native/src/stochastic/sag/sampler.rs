@@ -105,7 +105,7 @@ impl<'a> Sampler<'a> {
         Draw { sample, probability: 0.5 * uniform + 0.5 * share }
     }
 
-    /// Marks a sample as seen; returns its L, and whether a line search is to start from this L.
+    /// Marks a sample as seen; returns its L, and whether a line search should start from this L.
     ///
     /// With `Nus` L is halved here, and not when the last search was over: sampling and step size then use the constants that
     /// searches have found. With halved constants the step would be twice as long, and the method does not converge.

@@ -28,7 +28,7 @@ pub struct LineSearch {
     pub decay: f64,
 }
 
-/// The result of a pass, besides weights and received penalties.
+/// The result of a pass, apart from weights and received penalties.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     pub u: f64,

@@ -140,10 +140,10 @@ fn single(labels: usize, states: Vec<f64>, transitions: Vec<f64>) -> Problem {
 
 #[test]
 fn a_label_that_a_later_token_alone_makes_best_is_not_lost() {
-    // Label 1 is 400 behind at the first token, and only label 1 leads to label 1 at less than 700.
+    // Label 1 trails by 400 at the first token, and only label 1 leads to label 1 at less than 700.
     let problem = single(2, vec![0.0, -400.0, 0.0, 600.0, 0.0, 500.0], vec![0.0, -700.0, -700.0, 0.0]);
     check(&problem, false);
-    // Label 1 is 900 behind, and its transition makes up for 1,000: no recursion on probabilities can see that.
+    // Label 1 trails by 900, and its transition makes up for 1,000: no recursion on probabilities can see that.
     let problem = single(2, vec![0.0, -900.0, 0.0, 2000.0], vec![0.0, -1000.0, -1000.0, 0.0]);
     check(&problem, false);
 }
@@ -180,7 +180,7 @@ fn triples_that_are_all_but_forbidden_are_centred() {
     assert_eq!(check_abreast(pulp::Scalar, &problem, &want), 1);
 }
 
-/// Sets of two labels for two tokens, of which the second is empty.
+/// Sets of two labels for two tokens; the second set is empty.
 fn empty_second() -> LabelSets {
     let mut sets = LabelSets::full(2, 2);
     sets.set(1, []);

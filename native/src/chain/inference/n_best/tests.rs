@@ -40,7 +40,7 @@ impl Problem {
         found.into_iter().map(|labelling| (labelling.labels, labelling.log_probability)).collect()
     }
 
-    /// All labellings that are possible, best first; `paths` has those with the first label at the last token first.
+    /// All possible labellings, best first; in `paths`, labellings with the first label at the last token come first.
     fn sorted(&self) -> Vec<Found> {
         let score = |path: Vec<usize>| (path.iter().map(|&label| label as u32).collect(), self.score(&path));
         let mut all: Vec<Found> = self.paths().map(score).collect();
@@ -151,7 +151,7 @@ fn a_sentence_without_an_allowed_labelling_has_none() {
         problem.states.fill(0.0);
         problem.states[..2].fill(f64::NEG_INFINITY);
         assert_eq!(problem.clone().in_first_order().n_best(3), []);
-        // The last token has no label, and what is before it has.
+        // The last token has no label, but the tokens before it have.
         problem.states.fill(0.0);
         problem.states[2 * tokens - 2..].fill(f64::NEG_INFINITY);
         assert_eq!(problem.n_best(3), []);

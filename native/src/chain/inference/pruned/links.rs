@@ -3,11 +3,11 @@
 use crate::chain::inference::transitions::Transitions;
 use crate::numeric::LANES;
 
-/// The most labels of a chain for which each lane counts its links in a table of its own: links of equal labels in several lanes
+/// The most labels of a chain for which each lane counts its links in its own table: links of equal labels in several lanes
 /// then do not wait for each other.
 const MOST_FOR_LANES: usize = 100;
 
-/// Factors of links, by labels. The number behind the last label stands for no label; every factor of a link with it is 1.
+/// Factors of links, by labels. The number after the last label means no label; every factor of a link with it is 1.
 pub struct LinkFactors {
     /// Labels and the number for none.
     pub(super) size: usize,
@@ -40,7 +40,7 @@ impl LinkFactors {
         !self.triples.is_empty()
     }
 
-    /// The number that stands for no label.
+    /// The number that means no label.
     pub fn no_label(&self) -> u16 {
         (self.size - 1) as u16
     }

@@ -65,7 +65,7 @@ pub struct PrunedLattice {
     potentials: Aligned,
     /// Tokens x lanes sums of alpha.
     totals: Aligned,
-    /// Nodes x lanes: beta times potentials of a token, and beta of the one before.
+    /// Nodes x lanes: beta times potentials of a token, and beta of the token before.
     incoming: Aligned,
     beta: Aligned,
     before: Aligned,

@@ -11,7 +11,7 @@ pub struct Buffers {
     pub width: usize,
     /// labels x pairs x width forward variables, or best scores; the row of label j and pair p starts at `at(j, p)`.
     pub alpha: Aligned,
-    /// labels x (pairs - 1) x width: beta times potentials, a row for the earlier label of a pair; pair p stands at p - 1. A
+    /// labels x (pairs - 1) x width: beta times potentials, a row for the earlier label of a pair; pair p is at p - 1. A
     /// product with alpha gives the counts of the sentence's triples.
     pub incoming: Aligned,
     /// labels x width backward variables of the current pair.

@@ -59,7 +59,7 @@ impl Lattice {
         }
         self.last_sum = total;
         self.second = buffers;
-        // If every labelling is forbidden, the total is 0 or no number.
+        // If every labelling is forbidden, the total is 0 or NaN.
         (in_range && total > 0.0).then(|| product.log() + total.ln())
     }
 

@@ -156,7 +156,7 @@ impl Lattice {
         let alpha = &self.alpha[(token - 1) * stride..][..self.labels];
         let links: &[f64] = match (self.log_space, self.centred) {
             (true, _) => &self.patched.scores,
-            // There are no edges where scores are centred.
+            // Centred scores have no edges.
             (false, true) => self.factors(transitions),
             (false, false) => &self.patched.exp,
         };

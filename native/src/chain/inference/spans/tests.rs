@@ -10,7 +10,7 @@ use pulp::{Arch, Simd};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A sentence and a rule by which chunks are read.
+/// A sentence and a chunk rule.
 #[derive(Clone, Debug)]
 struct Chunked {
     problem: Problem,
@@ -20,7 +20,7 @@ struct Chunked {
     begins: Vec<bool>,
 }
 
-/// Sentences of which a share of the scores of states and transitions is -inf: forbidden.
+/// Sentences in which a share of the state and transition scores is -inf: forbidden.
 fn chunked(scale: f64, forbidden: f64) -> impl Strategy<Value = Chunked> {
     let share = prop::bool::weighted(forbidden);
     let score = (share, -scale..scale).prop_map(|(forbidden, score)| if forbidden { f64::NEG_INFINITY } else { score });
@@ -137,7 +137,7 @@ fn entities(scale: f64, second: bool) -> impl Strategy<Value = Chunked> {
     let scores = move |n: usize| prop::collection::vec(-scale..scale, n);
     (scores(5 * 9), scores(25), scores(if second { 125 } else { 0 })).prop_map(|(states, transitions, triples)| {
         let types = vec![0, 1, 1, 2, 2];
-        // I- begins a chunk at the start, and behind O and another type; B- always does.
+        // I- begins a chunk at the start, and after O and another type; B- always does.
         let begins = |previous: usize, label: usize| match label {
             0 => false,
             1 | 3 => true,

@@ -23,7 +23,7 @@ pub struct Start {
 }
 
 impl<'a> KeptFeatures<'a> {
-    /// The features of a chain whose corpus has so many attributes.
+    /// The features of a chain whose corpus has `n_attributes` attributes.
     pub fn new(features: &'a Features, n_attributes: usize) -> KeptFeatures<'a> {
         let mut all: Vec<(u32, u32, u32)> = Vec::with_capacity(features.state_attributes.len());
         let mut start = 0;

@@ -51,7 +51,7 @@ struct Token {
     attributes: Range<usize>,
     /// The place of its first slot.
     place: u32,
-    /// Where the slots of its labels stand.
+    /// The places of its labels' slots.
     slots: usize,
     /// Bit per label, of the first 64: whether it has a slot.
     labels: u64,
@@ -130,7 +130,7 @@ impl PrunedBlock {
         Pieces { slots: &self.slots[slots], labels, offsets, weights: &self.weights[weights], is_single }
     }
 
-    /// Adds the weights of a group's features to its scores; `own` has those of the block's own features.
+    /// Adds the weights of a group's features to its scores; `own` has the weights of the block's own features.
     #[inline(always)]
     pub fn add_weights(&self, group: usize, shared: &[f64], own: &[f64], scores: &mut [f64]) {
         self.shared.add_weights(group, shared, scores);
@@ -354,7 +354,7 @@ fn row_of(group: &[Piece], at: usize, lane: usize) -> Option<usize> {
     group.get(lane).map(|piece| &piece.rows).filter(|rows| at < rows.len()).map(|rows| rows.start + at)
 }
 
-/// The token of the corpus that stands there.
+/// The token of the corpus at this place.
 fn token_of(group: &[Piece], at: usize, lane: usize) -> usize {
     if group[0].is_single { group[at * LANES + lane].token } else { group[lane].token + at }
 }

@@ -22,7 +22,7 @@ const STEEPNESS: f64 = 4.0;
 
 /// S(w), see `chain::objective::pruned`.
 pub struct PrunedObjective {
-    /// The whole objective, or the one over the kept features without pruning: for its masks and threads.
+    /// The whole objective, or the objective over the kept features without pruning, for its masks and threads.
     whole: Arc<ChainObjective>,
     features: Features,
     blocks: Vec<PrunedBlock>,
@@ -47,7 +47,7 @@ struct Scratch {
 
 impl PrunedObjective {
     /// The objective over the features with the numbers `kept`, which ascend, and the labels that `likely` holds with a marginal
-    /// above the bounds. `w`, `value` and `gradient` are those of the whole objective where the labels were found; the weights of
+    /// above the bounds. `w`, `value` and `gradient` belong to the whole objective at which the labels were found; the weights of
     /// features that are not kept are 0.
     pub fn new(
         whole: &Arc<ChainObjective>,

@@ -66,7 +66,7 @@ impl Cutter {
         for token in 0..n {
             let (labels, marginals) = likely.of(at, token);
             let start = self.cells.len();
-            // Without any likely label the gold one stands alone.
+            // Without any likely label only the gold label remains.
             let mut most = (gold[token] as u16, 0.0);
             for (&label, &p) in labels.iter().zip(marginals) {
                 if p > self.links {
@@ -106,7 +106,7 @@ impl Cutter {
         }
     }
 
-    /// Adds the piece of a token's labels below the bound of links, `row` being those above it.
+    /// Adds the piece of a token's labels below the bound of links; `row` has the labels above it.
     fn add_single(&mut self, row: usize, (labels, marginals): (&[u16], &[f32]), gold: u32, token: usize, weight: f64) {
         let (coupled, end, start) = (self.ends[row], self.ends[row + 1], self.cells.len());
         let is_coupled = end - coupled > 1;
