@@ -265,7 +265,7 @@ def test_bad_input_is_named():
     data = np.zeros((2, 6), dtype=np.int32)
     with pytest.raises(OptionError, match="data have 5 columns; the network has 6 variables"):
         model.inference.completed(model.nodes, model.tables, np.ascontiguousarray(data[:, :5]))
-    with pytest.raises(OptionError, match="there are 3 weights for 2 rows"):
+    with pytest.raises(OptionError, match="3 weights for 2 rows"):
         model.inference.completed(model.nodes, model.tables, data, weights=np.ones(3))
     with pytest.raises(OptionError, match=r"weights\[1\] is inf"):
         model.inference.completed(model.nodes, model.tables, data, weights=np.array([1.0, np.inf]))

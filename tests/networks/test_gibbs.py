@@ -66,7 +66,7 @@ def test_gibbs_chains_stay_where_scores_pin_them() -> None:
 @pytest.mark.parametrize(
     ("start", "options", "message"),
     [
-        (np.zeros((1, 6), dtype=np.int64), {}, "start has 6 columns; 7 variables"),
+        (np.zeros((1, 6), dtype=np.int64), {}, "start: expected 7 columns"),
         (np.zeros((1, 7)), {}, "int32 or int64"),
         (np.full((1, 7), 2), {}, "start: state 2 of variable 0 is outside 0..2"),
         (np.full((1, 7), -1, dtype=np.int32), {}, "start: state -1"),

@@ -235,7 +235,7 @@ def test_bad_options_are_refused():
     numbering = Numbering([2, 2])
     objective = PseudoLikelihood([[0, 1]], numbering)
     for features in ([3], [-1], [1, 0], [1, 1]):
-        with pytest.raises(OptionError, match="features"):
+        with pytest.raises(OptionError, match="feature numbers"):
             objective.restrict(np.array(features))
     with pytest.raises(OptionError, match="3 entries"):
         objective.value_and_gradient(np.zeros(2))
