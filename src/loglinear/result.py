@@ -56,7 +56,7 @@ class Status(Enum):
     MAX_PASSES = "stopped at the limit on passes over the data, before convergence; raise the limit"
     MAX_SECONDS = "stopped at the time limit, before convergence; raise the limit"
     STOPPED_BY_CALLBACK = "stopped by a callback, before convergence"
-    INTERRUPTED = "interrupted; the weights are those of the last complete iteration"
+    INTERRUPTED = "interrupted; the weights are from the last complete iteration"
     LINE_SEARCH_FAILED = (
         "line search failed: no step decreases the objective; check the gradient of a custom objective, "
         "or accept the weights if the violation is small"

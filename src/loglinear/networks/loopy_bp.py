@@ -104,8 +104,8 @@ class LoopyBP(Propagation):
     def labelled(self, labels: Vector | None) -> LoopyBP:
         """Return the method for graphs with labels: runs do not depend on earlier ones.
 
-        A run starts from uniform messages, and another one near the labels; the larger log Z is the result. Where
-        labels hold together strongly, there are several fixed points, and the log Z of some misses the labels.
+        A run starts from uniform messages, and another one near the labels; the larger log Z is the result. If
+        labels are strongly coupled, there are several fixed points, and the log Z of some misses the labels.
 
         Args:
             labels: 1 for the known label of each node, laid out as node scores; None to start from uniform messages

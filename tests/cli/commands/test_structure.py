@@ -196,7 +196,7 @@ def test_ctrl_c_keeps_what_was_reached(structure, data, monkeypatch, tmp_path, l
     assert len(steps) == 5
     assert done.rows is not None
     assert (tmp_path / "g.svg").exists()
-    assert "; the weights are those of the last complete iteration" in done.said
+    assert "; the weights are from the last complete iteration" in done.said
 
 
 @pytest.mark.slow

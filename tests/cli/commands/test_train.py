@@ -293,7 +293,7 @@ def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name
         _, said = process.communicate(timeout=patience(20))
     assert process.returncode == 1
     assert "Traceback" not in said
-    assert "; the weights are those of the last complete iteration" in said
+    assert "; the weights are from the last complete iteration" in said
     assert "keyboard" not in said
     assert f"wrote {model}" in said
     assert said.endswith(f"loglinear: interrupted; wrote {model} with the weights reached so far\n")

@@ -107,7 +107,7 @@ class WorkingSetState:
         inner: state of OWL-QN on the features in the working set.
         features: numbers of the features in the working set, ascending, shape (k,).
         w: weights of all features, shape (n_features,).
-        spare: scratch, equal to w but for the features in the working set, shape (n_features,).
+        spare: scratch, equal to w except for the features in the working set, shape (n_features,).
         elsewhere: penalty of the features outside the working set.
         violation: max-norm of the pseudo-gradient at w by all features if ``scored``, else by those in the working set.
         selected: numbers of all features that were ever in the working set, in the order of selection.
