@@ -711,8 +711,8 @@ def test_odd_solver_options_are_saved_or_refused_by_name(tmp_path):
     assert (loaded.solver, loaded.solver_options, loaded.random_state) == ("sgd_l1", {"passes": 2}, 3)
     ChainCRF(l1=0.1, solver=SGDL1(passes=2)).fit(X, y).save(tmp_path / "m")
     assert ChainCRF.load(tmp_path / "m").fit(X, y).result_.status is Status.PASSES_MADE
-    for options in ({"solver_options": "abc"}, {"random_state": -1}, {"solver_options": {"speed": 1}}):
-        with pytest.raises(OptionError, match=r"solver_options|random_state=-1|seed=-1|speed"):
+    for options in ({"solver_options": "abc"}, {"random_state": "x"}, {"solver_options": {"speed": 1}}):
+        with pytest.raises(OptionError, match=r"solver_options|random_state=|speed"):
             ChainCRF(l1=0.1, **{"solver": "sgd_l1"} | options).fit(X, y)
 
 

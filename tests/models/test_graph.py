@@ -257,7 +257,10 @@ def test_options_of_the_inference_reach_it_and_are_kept_in_the_file(tmp_path):
     narrow = GraphCRF(inference="exact", inference_options={"limit": 16}).fit(*data([(5, TREE)]))
     with pytest.raises(OptionError, match="limit of 16"):
         narrow.predict(X)
-    for inference, options, message in (("trw", {"speed": 1}, "not valid for trw"), ("auto", {"limit": 8}, "by name")):
+    for inference, options, message in (
+        ("trw", {"speed": 1}, "not valid for trw"),
+        ("auto", {"limit": 8}, "named method"),
+    ):
         with pytest.raises(OptionError, match=message):
             GraphCRF(inference=inference, inference_options=options).fit(X, y)
 

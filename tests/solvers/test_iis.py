@@ -252,9 +252,9 @@ def test_what_it_cannot_do_is_said():
         minimize(Problem(Other()), IIS())
     for bad in (-1.5, np.nan, np.inf):
         design = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, bad]])
-        with pytest.raises(OptionError, match=rf"column 2 of the design matrix holds {bad:g} in row 1"):
+        with pytest.raises(OptionError, match=rf"column 2 has {bad:g} in row 1"):
             minimize(Problem(Classifier(design, [0, 1], 1)), IIS())
-    with pytest.raises(OptionError, match="column 1 of the design matrix holds -3 in row 1"):  # the first of two
+    with pytest.raises(OptionError, match="column 1 has -3 in row 1"):  # the first of two
         minimize(Problem(Classifier(np.array([[1.0, 2.0, -4.0], [0.0, -3.0, 1.0]]), [0, 1], 1)), IIS())
     for options in ({"tolerance": -1.0}, {"gradient_tolerance": np.nan}):
         with pytest.raises(OptionError, match="tolerance="):

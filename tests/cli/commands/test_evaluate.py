@@ -86,7 +86,7 @@ def test_strict_mode_is_that_of_seqeval(done, misuse, chunker):
         assert (scores["mode"], scores["scheme"]) == ("strict", kind.__name__)
     assert scores["f1"] != lenient["f1"]
     assert "not one of conlleval, strict" in misuse(*arguments[:-1], "lenient")
-    assert "unknown tagging scheme 'XY'; known: IOB" in misuse(*arguments, "--scheme", "XY")
+    assert "unknown tagging scheme 'XY'; choose from IOB" in misuse(*arguments, "--scheme", "XY")
     assert "does not belong to the scheme IOE2" in misuse(*arguments, "--scheme", "IOE2")
 
 
@@ -256,7 +256,7 @@ def test_calibration_of_texts(done, tmp_path):
 def test_calibration_that_cannot_be_is_refused(misuse, chunker, tmp_path):
     arguments = ("evaluate", "-m", chunker.model, chunker.test)
     assert "leave out --mode strict" in misuse(*arguments, "--mode", "strict", "--calibration")
-    assert "has to end in .svg" in misuse(*arguments, "--calibration", tmp_path / "picture")
+    assert "must end in .svg" in misuse(*arguments, "--calibration", tmp_path / "picture")
     assert "folder does not exist" in misuse(*arguments, "--calibration", tmp_path / "no" / "a.svg")
 
 

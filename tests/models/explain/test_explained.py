@@ -96,7 +96,7 @@ def table(n=200, seed=1):
     return pd.DataFrame({"a": a.astype(str), "one": "same", "b": b.astype(str), "c": c.astype(str)})
 
 
-@pytest.mark.filterwarnings("ignore:left out")
+@pytest.mark.filterwarnings("ignore:ignored, because")
 def test_contributions_to_a_state_add_up_to_the_log_odds_given_all_other_variables():
     X = table()
     model = PairwiseMRF(l1=1.0).fit(X)
@@ -122,7 +122,7 @@ def test_contributions_to_a_state_add_up_to_the_log_odds_given_all_other_variabl
             assert named <= {f"{X.columns[j]}={row[j]}" for j in neighbours[at]}
 
 
-@pytest.mark.filterwarnings("ignore:left out")
+@pytest.mark.filterwarnings("ignore:ignored, because")
 def test_a_missing_value_is_taken_as_its_most_probable_state():
     X = table()
     model = PairwiseMRF(l1=1.0).fit(X)

@@ -204,7 +204,8 @@ def _account(results: list[Result], model: str) -> list[str]:
 
     result = worst(results)
     one_of = "" if len(results) == 1 else f"{len(results)} models, one per class; the least accurate "
-    lines = [f"{one_of}{result.ending} (details: loglinear inspect {model})"]
+    ending = result.ending.replace("raise the limit", "raise --max-iterations")
+    lines = [f"{one_of}{ending} (details: loglinear inspect {model})"]
     active, n_features = sum(each.record.nnz for each in results), sum(each.w.size for each in results)
     solver = "" if result.chosen is None else f"; solver {result.chosen}"
     lines.append(f"{active:,} active features of {n_features:,}{solver}")
