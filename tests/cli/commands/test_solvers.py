@@ -78,7 +78,7 @@ def test_defaults_are_those_of_the_code(done):
     assert {name: each["default"] for name, each in found.items()} == vars(SAG())
     lines = [line.split("=")[0].strip() for line in done("solvers", "grafting").stdout.splitlines()]
     assert lines.index("options, with their defaults:") < lines.index("select") == 4
-    assert lines.index("max_features") < lines.index("options of the OWLQN within:") == lines.index("memory") - 1
+    assert lines.index("max_features") < lines.index("options of its OWLQN:") == lines.index("memory") - 1
     # An inner solver has the defaults that the outer one gives it.
     found = {each["name"]: each for each in json.loads(done("solvers", "grafting", "--json").stdout)["options"]}
     assert (found["memory"]["inner"], found["memory"]["default"], OWLQN().memory) == ("OWLQN", 40, 20)

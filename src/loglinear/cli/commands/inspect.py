@@ -57,7 +57,7 @@ def _inspect_corpus(arguments: Namespace) -> None:
     size = f"{counted(len(corpus), 'sentence')}, {counted(corpus.n_tokens, 'token')}"
     print(
         f"encoded corpus   {size}, format {corpus.format}\n"
-        f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} on all tokens together\n"
+        f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} in total, over all tokens\n"
         f"labels           {len(corpus.labels)}: {' '.join(corpus.labels)}\n"
         f"files            whole, checksum {corpus.core.checksum}"
         + ("" if corpus.template is None else f"\ntemplate\n\n{corpus.template.rstrip()}")

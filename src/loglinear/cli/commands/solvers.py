@@ -112,7 +112,7 @@ def _table(accounts: list[dict[str, Any]]) -> str:
     pairs = ((each["name"], each["summary"], _needs(each)) for each in accounts)
     lines = under_headings({name: f"{name:<{width}}  {text}\n{'':<{width}}  {needs}" for name, text, needs in pairs})
     hints = (
-        "auto, the default, chooses among the others; `loglinear inspect MODEL` tells which it chose, and why.\n"
+        "auto, the default, chooses among the others; `loglinear inspect MODEL` shows its choice and why.\n"
         "`loglinear solvers NAME` lists the options of a solver, which `loglinear train --solver NAME -p OPTION=VALUE` "
         "takes."
     )
@@ -136,7 +136,7 @@ def _options(options: list[SolverOption]) -> str:
     for each, start in zip(options, given, strict=True):
         if each.inner != inner:
             inner = each.inner
-            lines.append("options, with their defaults:" if inner is None else f"options of the {inner} within:")
+            lines.append("options, with their defaults:" if inner is None else f"options of its {inner}:")
         start = f"  {start:<{name_width}}  {each.type:<{type_width}}  "
         lines.append(
             fill(each.meaning.replace("``", "`"), WIDTH, initial_indent=start, subsequent_indent=" " * len(start))

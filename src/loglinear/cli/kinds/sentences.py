@@ -326,7 +326,7 @@ class Sentences(Kind):
 
         write_output(output, self.model.to_bytes() if format == "loglinear" else self.model.export(format))
         if format == "crfsuite" and self.model.template is not None:
-            say("note: a CRFsuite model does not contain the template; give CRFsuite attributes that it has formed")
+            say("note: the CRFsuite file does not contain the template; give CRFsuite attributes, not columns")
 
 
 class Samples(Sentences):
