@@ -354,7 +354,7 @@ def test_a_run_that_does_not_settle_is_reported():
         ([["a", "b"], ["b", "a"], [None, None]], "row 2 has no values"),
         ([["a", None], ["b", None]], "fewer than two columns vary: column 1 has"),
         ([["a", 1], ["b", "c"]], "cannot be compared"),
-        ([["a", "b"], ["b"]], "row 1 of X has 1 values, but"),
+        ([["a", "b"], ["b"]], "row 1 of X: expected 2 values, found 1"),
         ([1, 2, 3], "not a table"),
     ],
 )

@@ -63,7 +63,7 @@ def _rows(X: Any) -> list[list[Any]]:
         raise DataError(message) from error
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            message = f"row {number} of X has {len(row)} values, but the first row has {len(rows[0])}"
+            message = f"row {number} of X: expected {len(rows[0])} values, found {len(row)}"
             raise DataError(message)
     return rows
 
@@ -241,7 +241,7 @@ def _codes(column: Array, known: Array, edges: Vector | None, name: str) -> Code
         unknown = ~missing & (at < 0)
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
-        value = column[row]
+        value = column[row].item() if isinstance(column[row], np.generic) else column[row]
         message = f"row {row}, {name}: the model does not know the value {value!r}; leave the cell empty, or use "
         message += "a number, " if edges is not None else ""
         message += f"{', '.join(repr(each) for each in known.tolist()[:8])}{', ...' if known.size > 8 else ''}"
