@@ -160,7 +160,7 @@ class InverseHessian:
 
 @dataclass(frozen=True, kw_only=True)
 class BFGS:
-    """BFGS for smooth objectives of few features, some thousands: L2 penalty or none.
+    """BFGS for smooth objectives (L2 penalty or none) with at most a few thousand features.
 
     Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 6.1, with the first H scaled by Eq. 6.20;
     line search of Algorithms 3.5 and 3.6, as in ``LBFGS``, the first step scaled by 1 / |gradient|.

@@ -34,7 +34,7 @@ INNER = OWLQN(memory=40)
 
 
 class Grafting:
-    """Grafting: optimises over the selected features, then selects more, in turn, for L1 problems.
+    """Grafting: alternately optimises over the selected features and selects more, for L1 problems.
 
     Source: Perkins, Lacker & Theiler (2003), as Zhu, Lao & Xing (2010) describe it in sections 2 and 5.3.1. The
     optimiser is OWL-QN, whose history survives a selection: the new features' entries are 0.
@@ -316,7 +316,7 @@ class GraftingLight(Grafting):
 
 
 class GaussSeidel(Grafting):
-    """Gauss-Seidel: optimises over the features that violate optimality most, again and again, for L1 problems.
+    """Gauss-Seidel: repeatedly optimises over the features that most violate optimality, for L1 problems.
 
     Source: Shevade & Keerthi (2003), with M features at a time as in Zhu, Lao & Xing (2010), section 6.
 

@@ -144,7 +144,7 @@ class SG(Unmeasured):
 
 @dataclass(frozen=True)
 class ASG(SG):
-    """ASG: stochastic gradient descent with a constant step size, and the average of all iterates as its weights.
+    """ASG: stochastic gradient descent with a constant step size; its weights are the average of all iterates.
 
     Source, departures, cost, arguments and errors: see `SG`.
 

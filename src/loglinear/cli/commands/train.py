@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
     start = "model to start from (warm start); its template is used unless another is given"
     model.add_argument("--start", metavar="MODEL", help=start)
     add_features(model)
-    multi_class = "classifiers with more than two classes: softmax, or ovr, each against the rest (default: softmax)"
+    multi_class = "for more than two classes: softmax, or ovr, each class against the rest (default: softmax)"
     model.add_argument("--multi-class", default="softmax", metavar="KIND", help=multi_class)
 
     add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2")

@@ -93,13 +93,13 @@ class Minimisation(Options):
 
     l1: float = option(
         default=0.0,
-        help="strength of the L1 penalty l1 * |w|_1; c1 in CRFsuite, 1 / C in CRF++",
+        help="strength of the L1 penalty l1 * |w|_1; equals c1 of CRFsuite, 1 / C of CRF++",
         check=strength,
     )
     l2: float | None = option(
         default=None,
-        help="strength of the L2 penalty (l2 / 2) * |w|^2; 2 * c2 in CRFsuite, 1 / C in CRF++; by default 1, or 0 "
-        "with l1",
+        help="strength of the L2 penalty (l2 / 2) * |w|^2; equals 2 * c2 of CRFsuite, 1 / C of CRF++; by default "
+        "1, or 0 with l1",
         check=optional(strength),
     )
     solver: SolverName | Solver[Any] | None = option(
@@ -110,8 +110,8 @@ class Minimisation(Options):
     )
     tolerance: float | None = option(
         default=None,
-        help="convergence tolerance; for most solvers, on the mean relative decrease of the objective over the last 5 "
-        "iterations; by default set by the solver. Not for a solver object.",
+        help="convergence tolerance: most solvers stop when the mean relative decrease of the objective over the "
+        "last 5 iterations is below it; by default set by the solver. Not for a solver object.",
         check=optional(partial(real_number, range="a number >= 0", fits=lambda x: x >= 0.0)),
     )
     solver_options: Mapping[str, Any] | None = option(
@@ -210,7 +210,7 @@ class DevParameters(Options):
 
     keep: Literal["last", "best"] | None = option(
         default=None,
-        help="weights to keep: last, or best by development score; by default last, or best with patience",
+        help="weights to keep: last, or best by development score; by default last, or best if patience is given",
         check=optional(partial(one_of, choices=("last", "best"))),
     )
     patience: int | None = option(
