@@ -300,8 +300,9 @@ def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name
     records = [json.loads(line) for line in trace.read_text().splitlines()]
     report = json.loads(done("inspect", model, "--json").stdout)
     assert report["status"] == "interrupted"
-    assert report["iterations"] == records[-1]["iteration"]
-    assert report["objective"] == records[-1]["objective"]
+    # Ctrl-C may come after a step and before its record is written.
+    assert report["iterations"] - records[-1]["iteration"] in (0, 1)
+    assert report["objective"] <= records[-1]["objective"]
     assert done("tag", "-m", model, sample.test).stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "t"]
 
