@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from examples import by_day
 from oracles.patience import patience
 from oracles.programs import blocks
 
@@ -32,9 +31,9 @@ def run_in_the_shell(text: str, said: str | None) -> None:
     assert said is None or doctest.OutputChecker().check_output(said, done.stdout, OPTIONS), done.stdout
 
 
-@pytest.mark.parametrize(
-    "page", by_day(PAGES, lambda page: page.name in ("README.md", "start.md")), ids=lambda page: page.name
-)
+# `.ci/run` runs README and the start page.
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 @pytest.mark.filterwarnings("ignore")
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -82,7 +82,7 @@ def broken_links(pages: dict[Path, Page]) -> Iterator[str]:
                     yield f"{path.name}: {link}"
 
 
-# One test, for the site takes half a minute to build: `.ci/run` runs it.
+# One test, for the site takes half a minute to build; `.ci/run` runs it, too.
 @pytest.mark.slow
 @pytest.mark.skipif(bool(MISSING), reason=f"no {', '.join(MISSING)}: pip install '.[docs]'")
 def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path):

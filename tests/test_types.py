@@ -177,6 +177,7 @@ def test_mypy_passes_users_programs_and_finds_their_mistakes(written):
     compared(folder, wrong, [(str(folder / each[1]), int(each[2]), each[3]) for each in errors if each])
 
 
+@pytest.mark.slow
 def test_pyright_passes_users_programs_and_finds_their_mistakes(written):
     """Basedpyright is pyright in a wheel: pyright itself fetches its program when it is first run."""
     if importlib.util.find_spec("basedpyright") is None:

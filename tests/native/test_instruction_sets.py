@@ -68,6 +68,7 @@ def test_the_widest_vectors_give_the_same_bits():
     assert [run for run in wide if not np.array_equal(wide[run], narrow[run])] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["NEON", "AVX2 and FMA", "AVX-512"])
 def test_vectors_give_what_the_baseline_gives_up_to_rounding(name, baseline):
     found = values(name)

@@ -12,6 +12,7 @@ import pytest
 from loglinear.cli.progress import Progress
 
 
+@pytest.mark.slow
 def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     finished = done("demo")

@@ -373,6 +373,7 @@ def test_an_interrupted_selection_keeps_what_it_has(tmp_path):
 
 
 @posix
+@pytest.mark.slow
 def test_an_interrupted_path_keeps_what_it_has(done, tmp_path):
     rows = interrupted(tmp_path, "--path", "100", "--l1", "0.001")
     assert 1 <= len(rows) < 100

@@ -299,6 +299,7 @@ def test_samples_that_are_counted_give_the_network_of_all_samples(structure, tmp
     assert shown[0] == shown[1]
 
 
+@pytest.mark.slow
 def test_the_strength_may_be_chosen_by_stability(structure, data, known):
     done = structure(data, "--l1", "stars")
     assert "chosen by stars from" in done.said

@@ -109,7 +109,10 @@ def test_instability_is_twice_the_mean_variance_of_an_edge():
     assert instability(supports, 10) == pytest.approx((2 * 0.25 + 2 * 0.25 * 0.75) / 10)
 
 
-@pytest.mark.parametrize(("objective", "l1"), [("pseudolikelihood", 30.0), ("nodewise", 15.0), ("likelihood", 15.0)])
+@pytest.mark.parametrize(
+    ("objective", "l1"),
+    [("pseudolikelihood", 30.0), ("nodewise", 15.0), pytest.param("likelihood", 15.0, marks=pytest.mark.slow)],
+)
 def test_true_edges_come_back_and_threads_make_no_difference(objective, l1):
     options = {"l1": l1, "objective": objective, "inference": "exact" if objective == "likelihood" else None}
     network = PairwiseMRF(**options).fit(SAMPLE.X)
