@@ -13,7 +13,7 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 # By day few examples, the same every time; at night many, and others every time.
-settings.register_profile("push", derandomize=True, database=None, deadline=None, max_examples=NIGHT // 5)
+settings.register_profile("push", derandomize=True, database=None, deadline=None, max_examples=NIGHT // 6)
 settings.register_profile("night", derandomize=False, deadline=None, max_examples=NIGHT)
 # The option --hypothesis-profile comes later, and has the last word.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "push"))

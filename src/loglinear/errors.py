@@ -63,7 +63,7 @@ class TemplateError(LogLinearError, ValueError):
         >>> Corpus.encode([["Dogs"]], [["NOUN"]], template="X:%x[0,0]")
         Traceback (most recent call last):
             ...
-        loglinear.errors.TemplateError: template line 1: a line has to start with U, B, *, T, C or # in: X:%x[0,0]
+        loglinear.errors.TemplateError: template line 1: a line must start with U, B, *, T, C or # in: X:%x[0,0]
     """
 
 
@@ -77,7 +77,7 @@ class ModelFileError(LogLinearError, ValueError):
         ...     ChainCRF.load(file.name)
         Traceback (most recent call last):
             ...
-        loglinear.errors.ModelFileError: ...: the file is empty; it is no loglinear model
+        loglinear.errors.ModelFileError: ...: the file is empty, not a loglinear model
     """
 
 

@@ -117,7 +117,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_siz
 words = cells.map(str.strip).filter(lambda cell: cell not in MISSING and not cell.strip("-0123456789") == "")
 
 
-@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(words, min_size=2, max_size=6, unique=True), st.sampled_from(",;\t"), st.randoms())
 def test_what_the_csv_module_writes_is_read(tmp_path, values, delimiter, random):
     """Quotes, delimiters, line ends and any script within cells."""

@@ -362,6 +362,7 @@ def interrupted(tmp_path, *options):
 
 
 @posix
+@pytest.mark.slow
 def test_an_interrupted_selection_keeps_what_it_has(tmp_path):
     rows = interrupted(tmp_path, "--select", "1", "--l1", "0.1")
     assert rows
