@@ -8,7 +8,7 @@ from hypothesis import settings
 from budget import *  # noqa: F403 - its hooks
 from examples import NIGHT
 
-# Two workers share the processors: NumPy's linear algebra keeps to one thread in each. Nothing above imports NumPy.
+# Several workers share the processors: NumPy's linear algebra keeps to one thread in each. Nothing above imports NumPy.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
@@ -22,3 +22,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "push"))
 def pytest_configure() -> None:
     """Let Ctrl-C interrupt, also where a shell has started the tests in the background and had it ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one more worker than there are processors: tests that wait would leave a third of the time idle."""
+    return (os.cpu_count() or 1) + 1
