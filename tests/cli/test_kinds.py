@@ -142,6 +142,26 @@ def test_no_command_takes_a_model_for_data(model, command, misuse, tmp_path):
     assert str(path) in misuse(command, path, *output, *(["--preset", "pos"] if "--preset" in flags else []))
 
 
+@pytest.mark.parametrize("model", [*KINDS, "texts"], indirect=True)
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_a_damaged_file_is_called_damaged_whatever_its_kind(model, command, run, tmp_path):
+    _, path, data = model
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(path.read_bytes() + b"junk")
+    places = {"MODEL": damaged, "DATA": data, "OUT": tmp_path / "out"}
+    finished = run(command, *(places.get(word, word) for word in QUESTIONS[command].split()))
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert f"{damaged}: " in finished.stderr
+    assert "damaged or cut short" in finished.stderr
+
+
+@pytest.mark.parametrize("model", ["maxent"], indirect=True)
+@pytest.mark.parametrize("options", [["--constraints", "BIO"], ["--n-best", "2"]])
+def test_a_classifier_refuses_options_of_sequences(model, options, misuse):
+    _, path, data = model
+    assert f"leave out {options[0]}" in misuse("tag", "--model", path, data, *options)
+
+
 def test_a_kind_that_answers_nothing_refuses_everything_with_its_class():
     class New(Kind):
         called, estimator = "a model of dreams", "Dreamer"
