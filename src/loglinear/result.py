@@ -247,9 +247,9 @@ class Result:
     @property
     def ending(self) -> str:
         """One line for people: why the minimisation stopped, after how many iterations, and what to do about it."""
-        reason, mark, rest = re.fullmatch("([^:;,]*)([:;,]?)(.*)", self.status.message).groups()  # type: ignore[union-attr]
+        reason = re.split("[:;,]", self.status.message, maxsplit=1)[0]
         iterations = f"{self.iterations:,} iteration{'' if self.iterations == 1 else 's'}"
-        return f"{reason} after {iterations} ({self.seconds:.1f} s){mark}{rest}"
+        return f"{reason} after {iterations} ({self.seconds:.1f} s){self.status.message.removeprefix(reason)}"
 
     @property
     def account(self) -> str:
