@@ -226,9 +226,9 @@ impl<'a> Node<'a> {
 }
 
 /// The error for an array of another type.
-fn unfit(found: &str) -> PyErr {
+fn unfit(type_name: &str) -> PyErr {
     PyTypeError::new_err(format!(
-        "sentences must be an array of list<string>, list<list<string>> or list<struct> of strings, not {found}; cast it"
+        "sentences must be an array of list<string>, list<list<string>> or list<struct> of strings, not {type_name}; cast it"
     ))
 }
 
@@ -323,7 +323,7 @@ fn missing(what: &str, sentence: usize) -> PyErr {
 }
 
 /// The error for a token with too few columns.
-fn few(found: usize, columns: usize, sentence: usize) -> PyErr {
+fn few(n_cells: usize, columns: usize, sentence: usize) -> PyErr {
     let looks = format!("the {columns} columns that the template looks at");
-    DataError::new_err(format!("sentence {sentence}: a token has {found} of {looks}"))
+    DataError::new_err(format!("sentence {sentence}: a token has {n_cells} of {looks}"))
 }

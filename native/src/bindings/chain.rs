@@ -121,14 +121,14 @@ impl ChainObjective {
             let message = "pruning does not support bigram attributes or partial labels";
             return Err(OptionError::new_err(message));
         }
-        let mut found = None;
+        let mut likely_labels = None;
         let (value, gradient) =
             value_and_gradient(py, (self.inner.features.len(), false), &w, out, |w, gradient, interrupt| {
                 let (value, likely) = self.inner.likely_labels(w, gradient, least, interrupt)?;
-                found = Some(likely);
+                likely_labels = Some(likely);
                 Ok(value)
             })?;
-        let inner = found.expect("an evaluation finds the likely labels");
+        let inner = likely_labels.expect("an evaluation finds the likely labels");
         Ok((value, gradient, LikelyLabels { inner }))
     }
 
@@ -150,21 +150,21 @@ impl ChainObjective {
         features: Option<PyReadonlyArray1<'_, i64>>,
     ) -> PyResult<PrunedObjective> {
         let n = self.inner.features.len();
-        let kept = features.map(|features| ascending(&features, n)).transpose()?;
+        let features = features.map(|features| ascending(&features, n)).transpose()?;
         let (w, gradient) = (read(&w)?, read(&gradient)?);
-        let n_kept = kept.as_ref().map_or(n, Vec::len);
-        if w.len() != n_kept || gradient.len() != n_kept || likely.inner.blocks.len() != self.inner.blocks.len() {
+        let n_weights = features.as_ref().map_or(n, Vec::len);
+        if w.len() != n_weights || gradient.len() != n_weights || likely.inner.blocks.len() != self.inner.blocks.len() {
             return Err(OptionError::new_err(format!(
-                "w and gradient must have {n_kept} entries, and the labels must come from this objective"
+                "w and gradient must have {n_weights} entries, and the labels must come from this objective"
             )));
         }
         let inner = interruptible(py, |_| {
             let whole = Arc::clone(&self.inner);
             let bounds = pruned::Bounds { labels: bound, links };
             let at = (w, value, gradient);
-            let mut made = pruned::PrunedObjective::new(&whole, kept.as_deref(), &likely.inner, bounds, at)?;
-            made.weaken_guard(guard);
-            Ok(made)
+            let mut objective = pruned::PrunedObjective::new(&whole, features.as_deref(), &likely.inner, bounds, at)?;
+            objective.weaken_guard(guard);
+            Ok(objective)
         })?;
         Ok(PrunedObjective { inner: Arc::new(inner) })
     }
@@ -191,11 +191,11 @@ impl ChainObjective {
             let message = "stochastic solvers support only chains of order 1; use lbfgs, owlqn or another batch solver";
             return Err(OptionError::new_err(message));
         }
-        let made = self.passes.get_or_try_init(py, || {
+        let passes = self.passes.get_or_try_init(py, || {
             let inner = interruptible(py, |_| Ok(samples::SamplePasses::new(Arc::clone(&self.inner))))?;
             Py::new(py, SamplePasses { inner })
         })?;
-        Ok(made.clone_ref(py))
+        Ok(passes.clone_ref(py))
     }
 
     /// The objective on some of the samples, with the features that occur there.
@@ -224,15 +224,15 @@ impl ChainObjective {
 
     /// The objective over some of the features, whose numbers ascend; all other weights are 0.
     fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
-        let kept = ascending(&features, self.inner.features.len())?;
-        Ok(ChainObjective::of(interruptible(py, |_| self.inner.restrict(&kept))?))
+        let features = ascending(&features, self.inner.features.len())?;
+        Ok(ChainObjective::of(interruptible(py, |_| self.inner.restrict(&features))?))
     }
 
     /// Names of features by their numbers: the attribute, if there is one, and the labels in a row.
     fn feature_names(&self, features: PyReadonlyArray1<'_, i64>) -> PyResult<Vec<Name<'_>>> {
-        let (corpus, own) = (&self.inner.corpus, &self.inner.features);
-        let numbers = numbers("feature numbers", &features, own.len())?;
-        Ok(feature_names(own, &corpus.attributes, &corpus.labels, &numbers))
+        let (corpus, all_features) = (&self.inner.corpus, &self.inner.features);
+        let numbers = numbers("feature numbers", &features, all_features.len())?;
+        Ok(feature_names(all_features, &corpus.attributes, &corpus.labels, &numbers))
     }
 
     /// The weights that a model has for the features, 0 where it has none, and how many features it has weights for.

@@ -158,11 +158,11 @@ impl ClassifierObjective {
 
     /// The same problem over chains of one token, made at the first call.
     fn as_chain(&self, py: Python<'_>) -> PyResult<Py<ChainObjective>> {
-        let made = self.chain.get_or_try_init(py, || {
+        let chain = self.chain.get_or_try_init(py, || {
             let inner = interruptible(py, |_| as_chain(&self.inner))?;
             Py::new(py, ChainObjective::of(inner))
         })?;
-        Ok(made.clone_ref(py))
+        Ok(chain.clone_ref(py))
     }
 
     /// The view of the problem for stochastic solvers, made at the first call.
@@ -286,10 +286,10 @@ impl ClassifierObjective {
 
     /// Two classes: the objective over some of the columns, given by ascending numbers, and over the intercept.
     fn restrict(&self, py: Python<'_>, columns: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
-        let kept = ascending(&columns, self.inner.design.n_columns())?;
+        let columns = ascending(&columns, self.inner.design.n_columns())?;
         if self.inner.n_outputs() != 1 {
             return Err(OptionError::new_err("this needs exactly two classes"));
         }
-        Ok(ClassifierObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&kept)))?))
+        Ok(ClassifierObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&columns)))?))
     }
 }

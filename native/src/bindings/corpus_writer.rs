@@ -27,14 +27,14 @@ struct State {
     writer: Option<Writer>,
     counter: Counter,
     /// The attributes that are kept; all if they have not been counted.
-    kept: Option<Kept>,
+    frequent: Option<Kept>,
     /// `Corpus::transitions`, `triples` and `labelled`, as the first sentences have them.
     flags: Option<[bool; 3]>,
 }
 
 impl CorpusWriter {
     fn of(writer: Writer) -> CorpusWriter {
-        let state = State { writer: Some(writer), counter: Counter::default(), kept: None, flags: None };
+        let state = State { writer: Some(writer), counter: Counter::default(), frequent: None, flags: None };
         CorpusWriter { state: Mutex::new(state), n_sentences: AtomicUsize::new(0), n_tokens: AtomicUsize::new(0) }
     }
 }
@@ -70,9 +70,9 @@ impl CorpusWriter {
     fn append(path: PathBuf) -> PyResult<Self> {
         let writer = Writer::append(&path)?;
         let flags = writer.flags();
-        let made = CorpusWriter::of(writer);
-        locked(&made.state).flags = flags;
-        Ok(made)
+        let writer = CorpusWriter::of(writer);
+        locked(&writer.state).flags = flags;
+        Ok(writer)
     }
 
     /// The settings of the corpus that is continued, JSON; `null` of a new one.
@@ -118,9 +118,9 @@ impl CorpusWriter {
         self.n_tokens.store(0, Ordering::Relaxed);
         interruptible(py, |_| {
             let mut state = locked(&self.state);
-            let kept = std::mem::take(&mut state.counter).finish(least)?;
-            let count = kept.len();
-            state.kept = Some(kept);
+            let frequent = std::mem::take(&mut state.counter).finish(least)?;
+            let count = frequent.len();
+            state.frequent = Some(frequent);
             Ok(count)
         })
     }
@@ -146,8 +146,8 @@ impl CorpusWriter {
                 state.take(flags)?;
                 self.n_sentences.fetch_add(piece.n_sentences(), Ordering::Relaxed);
                 self.n_tokens.fetch_add(piece.n_tokens(), Ordering::Relaxed);
-                let piece = match &state.kept {
-                    Some(kept) => piece.keep(kept),
+                let piece = match &state.frequent {
+                    Some(frequent) => piece.keep(frequent),
                     None => piece,
                 };
                 state.writer()?.push(piece)

@@ -109,8 +109,8 @@ impl Corpus {
             None => None,
         };
         let (sentence_ends, values, attributes) = (sizes(&sentence_ends)?, read(&values)?.to_vec(), alphabet(&names)?);
-        let made = py.detach(|| corpus::Corpus::of_matrix(attributes, labels, sentence_ends, rows, values))?;
-        Ok(Corpus { inner: Arc::new(made) })
+        let corpus = py.detach(|| corpus::Corpus::of_matrix(attributes, labels, sentence_ends, rows, values))?;
+        Ok(Corpus { inner: Arc::new(corpus) })
     }
 
     /// The sentences of a file, `-` for standard input, or of a range of its bytes that `cut_file` has found.
@@ -194,10 +194,10 @@ impl Corpus {
     /// The sentences of several corpora, in this order, in memory.
     #[staticmethod]
     fn concat(py: Python<'_>, corpora: Vec<PyRef<'_, Corpus>>) -> PyResult<Self> {
-        let all: Vec<Arc<corpus::Corpus>> = corpora.iter().map(|each| Arc::clone(&each.inner)).collect();
+        let all: Vec<Arc<corpus::Corpus>> = corpora.iter().map(|corpus| Arc::clone(&corpus.inner)).collect();
         drop(corpora);
         let inner = interruptible(py, |interrupt| {
-            all.iter().try_for_each(|each| each.check(interrupt))?;
+            all.iter().try_for_each(|corpus| corpus.check(interrupt))?;
             threads::pool(0)?.install(|| corpus::Corpus::concat(&all))
         })?;
         Ok(Corpus { inner: Arc::new(inner) })
@@ -334,14 +334,14 @@ pub fn label_lists<'py, 'a>(
     let in_set = |set: &Vec<u32>| PyFrozenSet::new(py, set.iter().map(|&label| &names[label as usize]));
     let sets: Vec<Bound<'py, PyFrozenSet>> = sets.iter().map(in_set).collect::<PyResult<_>>()?;
     let none = py.None().into_bound(py);
-    let known = |label: u32| match label {
+    let object_of = |label: u32| match label {
         corpus::UNKNOWN => &none,
         corpus::FIRST_SET.. => sets[(label - corpus::FIRST_SET) as usize].as_any(),
         _ => names[label as usize].as_any(),
     };
     let list = PyList::empty(py);
     for sequence in sequences {
-        list.append(PyList::new(py, sequence.iter().map(|&label| known(label)))?)?;
+        list.append(PyList::new(py, sequence.iter().map(|&label| object_of(label)))?)?;
     }
     Ok(list)
 }

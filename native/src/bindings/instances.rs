@@ -19,7 +19,7 @@ pub struct Instances {
     builder: Builder,
     groups: Vec<i64>,
     /// The corpus of all sentences before the ones in `builder`, and its labels as they first appeared.
-    made: Option<(Arc<corpus::Corpus>, Vec<String>)>,
+    assembled: Option<(Arc<corpus::Corpus>, Vec<String>)>,
 }
 
 #[pymethods]
@@ -27,7 +27,7 @@ impl Instances {
     #[new]
     fn new() -> Self {
         let reader = AttributeReader::new(ItemDialect::Crfsuite);
-        Instances { reader, builder: Builder::default(), groups: Vec::new(), made: None }
+        Instances { reader, builder: Builder::default(), groups: Vec::new(), assembled: None }
     }
 
     /// Appends a sentence of items, or an `ItemSequence`, and its labels, str or bytes. After an error nothing is appended.
@@ -56,17 +56,18 @@ impl Instances {
 
     /// The corpus of all sentences so far, and its labels as they first appeared.
     fn corpus(&mut self) -> PyResult<(Corpus, Vec<String>)> {
-        if self.builder.n_sentences() > 0 || self.made.is_none() {
-            let before = self.made.take().map(|(corpus, labels)| Builder::of(Arc::unwrap_or_clone(corpus), &labels));
+        if self.builder.n_sentences() > 0 || self.assembled.is_none() {
+            let before =
+                self.assembled.take().map(|(corpus, labels)| Builder::of(Arc::unwrap_or_clone(corpus), &labels));
             let mut order = before.as_ref().map_or_else(Vec::new, Builder::labels);
             let new = std::mem::take(&mut self.builder);
             order.extend(new.labels().into_iter().filter(|label| !order.contains(label)).collect::<Vec<_>>());
             let pieces = before.into_iter().chain([new]).collect();
-            let mut made = threads::pool(1)?.install(|| corpus::Corpus::assemble(pieces))?;
-            made.labelled = true;
-            self.made = Some((Arc::new(made), order));
+            let mut corpus = threads::pool(1)?.install(|| corpus::Corpus::assemble(pieces))?;
+            corpus.labelled = true;
+            self.assembled = Some((Arc::new(corpus), order));
         }
-        let (corpus, labels) = self.made.as_ref().expect("the corpus has just been made");
+        let (corpus, labels) = self.assembled.as_ref().expect("the corpus has just been made");
         Ok((Corpus { inner: Arc::clone(corpus) }, labels.clone()))
     }
 

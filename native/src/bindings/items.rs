@@ -135,10 +135,10 @@ pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts
                 texts.push(cell?.cast::<PyString>().map_err(|_| wrong())?.to_str()?);
             }
         }
-        let found = texts.count() - before;
-        if found < columns {
+        let n_cells = texts.count() - before;
+        if n_cells < columns {
             return Err(
-                format!("token {tokens} has {found} of the {columns} columns that the template looks at").into()
+                format!("token {tokens} has {n_cells} of the {columns} columns that the template looks at").into()
             );
         }
         tokens += 1;
@@ -191,7 +191,7 @@ impl AttributeReader {
                 ItemDialect::Strict => self.items.name(text, sink),
                 ItemDialect::Crfsuite => {
                     let mut buffer = [0; 4];
-                    text.chars().for_each(|each| self.items.name(each.encode_utf8(&mut buffer), sink));
+                    text.chars().for_each(|character| self.items.name(character.encode_utf8(&mut buffer), sink));
                 }
             }
             return Ok(());

@@ -5,7 +5,7 @@ use crate::bindings::interrupt::detached;
 use crate::bindings::item_sequence::read_attributes;
 use crate::bindings::items::{AttributeReader, ItemDialect};
 use crate::bindings::model::ChainModel;
-use crate::bindings::single::{inferred, is_long, own};
+use crate::bindings::single::{exclusive, inferred, is_long};
 use crate::chain::model::Model;
 use crate::chain::tagging::batch::Labelled;
 use crate::chain::tagging::keyed::KeyedSentences;
@@ -65,7 +65,7 @@ pub fn label_attributes(
         return label_while_reading(py, inner, piece, reading, probabilities, threads);
     }
     let mut buffers = model.singles.take(inner);
-    let sequence = &mut own(&mut buffers).sequence;
+    let sequence = &mut exclusive(&mut buffers).sequence;
     let mut labelled = Labelled::default();
     loop {
         labelled.append(inferred(py, inner, piece.tokens(), || piece.label(inner, sequence, probabilities)));

@@ -125,7 +125,8 @@ impl ChainModel {
     fn constrained<'py>(slf: &Bound<'py, Self>, constraints: &str) -> PyResult<Bound<'py, Self>> {
         let (py, model, stated) = (slf.py(), slf.get(), parsed(constraints)?);
         let last = locked(&model.derived).as_ref().map(|last| last.bind(py).clone());
-        if let Some(same) = [Some(slf.clone()), last].into_iter().flatten().find(|each| *each.get().stated() == stated)
+        if let Some(same) =
+            [Some(slf.clone()), last].into_iter().flatten().find(|model| *model.get().stated() == stated)
         {
             return Ok(same);
         }
@@ -262,13 +263,14 @@ impl ChainModel {
         let (decode, rule) = (decode.parse()?, rule.map(|rule| self.rule(rule)).transpose()?);
         let tagged =
             self.run(py, threads, |interrupt| self.inner.tag(&corpus.inner, decode, rule.as_ref(), interrupt))?;
-        let labels = label_lists(py, &self.inner.labels, &[], tagged.iter().map(|each| each.labels.as_slice()))?;
+        let labels =
+            label_lists(py, &self.inner.labels, &[], tagged.iter().map(|sentence| sentence.labels.as_slice()))?;
         let types: Vec<Bound<'py, PyString>> =
             rule.iter().flat_map(|rule| &rule.types).map(|name| PyString::intern(py, name)).collect();
-        let rows = tagged.into_iter().zip(labels).map(|(each, labels)| {
+        let rows = tagged.into_iter().zip(labels).map(|(sentence, labels)| {
             let named = |&(span, p): &(Span, f64)| (&types[span.kind as usize], span.start, span.end, p);
-            let spans: Vec<_> = each.spans.iter().map(named).collect();
-            (labels, each.probabilities, spans, each.log_probability).into_pyobject(py)
+            let spans: Vec<_> = sentence.spans.iter().map(named).collect();
+            (labels, sentence.probabilities, spans, sentence.log_probability).into_pyobject(py)
         });
         PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
     }
@@ -282,16 +284,16 @@ impl ChainModel {
         n: NonZeroUsize,
         threads: usize,
     ) -> PyResult<Vec<Vec<Scored<'py>>>> {
-        let found = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
-        let sequences = found.iter().flatten().map(|labelling| labelling.labels.as_slice());
+        let labellings = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
+        let sequences = labellings.iter().flatten().map(|labelling| labelling.labels.as_slice());
         let lists = label_lists(py, &self.inner.labels, &[], sequences)?;
         let mut lists = lists.iter();
         // The lists go second: of two iterators a zip takes one item too many from the first.
-        let of_sentence = |found: &Vec<Labelling>| {
-            let probabilities = found.iter().map(|labelling| labelling.log_probability);
+        let of_sentence = |of_one: &Vec<Labelling>| {
+            let probabilities = of_one.iter().map(|labelling| labelling.log_probability);
             probabilities.zip(&mut lists).map(|(probability, labels)| (labels, probability)).collect()
         };
-        Ok(found.iter().map(of_sentence).collect())
+        Ok(labellings.iter().map(of_sentence).collect())
     }
 
     /// For every sentence tokens x labels probabilities, row by row.

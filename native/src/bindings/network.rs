@@ -67,8 +67,8 @@ pub struct LoopyBeliefs {
 impl Network {
     /// The cliques of exact inference, found on first use; None if the network is too dense.
     fn junction(&self, interrupt: &Interrupt) -> Result<Option<&Junction>> {
-        if let Some(known) = self.junction.get() {
-            return Ok(known.as_ref());
+        if let Some(junction) = self.junction.get() {
+            return Ok(junction.as_ref());
         }
         let junction = Junction::new(&self.inner, interrupt)?;
         Ok(self.junction.get_or_init(|| junction).as_ref())
@@ -76,8 +76,8 @@ impl Network {
 
     /// Whether exact inference takes less time than starting a thread.
     fn is_quick(&self) -> bool {
-        let known = self.junction.get().and_then(Option::as_ref);
-        known.is_some_and(|junction| junction.entries() < QUICK)
+        let junction = self.junction.get().and_then(Option::as_ref);
+        junction.is_some_and(|junction| junction.entries() < QUICK)
     }
 
     /// Calls `work` with the cliques and the checked scores, without the GIL. Looks for Ctrl-C unless `quick` is set and the
@@ -184,12 +184,12 @@ impl Network {
         edge_scores: Input<'py>,
         limit: usize,
     ) -> PyResult<(f64, OutputVector<'py>, OutputVector<'py>)> {
-        let found =
+        let marginals =
             self.exactly(py, (&node_scores, &edge_scores), (limit, true), |junction, scores, pool, interrupt| {
                 let up = junction.conditionals(scores, Some(pool), interrupt)?;
                 up.marginals(scores, Some(pool), interrupt)
             })?;
-        Ok((found.log_z, PyArray1::from_vec(py, found.nodes), PyArray1::from_vec(py, found.edges)))
+        Ok((marginals.log_z, PyArray1::from_vec(py, marginals.nodes), PyArray1::from_vec(py, marginals.edges)))
     }
 
     /// Exact samples, a row each.
@@ -268,13 +268,13 @@ impl Network {
         }
         let method = method_of(method, limit, (damping, tolerance, max_iterations))?;
         let rows = Observations { data: read(&data)?, weights: weights.as_ref().map(read).transpose()? };
-        let found = self.infer(py, (&node_scores, &edge_scores), false, |scores, interrupt| {
+        let completed = self.infer(py, (&node_scores, &edge_scores), false, |scores, interrupt| {
             evidence::complete(scores, rows, method, pool(self.threads)?, interrupt)
         })?;
-        let beliefs = PyArray1::from_vec(py, found.beliefs).reshape([n, self.inner.n_node_scores()])?;
-        let edges = PyArray1::from_vec(py, found.edge_expectations).unbind();
-        let log_z = PyArray1::from_vec(py, found.log_z).unbind();
-        Ok(CompletedRows { log_z, beliefs: beliefs.unbind(), edges, unconverged: found.unconverged })
+        let beliefs = PyArray1::from_vec(py, completed.beliefs).reshape([n, self.inner.n_node_scores()])?;
+        let edges = PyArray1::from_vec(py, completed.edge_expectations).unbind();
+        let log_z = PyArray1::from_vec(py, completed.log_z).unbind();
+        Ok(CompletedRows { log_z, beliefs: beliefs.unbind(), edges, unconverged: completed.unconverged })
     }
 
     /// Loopy belief propagation, tree-reweighted if there are appearances.
@@ -338,13 +338,13 @@ impl Network {
     ) -> PyResult<(f64, OutputVector<'py>)> {
         let (start, sweeps) = (read(&nodes)?, at_least("sweeps", sweeps, 1)?);
         if start.len() != self.inner.n_node_scores() {
-            let (given, wanted) = (start.len(), self.inner.n_node_scores());
-            return Err(OptionError::new_err(format!("nodes: expected {wanted} entries, found {given}")));
+            let (n_entries, expected) = (start.len(), self.inner.n_node_scores());
+            return Err(OptionError::new_err(format!("nodes: expected {expected} entries, found {n_entries}")));
         }
-        let found = self.infer(py, (&node_scores, &edge_scores), self.is_quick(), |scores, interrupt| {
+        let optimum = self.infer(py, (&node_scores, &edge_scores), self.is_quick(), |scores, interrupt| {
             mean_field::ascend(scores, start, (tolerance, sweeps), interrupt)
         })?;
-        Ok((found.log_z, PyArray1::from_vec(py, found.nodes)))
+        Ok((optimum.log_z, PyArray1::from_vec(py, optimum.nodes)))
     }
 
     /// Gibbs sampling, a chain from each row of `start`.

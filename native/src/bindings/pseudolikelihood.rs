@@ -62,8 +62,8 @@ impl PseudoLikelihood {
     ) -> PyResult<PyClassInitializer<Self>> {
         let (states, codes) = (numbers("numbers of states", &states, 1 << 16)?, read(&codes)?);
         let weights = copied(weights.as_ref())?;
-        let made = |_: &_| pseudolikelihood::PseudoLikelihood::new(Samples::new(states, codes, &weights)?, threads);
-        Ok(PseudoLikelihood { inner: Arc::new(interruptible(py, made)?) }.into())
+        let build = |_: &_| pseudolikelihood::PseudoLikelihood::new(Samples::new(states, codes, &weights)?, threads);
+        Ok(PseudoLikelihood { inner: Arc::new(interruptible(py, build)?) }.into())
     }
 
     /// The term of one variable as an objective over the weights that it depends on, and the numbers of these weights.

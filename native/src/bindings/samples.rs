@@ -30,8 +30,8 @@ pub fn classifier_of_corpus<'py>(
     let weights = copied(weights.as_ref())?;
     let (inner, columns) = interruptible(py, |_| {
         let (design, columns) = Design::of_corpus(&corpus.inner, min_count)?;
-        let made = Classifier::new(Arc::new(design), targets, weights, n_classes, (intercept, scaled), threads)?;
-        Ok((made, columns))
+        let classifier = Classifier::new(Arc::new(design), targets, weights, n_classes, (intercept, scaled), threads)?;
+        Ok((classifier, columns))
     })?;
     let columns = integers(py, columns.into_iter().map(|column| column as usize));
     Ok((ClassifierObjective::of(inner), columns))

@@ -87,7 +87,7 @@ impl LabelNames {
 }
 
 /// The buffers themselves. They must be fresh from `Singles::take`.
-pub fn own(shared: &mut Shared) -> &mut Buffers {
+pub fn exclusive(shared: &mut Shared) -> &mut Buffers {
     let mutex = Arc::get_mut(shared).expect("buffers that nobody else has");
     mutex.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -111,7 +111,7 @@ impl Singles {
         answer: impl FnOnce(&mut Sequence) -> PyResult<T>,
     ) -> Result<T, Problem> {
         let mut shared = self.take(model);
-        let Buffers { sequence, reader } = own(&mut shared);
+        let Buffers { sequence, reader } = exclusive(&mut shared);
         let mut scorer = SequenceScorer::new(model, sequence);
         let read = match model.template.as_deref() {
             Some(template) => Reader::new(Some(template)).sentence(sentence, &mut scorer, |_| None),

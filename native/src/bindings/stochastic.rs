@@ -36,14 +36,14 @@ impl SamplePasses {
     fn update<T: Send>(
         &self,
         py: Python<'_>,
-        [w, kept]: [&Bound<'_, PyArray1<f64>>; 2],
+        [w, state]: [&Bound<'_, PyArray1<f64>>; 2],
         pass: impl FnOnce(&mut [f64], &mut [f64], &Interrupt) -> Result<T> + Send,
     ) -> PyResult<T> {
-        written!(w, kept);
+        written!(w, state);
         let n = self.inner.objective.features.len();
-        let lengths = [w.len(), kept.len()];
+        let lengths = [w.len(), state.len()];
         if lengths == [n; 2] {
-            return interruptible(py, |interrupt| pass(w, kept, interrupt));
+            return interruptible(py, |interrupt| pass(w, state, interrupt));
         }
         Err(OptionError::new_err(format!(
             "the arrays have lengths {lengths:?}; each needs one entry for each of {n} weights"

@@ -226,9 +226,9 @@ impl ChainPart {
     fn gather<'py>(&self, py: Python<'py>, all: PyReadonlyArray1<'_, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let all = read(&all)?;
         self.check(all.len(), self.inner.n_features)?;
-        let mut own = vec![0.0; self.inner.objective.features.len()];
-        self.inner.gather(all, &mut own);
-        Ok(PyArray1::from_vec(py, own))
+        let mut gathered = vec![0.0; self.inner.objective.features.len()];
+        self.inner.gather(all, &mut gathered);
+        Ok(PyArray1::from_vec(py, gathered))
     }
 
     /// Writes a vector over the part's features to its places in a vector over all features.
@@ -243,8 +243,8 @@ impl ChainPart {
 
     /// The part over some of the features, whose numbers ascend; all other weights are 0.
     fn restrict(&self, py: Python<'_>, features: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
-        let kept = ascending(&features, self.inner.n_features)?;
-        Ok(ChainPart { inner: Arc::new(interruptible(py, |_| self.inner.restrict(&kept))?) })
+        let features = ascending(&features, self.inner.n_features)?;
+        Ok(ChainPart { inner: Arc::new(interruptible(py, |_| self.inner.restrict(&features))?) })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::bindings::item_sequence::read_attributes;
 use crate::bindings::items::ItemDialect;
 use crate::bindings::keyed::label_attributes;
 use crate::bindings::model::ChainModel;
-use crate::bindings::single::{Buffers, Shared, inferred, own};
+use crate::bindings::single::{Buffers, Shared, exclusive, inferred};
 use crate::chain::tagging::sequence::SequenceScorer;
 use crate::corpus::sink::Sink;
 use crate::threads::locked;
@@ -142,7 +142,7 @@ impl SequenceTagger {
         let model = self.opened(py)?;
         let (singles, inner) = (&model.get().singles, &model.get().inner);
         let mut shared = singles.take(inner);
-        let buffers = own(&mut shared);
+        let buffers = exclusive(&mut shared);
         buffers.reader.dialect = ItemDialect::Crfsuite;
         let mut scorer = SequenceScorer::new(inner, &mut buffers.sequence);
         let read = read_attributes(&mut buffers.reader, xseq, &mut scorer, |_| None);

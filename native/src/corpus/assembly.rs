@@ -240,21 +240,23 @@ impl Builder {
     }
 
     /// The piece with only some of its attributes.
-    pub fn keep(mut self, kept: &Kept) -> Builder {
+    pub fn keep(mut self, frequent: &Kept) -> Builder {
         let mut attributes = Alphabet::default();
         // Id -> its new one, or `DROPPED`.
         const DROPPED: u32 = u32::MAX;
         let map: Vec<u32> = (0..self.attributes.len() as u32)
             .map(|id| match self.attributes.key(id) {
-                key if kept.holds(key) => attributes.intern(key, |out| out.extend_from_slice(self.attributes.text(id))),
+                key if frequent.holds(key) => {
+                    attributes.intern(key, |out| out.extend_from_slice(self.attributes.text(id)))
+                }
                 _ => DROPPED,
             })
             .collect();
         if !self.values.is_empty() {
-            let known = self.states.ids.iter().map(|&id| map[id as usize] != DROPPED);
-            let mut known = known.collect::<Vec<bool>>().into_iter();
+            let is_kept = self.states.ids.iter().map(|&id| map[id as usize] != DROPPED);
+            let mut is_kept = is_kept.collect::<Vec<bool>>().into_iter();
             self.values.resize(self.states.ids.len(), 1.0);
-            self.values.retain(|_| known.next().expect("a value for each attribute"));
+            self.values.retain(|_| is_kept.next().expect("a value for each attribute"));
         }
         for rows in [&mut self.states, &mut self.bigrams] {
             let mut some = Rows::default();

@@ -31,8 +31,8 @@ impl Corpus {
     /// Fails if an index of a corpus reaches beyond the array that it points into, or a value is not finite.
     pub fn check_indices(&self) -> Result<()> {
         let (n_attributes, n_labels, n_sets) = (self.attributes.len(), self.labels.len(), self.label_sets.len());
-        let known = |some: &[u32]| some.iter().all(|&id| (id as usize) < n_attributes);
-        let rows = |rows: &Rows| divide(&rows.ends, rows.ids.len()) && all(&rows.ids, known);
+        let attributes_exist = |some: &[u32]| some.iter().all(|&id| (id as usize) < n_attributes);
+        let rows = |rows: &Rows| divide(&rows.ends, rows.ids.len()) && all(&rows.ids, attributes_exist);
         let is_label = |&label: &u32| match label {
             UNKNOWN => true,
             FIRST_SET.. => ((label - FIRST_SET) as usize) < n_sets,

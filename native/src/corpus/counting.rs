@@ -178,14 +178,14 @@ mod tests {
             let mut counter = Counter::with_memory(in_memory);
             pieces.iter().for_each(|tokens| counter.push(piece(tokens).token_counts()).unwrap());
             // a is on three tokens, b on two, c on two, d on three, e on one, B on all seven.
-            let kept = counter.finish(3).unwrap();
-            let held = |name: &[u8]| kept.holds(key_of(name));
+            let frequent = counter.finish(3).unwrap();
+            let held = |name: &[u8]| frequent.holds(key_of(name));
             assert_eq!(
                 [b"a", b"b", b"c", b"d", b"e", b"B"].map(|name| held(name)),
                 [true, false, false, true, false, true]
             );
-            assert_eq!(kept.len(), 3);
-            let corpus = Corpus::assemble(pieces.iter().map(|tokens| piece(tokens).keep(&kept)).collect()).unwrap();
+            assert_eq!(frequent.len(), 3);
+            let corpus = Corpus::assemble(pieces.iter().map(|tokens| piece(tokens).keep(&frequent)).collect()).unwrap();
             let names: Vec<&[u8]> = (0..3).map(|id| corpus.attributes.text(id)).collect();
             assert_eq!(names, [b"a", b"B", b"d"]);
             assert_eq!(*corpus.states.ids, [0, 0, 0, 2, 2, 2, 0]);

@@ -114,17 +114,17 @@ impl Corpus {
     /// its array. All arrays are read, once in the life of the corpus; call it before using any of their numbers.
     pub fn check(&self, interrupt: &Interrupt) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        if let Some(found) = folder.checked.get() {
-            return found.clone().map_err(Error::Data);
+        if let Some(outcome) = folder.checked.get() {
+            return outcome.clone().map_err(Error::Data);
         }
-        let found = (folder.compare)(interrupt, &|_| 0..usize::MAX).and_then(|()| self.check_indices());
-        match &found {
+        let outcome = (folder.compare)(interrupt, &|_| 0..usize::MAX).and_then(|()| self.check_indices());
+        match &outcome {
             Ok(()) => _ = folder.checked.set(Ok(())),
             Err(Error::Data(message)) => _ = folder.checked.set(Err(message.clone())),
             // An interruption, or a failure of the system, says nothing of the corpus.
             Err(_) => (),
         }
-        found
+        outcome
     }
 
     /// `check` for consecutive sentences: reads the blocks that contain them, and the names once in the life of the corpus.

@@ -37,8 +37,8 @@ impl Dialect {
         if !first.starts_with("#!") {
             return Ok(Dialect::Own);
         }
-        let known = [Dialect::Wapiti, Dialect::Crfpp].into_iter().find(|dialect| dialect.first_line() == first);
-        known.ok_or_else(|| {
+        let dialect = [Dialect::Wapiti, Dialect::Crfpp].into_iter().find(|dialect| dialect.first_line() == first);
+        dialect.ok_or_else(|| {
             Error::Template(format!(
                 "template line 1: unknown syntax {first}; use #!wapiti or #!crf++, or leave the line out"
             ))

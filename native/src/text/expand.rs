@@ -31,9 +31,9 @@ impl Template {
     fn cell<'c>(&self, cells: &Cells<'c>, token: usize, column: usize) -> Cow<'c, [u8]> {
         match column.checked_sub(FIRST_MADE) {
             None => Cow::Borrowed(cells.cell(token, column)),
-            Some(made) => {
+            Some(index) => {
                 let mut text = Vec::new();
-                self.write(&self.made[made].1, cells, token, None, &mut text);
+                self.write(&self.made_columns[index].1, cells, token, None, &mut text);
                 Cow::Owned(text)
             }
         }

@@ -39,7 +39,7 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Format> {
-        let format = NAMES.iter().find(|(known, _)| *known == name).map(|&(_, format)| format);
+        let format = NAMES.iter().find(|(candidate, _)| *candidate == name).map(|&(_, format)| format);
         format.ok_or_else(|| {
             let [names @ .., last] = NAMES.map(|(name, _)| name);
             Error::Option(format!("format '{name}' is unknown; choose {} or {last}", names.join(", ")))

@@ -115,7 +115,7 @@ pub struct Windows<'e> {
     /// Bytes of a window, about.
     size: usize,
     /// Bytes that were read beyond the end of the last window.
-    rest: Vec<u8>,
+    leftover: Vec<u8>,
     /// Lines of the file before the next window.
     lines: usize,
     /// Whether the byte order mark has been looked for.
@@ -133,12 +133,12 @@ impl<'e> Windows<'e> {
     /// Windows of about `size` bytes that end after lines which `ends` accepts.
     pub fn new(source: Source, size: usize, ends: &'e dyn Fn(&[u8]) -> bool) -> Self {
         // At least 16 bytes: a byte order mark must fit into the first window.
-        Windows { lines: source.lines_before, source, ends, size: size.max(16), rest: Vec::new(), started: false }
+        Windows { lines: source.lines_before, source, ends, size: size.max(16), leftover: Vec::new(), started: false }
     }
 
     /// The next window; none at the end of the text.
     pub fn advance(&mut self) -> Result<Option<Window>> {
-        let mut bytes = std::mem::take(&mut self.rest);
+        let mut bytes = std::mem::take(&mut self.leftover);
         loop {
             let wanted = self.size.max(bytes.len());
             let at_end = self.source.read(wanted, &mut bytes)? < wanted;
@@ -151,7 +151,7 @@ impl<'e> Windows<'e> {
                 return Ok(None);
             }
             if end > 0 {
-                self.rest = bytes.split_off(end);
+                self.leftover = bytes.split_off(end);
                 let lines_before = self.lines;
                 self.lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
                 return Ok(Some(Window { bytes, lines_before }));
@@ -208,13 +208,13 @@ pub fn trim_newline(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Calls `each` for every line of `text[range]` without its end, with the offset of its first byte in the text. Fails if the text is
-/// not UTF-8, or with the message of `each` at the line.
+/// Calls `on_line` with the offset of each line of `text[range]` in the text, and with the line without its newline. Fails if
+/// the text is not UTF-8, or with the message that `on_line` returns, at its line.
 #[inline]
 pub fn for_each_line<'t>(
     text: &'t [u8],
     range: Range<usize>,
-    mut each: impl FnMut(usize, &'t [u8]) -> std::result::Result<(), String>,
+    mut on_line: impl FnMut(usize, &'t [u8]) -> std::result::Result<(), String>,
 ) -> std::result::Result<(), Located> {
     let (offset, piece) = (range.start, &text[range]);
     std::str::from_utf8(piece).map_err(|error| {
@@ -222,7 +222,7 @@ pub fn for_each_line<'t>(
         Located::new(offset + error.valid_up_to(), message)
     })?;
     for (start, line) in lines(piece) {
-        each(offset + start, line).map_err(|message| Located::new(offset + start, message))?;
+        on_line(offset + start, line).map_err(|message| Located::new(offset + start, message))?;
     }
     Ok(())
 }

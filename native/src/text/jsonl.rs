@@ -73,11 +73,11 @@ fn sentence<S: Sink>(
         Some(expander) => {
             let mut cells = Cells { columns, cells: Vec::with_capacity(tokens.len() * columns) };
             for (index, token) in tokens.iter().enumerate() {
-                let found = push_cells(token, &mut cells)
+                let n_cells = push_cells(token, &mut cells)
                     .ok_or(format!("token {index}: a template needs a string or a list of strings"))?;
-                if found < columns {
+                if n_cells < columns {
                     return Err(format!(
-                        "token {index} has {found} of the {columns} columns that the template looks at"
+                        "token {index} has {n_cells} of the {columns} columns that the template looks at"
                     ));
                 }
             }

@@ -26,7 +26,7 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labels: Labels, sink: &mu
                 sink.state(key_of(index), value, |out| out.extend_from_slice(index));
             }
         }
-        let label = label.strip_prefix(b"+").filter(|rest| !rest.is_empty()).unwrap_or(label);
+        let label = label.strip_prefix(b"+").filter(|digits| !digits.is_empty()).unwrap_or(label);
         sink.end_token(labels.parse(label)?);
         sink.end_sentence(1.0);
         sink.locate(&[]);

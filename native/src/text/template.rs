@@ -41,7 +41,7 @@ pub struct Template {
     patterns: Vec<String>,
     pub(super) lines: Vec<Line>,
     /// The columns that `C` lines make, with their names; column `FIRST_MADE + i` is the i-th.
-    pub(super) made: Vec<(String, Line)>,
+    pub(super) made_columns: Vec<(String, Line)>,
     /// Hashes of each view's paddings from -NEAR to NEAR.
     near: Vec<Piece>,
     /// The distinct views of all macros.
@@ -89,7 +89,7 @@ impl Template {
             dialect,
             patterns: Vec::new(),
             lines: Vec::new(),
-            made: Vec::new(),
+            made_columns: Vec::new(),
             near: Vec::new(),
             views: Vec::new(),
             transitions: false,
@@ -212,7 +212,7 @@ impl Template {
         if !is_name {
             return wrong(&format!("'{name}' is not a valid name (a letter, then letters, digits or _)"));
         }
-        if self.made.iter().any(|(known, _)| known == name) {
+        if self.made_columns.iter().any(|(defined, _)| defined == name) {
             return wrong(&format!("the column {name} is defined twice"));
         }
         let mut line = Line { state: false, bigram: false, parts: Vec::new(), substrings: None };
@@ -223,7 +223,7 @@ impl Template {
         if line.parts.iter().any(|part| matches!(part, Part::Cell { row, .. } if !matches!(row, Row::Relative(0)))) {
             return wrong("a column can use only the token's own cells: rows must be 0");
         }
-        self.made.push((name.to_owned(), line));
+        self.made_columns.push((name.to_owned(), line));
         Ok(())
     }
 
@@ -240,18 +240,18 @@ impl Template {
 
     /// The number of a column, given by its number or by the name that a `C` line has given it.
     fn column(&self, text: &str) -> Option<usize> {
-        let made = || self.made.iter().position(|(name, _)| name == text).map(|at| FIRST_MADE + at);
-        text.parse::<u16>().ok().map(usize::from).or_else(made)
+        let by_name = || self.made_columns.iter().position(|(name, _)| name == text).map(|at| FIRST_MADE + at);
+        text.parse::<u16>().ok().map(usize::from).or_else(by_name)
     }
 
     /// An error if the template's dialect has no such macro.
     fn check_macro(&self, name: &str, row: Row) -> Result<()> {
-        let known = match self.dialect {
+        let is_supported = match self.dialect {
             Dialect::Own => true,
             Dialect::Wapiti => matches!(name, "x" | "X" | "t" | "T" | "m" | "M"),
             Dialect::Crfpp => name == "x" && matches!(row, Row::Relative(-8..=8)),
         };
-        if known {
+        if is_supported {
             return Ok(());
         }
         let has = match self.dialect {
@@ -306,8 +306,8 @@ impl Template {
         if column < FIRST_MADE {
             self.columns = self.columns.max(column + 1);
         }
-        let known = self.views.iter().position(|other| other.same_as(&view));
-        let view = known.unwrap_or_else(|| {
+        let existing = self.views.iter().position(|other| other.same_as(&view));
+        let view = existing.unwrap_or_else(|| {
             self.views.push(view);
             self.views.len() - 1
         });

@@ -14,23 +14,23 @@ const PLACES: usize = 1 << 12;
 pub(super) struct TokenViews<'t> {
     template: &'t Template,
     /// The columns that the template makes of a token.
-    made: Vec<Vec<u8>>,
+    made_columns: Vec<Vec<u8>>,
     /// Whether a view costs more than the hash of a cell.
     dear: bool,
     tokens: usize,
     /// Place -> key of the token that is remembered there, or 0.
     keys: Vec<u64>,
     /// Places x views.
-    known: Vec<Piece>,
+    remembered: Vec<Piece>,
 }
 
 impl<'t> TokenViews<'t> {
     /// Nothing is remembered yet.
     pub(super) fn new(template: &'t Template) -> Self {
         let is_dear = |view: &View| !matches!(view, View::Cell { lower: Lower::No, .. });
-        let dear = !template.made.is_empty() || template.views.iter().any(is_dear);
-        let made = vec![Vec::new(); template.made.len()];
-        TokenViews { template, made, dear, tokens: 0, keys: Vec::new(), known: Vec::new() }
+        let dear = !template.made_columns.is_empty() || template.views.iter().any(is_dear);
+        let made_columns = vec![Vec::new(); template.made_columns.len()];
+        TokenViews { template, made_columns, dear, tokens: 0, keys: Vec::new(), remembered: Vec::new() }
     }
 
     /// Appends the hashes of a token's views.
@@ -46,46 +46,47 @@ impl<'t> TokenViews<'t> {
         }
         if self.keys.is_empty() {
             self.keys = vec![0; PLACES];
-            self.known = vec![Piece::EMPTY; PLACES * self.template.views.len()];
+            self.remembered = vec![Piece::EMPTY; PLACES * self.template.views.len()];
         }
         let key = key_of_token(cells, token, self.template.columns);
         let place = key as usize % PLACES;
         let range = place * self.template.views.len()..(place + 1) * self.template.views.len();
         if self.keys[place] == key {
-            return pieces.extend_from_slice(&self.known[range]);
+            return pieces.extend_from_slice(&self.remembered[range]);
         }
         let start = pieces.len();
         self.form(cells, token, pieces);
         self.keys[place] = key;
-        self.known[range].copy_from_slice(&pieces[start..]);
+        self.remembered[range].copy_from_slice(&pieces[start..]);
     }
 
     /// Forms the views, and the columns that they look at before.
     fn form(&mut self, cells: &Cells<'_>, token: usize, pieces: &mut Vec<Piece>) {
         let template = self.template;
-        for (at, (_, line)) in template.made.iter().enumerate() {
-            let (before, rest) = self.made.split_at_mut(at);
-            rest[0].clear();
+        for (at, (_, line)) in template.made_columns.iter().enumerate() {
+            let (before, from_here) = self.made_columns.split_at_mut(at);
+            let column = &mut from_here[0];
+            column.clear();
             for part in &line.parts {
                 match part {
-                    Part::Literal(text, _) => rest[0].extend_from_slice(text),
+                    Part::Literal(text, _) => column.extend_from_slice(text),
                     Part::Cell { view, .. } => {
                         let view = &template.views[*view];
-                        rest[0].extend_from_slice(&view.of(cell(cells, before, token, view.column())));
+                        column.extend_from_slice(&view.of(cell(cells, before, token, view.column())));
                     }
                 }
             }
         }
-        let of = |view: &View| Piece::of(&view.of(cell(cells, &self.made, token, view.column())));
+        let of = |view: &View| Piece::of(&view.of(cell(cells, &self.made_columns, token, view.column())));
         pieces.extend(template.views.iter().map(of));
     }
 }
 
 /// A cell of the data, or of the columns formed for this token.
-fn cell<'a>(cells: &Cells<'a>, made: &'a [Vec<u8>], token: usize, column: usize) -> &'a [u8] {
+fn cell<'a>(cells: &Cells<'a>, made_columns: &'a [Vec<u8>], token: usize, column: usize) -> &'a [u8] {
     match column.checked_sub(FIRST_MADE) {
         None => cells.cell(token, column),
-        Some(column) => &made[column],
+        Some(column) => &made_columns[column],
     }
 }
 

@@ -59,13 +59,13 @@ impl View {
             View::Cell { lower, .. } => lower.of(cell),
             View::Test { regex, .. } => Cow::Borrowed(if regex.is_match(cell) { b"true" } else { b"false" }),
             View::Match { regex, lower, .. } => match regex.find(cell) {
-                Some(found) => lower.of(&cell[found.range()]),
+                Some(matched) => lower.of(&cell[matched.range()]),
                 None => Cow::Borrowed(b""),
             },
             View::Drop { regex, lower, .. } => match regex.replace_all(cell, &b""[..]) {
                 Cow::Borrowed(cell) => lower.of(cell),
-                Cow::Owned(rest) if *lower == Lower::No => Cow::Owned(rest),
-                Cow::Owned(rest) => Cow::Owned(lower.of(&rest).into_owned()),
+                Cow::Owned(remaining) if *lower == Lower::No => Cow::Owned(remaining),
+                Cow::Owned(remaining) => Cow::Owned(lower.of(&remaining).into_owned()),
             },
             View::Length { .. } => Cow::Owned(text_of(cell).chars().count().to_string().into_bytes()),
             View::Shape { .. } => map_characters(cell, |c| match c {

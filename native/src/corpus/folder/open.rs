@@ -79,9 +79,9 @@ fn numbers<T: Pod>(path: &Path, summary: &Summary, array: Array) -> Result<Store
     };
     let path = path.join(&stored.file);
     let file = File::open(&path).map_err(|source| Error::io(&path, source))?;
-    let found = file.metadata().map_err(|source| Error::io(&path, source))?.len();
-    if found < stored.bytes as u64 {
-        return Err(damaged(&path, &format!("the file has {found} of {} bytes: it was cut short", stored.bytes)));
+    let n_bytes = file.metadata().map_err(|source| Error::io(&path, source))?.len();
+    if n_bytes < stored.bytes as u64 {
+        return Err(damaged(&path, &format!("the file has {n_bytes} of {} bytes: it was cut short", stored.bytes)));
     }
     let map = store::map(&file).map_err(|source| Error::io(&path, source))?;
     Store::mapped(&map, 0..stored.bytes).ok_or_else(|| damaged(&path, "the file is damaged"))
@@ -103,9 +103,9 @@ fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt, wanted: &
         let blocks = (first..behind).into_par_iter().map(|number| {
             interrupt.check()?;
             let range = number * BLOCK..((number + 1) * BLOCK).min(*bytes);
-            let found = xxh3_64(&all[range.clone()]);
+            let sum = xxh3_64(&all[range.clone()]);
             all.advise(range, store::Soon::Unwanted);
-            if found == sums[number] {
+            if sum == sums[number] {
                 return Ok(());
             }
             Err(damaged(&path, &format!("the file is damaged from byte {}", number * BLOCK)))

@@ -75,9 +75,9 @@ proptest! {
         let path = folder.path().join("corpus");
         let whole = joined(&seeds, kind);
         written(&path, &seeds, kind);
-        let (found, settings) = open(&path).unwrap();
-        found.check(&Interrupt::default()).unwrap();
-        assert_same(&found, &whole);
+        let (reopened, settings) = open(&path).unwrap();
+        reopened.check(&Interrupt::default()).unwrap();
+        assert_same(&reopened, &whole);
         prop_assert_eq!(settings, json!({"template": null}));
         // Saved from memory, and appended to.
         let first = first.min(seeds.len());
@@ -86,10 +86,10 @@ proptest! {
         prop_assert_eq!(writer.settings(), &json!(1));
         seeds[first..].iter().for_each(|&seed| writer.push(piece(seed, 40, kind)).unwrap());
         writer.finish([true, false, true], json!(2)).unwrap();
-        let (found, settings) = open(&path).unwrap();
-        found.check(&Interrupt::default()).unwrap();
+        let (reopened, settings) = open(&path).unwrap();
+        reopened.check(&Interrupt::default()).unwrap();
         prop_assert_eq!(settings, json!(2));
-        prop_assert_eq!(found.labels.len(), whole.labels.len());
+        prop_assert_eq!(reopened.labels.len(), whole.labels.len());
         // Labels of the first pieces were numbered by themselves, so sets of labels may be numbered in another order.
         for token in 0..whole.n_tokens() {
             let names = |corpus: &Corpus| {
@@ -97,9 +97,9 @@ proptest! {
                 names.sort();
                 names
             };
-            prop_assert_eq!(names(&found), names(&whole));
+            prop_assert_eq!(names(&reopened), names(&whole));
         }
-        prop_assert_eq!((&*found.states.ids, &*found.weights, &found.labels), (&*whole.states.ids, &*whole.weights, &whole.labels));
+        prop_assert_eq!((&*reopened.states.ids, &*reopened.weights, &reopened.labels), (&*whole.states.ids, &*whole.weights, &whole.labels));
     }
 }
 
@@ -223,7 +223,7 @@ fn sentences_in_a_row_are_checked_alone() {
 fn every_block_has_the_checksum_of_its_own_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let numbers: Vec<u32> = (0..2 * BLOCK as u32 / 4 + 5).collect();
-    let (first, rest) = numbers.split_at(BLOCK / 4 + 1_000);
+    let (first, second) = numbers.split_at(BLOCK / 4 + 1_000);
     let mut growing = Growing::new(folder.path(), "numbers".into()).unwrap();
     first.chunks(1_000_003).for_each(|some| growing.extend(some).unwrap());
     let stored = growing.finish().unwrap();
@@ -231,6 +231,6 @@ fn every_block_has_the_checksum_of_its_own_bytes() {
         |numbers: &[u32]| bytemuck::cast_slice::<u32, u8>(numbers).chunks(BLOCK).map(xxh3_64).collect::<Vec<_>>();
     assert_eq!(stored.sums, sums(first));
     let mut growing = Growing::open(folder.path(), stored).unwrap();
-    growing.extend(rest).unwrap();
+    growing.extend(second).unwrap();
     assert_eq!(growing.finish().unwrap().sums, sums(&numbers));
 }

@@ -162,8 +162,8 @@ impl Writer {
 
     fn array(&mut self, array: Array) -> Result<&mut Growing> {
         if !self.arrays.contains_key(&array) {
-            let made = Growing::new(self.folder(), array.row().0.to_owned())?;
-            self.arrays.insert(array, made);
+            let growing = Growing::new(self.folder(), array.row().0.to_owned())?;
+            self.arrays.insert(array, growing);
         }
         Ok(self.arrays.get_mut(&array).expect("it has been inserted"))
     }
@@ -237,11 +237,11 @@ impl Writer {
         let Names { attributes, labels, rank, label_sets } = assembly.names();
         let (keys, text, ends) = attributes.parts();
         let ends: Vec<u64> = ends.iter().map(|&end| end as u64).collect();
-        let known = self.array(Array::AttributeKeys)?.count(Array::AttributeKeys);
-        let named = self.array(Array::AttributeNames)?.count(Array::AttributeNames);
-        self.array(Array::AttributeKeys)?.extend(&keys[known..])?;
-        self.array(Array::AttributeEnds)?.extend(&ends[known..])?;
-        self.array(Array::AttributeNames)?.extend(&text[named..])?;
+        let n_keys = self.array(Array::AttributeKeys)?.count(Array::AttributeKeys);
+        let n_names = self.array(Array::AttributeNames)?.count(Array::AttributeNames);
+        self.array(Array::AttributeKeys)?.extend(&keys[n_keys..])?;
+        self.array(Array::AttributeEnds)?.extend(&ends[n_keys..])?;
+        self.array(Array::AttributeNames)?.extend(&text[n_names..])?;
         let gold = self.arrays.get(&Array::Gold).map_or(0, |gold| gold.count(Array::Gold));
         if gold != if labelled { self.tokens } else { 0 } {
             return Err(Error::Data("some sentences have labels and others do not; label all of them or none".into()));
@@ -293,12 +293,12 @@ fn named((temporary, path): (PathBuf, PathBuf), error: Error) -> Error {
 
 /// Gives a folder that was created for its owner only the permissions of any new folder.
 #[cfg(unix)]
-fn open_to_others(made: &Path) -> std::io::Result<()> {
-    let probe = made.join("permissions");
+fn open_to_others(folder: &Path) -> std::io::Result<()> {
+    let probe = folder.join("permissions");
     fs::create_dir(&probe)?;
     let permissions = fs::metadata(&probe)?.permissions();
     fs::remove_dir(&probe)?;
-    fs::set_permissions(made, permissions)
+    fs::set_permissions(folder, permissions)
 }
 
 #[cfg(not(unix))]
@@ -308,7 +308,7 @@ fn open_to_others(_made: &Path) -> std::io::Result<()> {
 
 /// The name of the file of renumbered labels.
 fn renumbered_name(stored: &Stored) -> String {
-    let number = stored.file.strip_prefix("gold-").and_then(|rest| rest.strip_suffix(".u32"));
+    let number = stored.file.strip_prefix("gold-").and_then(|name| name.strip_suffix(".u32"));
     let number = number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(1);
     format!("gold-{}.u32", number.saturating_add(1))
 }
