@@ -86,9 +86,9 @@ class Corpus:
         """
         text = template_text(template)
         if is_corpus(path):
-            found = cls.open(path)
-            found.check_template(text)
-            return found
+            corpus = cls.open(path)
+            corpus.check_template(text)
+            return corpus
         format = format_of(path, format)
         core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, partial=partial, threads=threads)
         return cls(core, text, format)
@@ -123,9 +123,11 @@ class Corpus:
             raise DataError(message)
         core, text = _core.Corpus.open(name)
         settings = json.loads(text) or {}
-        found = cls(core, settings.get("template"), settings.get("format", "python"), settings.get("label_type", "str"))
-        found.path = name
-        return found
+        corpus = cls(
+            core, settings.get("template"), settings.get("format", "python"), settings.get("label_type", "str")
+        )
+        corpus.path = name
+        return corpus
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the corpus to a folder, atomically; replaces an existing corpus. See `open`.
@@ -162,7 +164,9 @@ class Corpus:
         for other in every[1:]:
             other.check_template(first.template)
             other.check_label_type(first.label_type)
-        return cls(_core.Corpus.concat([each.core for each in every]), first.template, first.format, first.label_type)
+        return cls(
+            _core.Corpus.concat([corpus.core for corpus in every]), first.template, first.format, first.label_type
+        )
 
     def settings(self) -> str:
         """Return what an encoded corpus says of itself, JSON: template, format, type of the labels."""
@@ -242,13 +246,13 @@ class Corpus:
             raise DataError(message)
         labels, label_names = None, LabelNames([] if y is None else [y])
         for row_names in label_names:
-            known = [name for name in row_names if isinstance(name, str)]
-            if len(known) < len(row_names):
+            given_labels = [name for name in row_names if isinstance(name, str)]
+            if len(given_labels) < len(row_names):
                 message = "a row has a partial label; use Corpus.encode for partial labels"
                 raise DataError(message)
-            found = sorted({*known}, key=str.encode)
-            numbers = {label: number for number, label in enumerate(found)}
-            labels = (found, np.array([numbers[label] for label in known], np.uint32))
+            distinct = sorted({*given_labels}, key=str.encode)
+            numbers = {label: number for number, label in enumerate(distinct)}
+            labels = (distinct, np.array([numbers[label] for label in given_labels], np.uint32))
         core = _core.Corpus.of_matrix(
             matrix.indptr[1:].astype(np.uint64),
             matrix.indices.astype(np.uint32),
@@ -277,7 +281,7 @@ class Corpus:
             chosen = [int(index)]
         else:
             chosen = list(index.tolist() if hasattr(index, "tolist") else index)
-            if chosen and all(isinstance(each, bool) for each in chosen):
+            if chosen and all(isinstance(item, bool) for item in chosen):
                 if len(chosen) != len(self):
                     message = f"a mask of length {len(chosen)} for a corpus of {len(self)} sentences"
                     raise IndexError(message)

@@ -58,12 +58,12 @@ class CorpusFile:
             Corpus.open(self._path)  # says what is wrong
             self._writer = _core.CorpusWriter.append(self._path)
             self._settings = json.loads(self._writer.settings)
-            known = self._settings.get("template")
-            if template is not None and self._template != known:
+            written_with = self._settings.get("template")
+            if template is not None and self._template != written_with:
                 self._writer.abandon()
                 message = f"{self._path} has another template; leave out the template to append to the corpus"
                 raise OptionError(message)
-            self._template = known
+            self._template = written_with
         else:
             self._writer = _core.CorpusWriter.create(self._path)
 

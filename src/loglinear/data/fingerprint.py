@@ -13,7 +13,7 @@ from .corpus import Corpus
 
 __all__ = ["CHUNK", "checksum", "of_corpus"]
 
-# Sentences or samples whose attributes are looked at together: all at once would take much memory.
+# Sentences or samples that are hashed together; all at once would need much memory.
 CHUNK = 1 << 16
 
 Array = npt.NDArray[Any]
@@ -46,8 +46,10 @@ def _parts_of_corpus(corpus: Corpus) -> Iterator[Array]:
     yield core.targets()
     yield core.weights()
     if core.first_partial() is not None:
-        known = ("|".join(sorted(each)) if isinstance(each, frozenset) else each or "?" for each in _flat(core.gold()))
-        yield _bytes("\t".join(known))
+        gold_texts = (
+            "|".join(sorted(label)) if isinstance(label, frozenset) else label or "?" for label in _flat(core.gold())
+        )
+        yield _bytes("\t".join(gold_texts))
     if core.has_bigrams:
         # Rows have no attributes of bigrams, which the template and their names tell apart.
         yield _bytes("\n".join([corpus.template or "", *core.names()]))

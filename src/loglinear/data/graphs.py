@@ -80,12 +80,17 @@ class Graphs:
         stops = np.cumsum(self.sizes)
         of_edge = np.searchsorted(stops, self.edges[:, 0], side="right")
         nodes = [np.arange(stops[k] - self.sizes[k], stops[k]) for k in samples]
-        kept = [np.flatnonzero(of_edge == k) for k in samples]
+        edges_of_sample = [np.flatnonzero(of_edge == k) for k in samples]
         sizes = self.sizes[samples]
         starts = np.cumsum(sizes) - sizes
-        ends = [self.edges[each] - part[0] + start for each, part, start in zip(kept, nodes, starts, strict=True)]
+        ends = [
+            self.edges[edges] - part[0] + start
+            for edges, part, start in zip(edges_of_sample, nodes, starts, strict=True)
+        ]
         places = np.concatenate(nodes)
-        return Graphs(self.nodes[places], np.concatenate(ends), self.ties[np.concatenate(kept)], sizes), places
+        return Graphs(
+            self.nodes[places], np.concatenate(ends), self.ties[np.concatenate(edges_of_sample)], sizes
+        ), places
 
     def split(self, values: Array) -> list[Array]:
         """Return the values of the nodes of each graph, from the values of all nodes."""

@@ -83,8 +83,8 @@ class LabelNames:
         if not label:
             message = f"{where}: empty set of labels; give the possible labels, or None for any"
             raise DataError(message)
-        for each in label:
-            self._learn(each, f"{where}, in a set")
+        for element in label:
+            self._learn(element, f"{where}, in a set")
         return tuple(label if self.type == "str" else map(str, label))
 
     def _learn(self, label: object, where: str) -> None:
@@ -154,10 +154,10 @@ def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:
         return sequences
     label_of = _OF_NAME[label_type]
 
-    def known(names: frozenset[str] | None) -> frozenset[Any] | None:
+    def typed_set(names: frozenset[str] | None) -> frozenset[Any] | None:
         return None if names is None else frozenset(map(label_of, names))
 
-    return [[label_of(name) if type(name) is str else known(name) for name in names] for names in sequences]
+    return [[label_of(name) if type(name) is str else typed_set(name) for name in names] for names in sequences]
 
 
 def _type_name(kind: type) -> str | None:

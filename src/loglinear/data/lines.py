@@ -18,7 +18,7 @@ from .formats import Format
 __all__ = ["arriving_lines", "decoded", "file_name", "line_of", "read_lines", "token_lines"]
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
-# Bytes of lines that are given together at most, about.
+# Approximate maximum of bytes of lines that are yielded together.
 _TOGETHER = 1 << 20
 
 
@@ -54,27 +54,27 @@ def arriving_lines(path: str) -> Iterator[list[bytes]]:
         OSError: the file cannot be read.
     """
     with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
-        rest = b""
-        while any(magic.startswith(rest) for magic in (_GZIP, _XZ)) and (part := file.read(_TOGETHER)):
-            rest += part
-        if rest.startswith((_GZIP, _XZ)):
-            yield list(_lines(io.BufferedReader(io.BytesIO(rest + file.read())), file_name(path)))
+        unread = b""
+        while any(magic.startswith(unread) for magic in (_GZIP, _XZ)) and (part := file.read(_TOGETHER)):
+            unread += part
+        if unread.startswith((_GZIP, _XZ)):
+            yield list(_lines(io.BufferedReader(io.BytesIO(unread + file.read())), file_name(path)))
             return
-        part = rest
+        part = unread
         while part:
-            while len(rest) < _TOGETHER and _is_ready(file) and (part := file.read(_TOGETHER)):
-                rest += part
-            *lines, rest = rest.split(b"\n")
+            while len(unread) < _TOGETHER and _is_ready(file) and (part := file.read(_TOGETHER)):
+                unread += part
+            *lines, unread = unread.split(b"\n")
             if lines:
                 yield lines
             part = file.read(_TOGETHER)
-            rest += part
-        if rest:
-            yield [rest]
+            unread += part
+        if unread:
+            yield [unread]
 
 
 def _is_ready(file: io.FileIO) -> bool:
-    """Whether bytes, or the end, can be read without waiting; False where that cannot be asked."""
+    """Whether bytes, or the end, can be read without waiting; False where the system cannot tell."""
     if os.name != "posix":
         return False
     import select

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PART_BYTES", "CorpusPart", "JoinedPart", "ListedPart", "ParquetPart", "Part", "TextPart", "cut", "expanded"]
 
-# Bytes of a part of a text, unless another number is asked for. Each part costs an evaluation a task, and work on all
-# features that the part can meet: on CoNLL-2000 x 20 two workers are as quick as two threads with 16 MiB, and a quarter
-# slower with 4 MiB. Small data on many workers want smaller parts.
+# Default bytes of a part of a text. Each part costs a task per evaluation, and work on all features that occur in the
+# part: on CoNLL-2000 x 20 two workers are as fast as two threads with 16 MiB, and a quarter slower with 4 MiB. Small
+# data on many workers need smaller parts.
 PART_BYTES = 16 << 20
-# Attributes on the tokens of an encoded corpus that come of a byte of text, about.
+# Approximate number of attributes of an encoded corpus per byte of text.
 _PER_BYTE = 2
 
 
@@ -94,7 +94,7 @@ class JoinedPart:
 
     def read(self) -> Corpus:
         """Return the sentences; errors name the line of the file."""
-        return Corpus.concat([each.read() for each in self.files])
+        return Corpus.concat([file.read() for file in self.files])
 
 
 @dataclass(frozen=True)
@@ -184,20 +184,20 @@ def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
     Raises:
         DataError: a pattern or a folder holds no file.
     """
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    given_paths = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     files: list[str] = []
-    for path in [os.fspath(each) for each in given]:
-        found = [path]
+    for path in [os.fspath(given_path) for given_path in given_paths]:
+        matching = [path]
         if os.path.isdir(path) and not is_corpus(path):
-            found = sorted(
-                each.path for each in os.scandir(path) if each.is_file() and not each.name.startswith((".", "_"))
+            matching = sorted(
+                entry.path for entry in os.scandir(path) if entry.is_file() and not entry.name.startswith((".", "_"))
             )
         elif has_magic(path) and not os.path.exists(path):
-            found = sorted(each for each in glob(path) if os.path.isfile(each))
-        if not found:
+            matching = sorted(match for match in glob(path) if os.path.isfile(match))
+        if not matching:
             message = f"{path}: no such file; give paths, folders or patterns such as 'part-*.txt'"
             raise DataError(message)
-        files += found
+        files += matching
     return files
 
 
@@ -238,13 +238,13 @@ def cut(
         kind = format_of(path, format)
         ranges = _core.cut_file(path, kind, part_bytes)
         whole = ranges is None or len(ranges) <= 1
-        for each in [None] if whole else ranges or ():
-            parts.append(TextPart(path, each, kind, text, partial))
+        for part_range in [None] if whole else ranges or ():
+            parts.append(TextPart(path, part_range, kind, text, partial))
     return list(_joined(parts, part_bytes))
 
 
 def _joined(parts: list[Part], part_bytes: int) -> Iterator[Part]:
-    """Yield the parts, with whole files in a row joined as long as they have ``part_bytes`` together at most."""
+    """Yield the parts, with whole files in a row joined up to ``part_bytes`` in total."""
     files: list[TextPart] = []
     size = 0
     for part in [*parts, None]:

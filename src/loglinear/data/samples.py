@@ -83,6 +83,6 @@ def samples_with(names: Sequence[str], corpus: Corpus) -> scipy.sparse.csr_array
     matrix = matrix_of(corpus)
     column_of = dict(zip(names, range(len(names)), strict=True))
     columns: npt.NDArray[np.int64] = np.array([column_of.get(name, -1) for name in corpus.core.names()], dtype=np.int64)
-    known = np.flatnonzero(columns >= 0)
-    moves = (np.ones(known.size), (known, columns[known]))
+    wanted = np.flatnonzero(columns >= 0)
+    moves = (np.ones(wanted.size), (wanted, columns[wanted]))
     return scipy.sparse.csr_array(matrix @ scipy.sparse.csr_array(moves, shape=(columns.size, len(names))))

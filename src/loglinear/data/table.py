@@ -21,7 +21,7 @@ from .lines import decoded, file_name, read_lines
 
 __all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
 
-# Cells that stand for a missing value.
+# Cells that mean a missing value.
 MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"))
 
 # Delimiters that are tried, with their names for messages.
@@ -29,7 +29,7 @@ _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
 _LINES_AT_ONCE = 4096
 # Most columns of samples that are counted, and samples after which it is known whether they repeat each other.
 _WIDEST, _TRIED = 32, 2**16
-# What pyarrow raises at damaged text, at times that Python cannot hold, and at time zones that nobody knows.
+# What pyarrow raises for damaged text, for times that Python cannot hold, and for unknown time zones.
 _UNREADABLE = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
@@ -154,7 +154,7 @@ def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: 
 
 
 def _separator(path: str, delimiter: str | None) -> str | None:
-    """Return the delimiter, None if the first line has to tell."""
+    """Return the delimiter, or None if it must be detected from the first line."""
     if delimiter is None:
         suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
         return "\t" if {".tsv", ".tab"} & set(suffixes[-2:]) else None
@@ -177,7 +177,7 @@ def _sniffed(line: str) -> str:
 
 
 class _Lines:
-    """The fields of all lines that are not blank; knows the number of the line read last."""
+    """The fields of all lines that are not blank; keeps the number of the line read last."""
 
     def __init__(self, path: str, delimiter: str | None, flags: bool) -> None:
         self.path, self.name, self._flags = path, file_name(path), flags
@@ -242,17 +242,17 @@ def _text(
         raise DataError(message)
     chosen = _chosen(lines.path, names, columns, ignore)
     cells = [_Cells() for _ in chosen]
-    found = _Counted(len(chosen)) if distinct and len(chosen) <= _WIDEST else _Whole(len(chosen))
+    rows_read = _Counted(len(chosen)) if distinct and len(chosen) <= _WIDEST else _Whole(len(chosen))
     rows = _of_width(lines, rows if header else chain([first], rows), len(names))
     while part := list(islice(rows, _LINES_AT_ONCE)):
         across = list(zip(*part, strict=True))
-        found.add([map(known.__getitem__, across[k]) for known, k in zip(cells, chosen, strict=True)])
-    if not found.columns[0]:
+        rows_read.add([map(value_of.__getitem__, across[k]) for value_of, k in zip(cells, chosen, strict=True)])
+    if not rows_read.columns[0]:
         hint = lines.remedy("; add --no-header if the file has no header", "")
         message = f"{lines.name}: no rows after the header{hint}"
         raise DataError(message)
-    columns_found = [_column(values) for values in found.columns]
-    return Table([names[k] for k in chosen], columns_found, lines.delimiter, header, found.counts)
+    columns_found = [_column(values) for values in rows_read.columns]
+    return Table([names[k] for k in chosen], columns_found, lines.delimiter, header, rows_read.counts)
 
 
 class _Whole:
@@ -275,7 +275,7 @@ class _Whole:
 class _Counted(_Whole):
     """The values of different samples, and how many samples each stands for.
 
-    Where more than two thirds of the first samples differ, those that follow stand for themselves.
+    If more than two thirds of the first samples differ, later samples are no longer counted together.
     """
 
     def __init__(self, width: int) -> None:
@@ -379,7 +379,7 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) ->
 
 
 def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
-    """Return the values of a column as Python objects; a value that is no string, number or truth value, as str."""
+    """Return the values of a column as Python objects; values other than strings, numbers and bools as str."""
     import pyarrow
 
     place, ignored = f"{path}, column {name!r}", shlex.quote(join_names([name]))
@@ -389,7 +389,7 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
         raise DataError(message)
     try:
         values = column.to_pylist()
-        known = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {
+        plain_values = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {
             None: None
         }
     except _UNREADABLE as error:
@@ -398,11 +398,11 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
         message += f"with --ignore {ignored}"
         raise DataError(message) from error
     # NaN, a missing value, is the only value that differs from itself.
-    return np.array([known[value] if value == value else None for value in values], dtype=object)
+    return np.array([plain_values[value] if value == value else None for value in values], dtype=object)
 
 
 def _first_unreadable(column: Any, error: Exception) -> tuple[int, Exception]:
-    """Return the number of the first row, from 0, whose value is no Python object that a table can hold, and why."""
+    """Return the number of the first row, from 0, whose value cannot be held by a table, and why."""
     for row, value in enumerate(column):
         try:
             hash(value.as_py())

@@ -47,8 +47,8 @@ _TSURUOKA = "Tsuruoka, Tsujii & Ananiadou (2009)"
 _ZHOU = "Zhou, Qiu & Huang (2011)"
 
 PRESETS: dict[str, Preset] = {
-    each.name: each
-    for each in (
+    entry.name: entry
+    for entry in (
         Preset("chunking", "Text chunking, from words and parts of speech", f"{_TSURUOKA}, Section 4.1", columns=2),
         Preset(
             "np-chunking",
@@ -81,15 +81,15 @@ def preset(name: str, n_columns: int | None = None) -> str:
     Raises:
         OptionError: there is no such preset, or the data has too few columns for it.
     """
-    found = PRESETS.get(name)
-    if found is None:
+    chosen = PRESETS.get(name)
+    if chosen is None:
         message = f"unknown preset {name!r}; choose from {', '.join(PRESETS)}"
         raise OptionError(message)
-    if n_columns is not None and n_columns < found.columns:
+    if n_columns is not None and n_columns < chosen.columns:
         fitting = ", ".join(other.name for other in PRESETS.values() if other.columns <= n_columns)
-        message = f"preset {name!r} reads {found.columns} columns plus the label, but the data have {n_columns}"
+        message = f"preset {name!r} reads {chosen.columns} columns plus the label, but the data have {n_columns}"
         raise OptionError(f"{message}; presets that fit: {fitting}" if fitting else message)
-    return found.text
+    return chosen.text
 
 
 class TemplateText(str):

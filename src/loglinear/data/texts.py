@@ -36,11 +36,11 @@ def read(path: str, *, labelled: bool = True) -> Documents:
         DataError: there is no text, a line has no TAB or no label, or text is not UTF-8; names file and line.
         OSError: the file cannot be read.
     """
-    found = documents(read_lines(path), file_name(path), labelled=labelled)
-    if not found.texts:
+    parsed = documents(read_lines(path), file_name(path), labelled=labelled)
+    if not parsed.texts:
         message = f"{file_name(path)}: no texts found; the file is empty or has only blank lines"
         raise DataError(message)
-    return found
+    return parsed
 
 
 def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 1) -> Documents:

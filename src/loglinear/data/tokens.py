@@ -40,9 +40,11 @@ def file_words(path: str, format: str, corpus: Corpus) -> list[list[str]]:
         OSError: the file cannot be read.
     """
     if not is_corpus(path):
-        found = [[word for _, word in tokens if word is not None] for tokens in token_lines(path, named(format))]
-        if [len(each) for each in found] == corpus.core.lengths():
-            return found
+        words_by_sentence = [
+            [word for _, word in tokens if word is not None] for tokens in token_lines(path, named(format))
+        ]
+        if [len(words) for words in words_by_sentence] == corpus.core.lengths():
+            return words_by_sentence
     return corpus_words(corpus)
 
 
@@ -57,8 +59,8 @@ def sample_texts(X: Any, corpus: Corpus | None, n_samples: int) -> list[str]:
     if corpus is None:
         return [f"sample {number}" for number in range(1, n_samples + 1)]
     if X is corpus:
-        return [each for words in corpus_words(corpus) for each in words]
-    return [" ".join(islice(_named(each), _ATTRIBUTES)) for each in X]
+        return [text for words in corpus_words(corpus) for text in words]
+    return [" ".join(islice(_named(sample), _ATTRIBUTES)) for sample in X]
 
 
 def _named(sample: Iterable[object]) -> Iterator[str]:

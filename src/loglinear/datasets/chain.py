@@ -134,10 +134,10 @@ def _gibbs(rng: np.random.Generator, scores: Vector, pair: Vector, sweeps: int) 
     y = rng.integers(n_labels, size=(n, length))
     for _ in range(sweeps):
         for t in range(length):
-            given = scores[:, t].copy()
+            conditional = scores[:, t].copy()
             if t > 0:
-                given += pair[y[:, t - 1]]
+                conditional += pair[y[:, t - 1]]
             if t + 1 < length:
-                given += pair[:, y[:, t + 1]].T
-            y[:, t] = _draw(rng, given)
+                conditional += pair[:, y[:, t + 1]].T
+            y[:, t] = _draw(rng, conditional)
     return y

@@ -128,11 +128,13 @@ def make_network(
 
 def _sizes(states: int | Sequence[int], n_variables: int) -> Numbers:
     """Return the number of states of each variable."""
-    given = [states] * n_variables if isinstance(states, (int, np.integer)) else list(states)
-    if len(given) != n_variables:
-        message = f"states has {len(given)} numbers for {n_variables} variables; give one number, or one per variable"
+    state_counts = [states] * n_variables if isinstance(states, (int, np.integer)) else list(states)
+    if len(state_counts) != n_variables:
+        message = (
+            f"states has {len(state_counts)} numbers for {n_variables} variables; give one number, or one per variable"
+        )
         raise OptionError(message)
-    return np.array([whole_number("states", each, 2, 2**16) for each in given], dtype=np.int64)
+    return np.array([whole_number("states", count, 2, 2**16) for count in state_counts], dtype=np.int64)
 
 
 def _edges(rng: np.random.Generator, kind: str, n: int, degree: float) -> Numbers:
