@@ -100,10 +100,10 @@ impl Counts {
 
     /// Adds the labels of the part that follows; returns the map from its labels to the labels here.
     fn join_labels(&mut self, next: &Counts) -> Vec<u16> {
-        let mut known: HashMap<String, usize> = self.labels.iter().cloned().zip(0..).collect();
+        let mut numbers: HashMap<String, usize> = self.labels.iter().cloned().zip(0..).collect();
         let mut map = Vec::with_capacity(next.labels.len());
         for (name, &tokens) in next.labels.iter().zip(&next.label_tokens) {
-            let label = *known.entry(name.clone()).or_insert_with(|| {
+            let label = *numbers.entry(name.clone()).or_insert_with(|| {
                 self.labels.push(name.clone());
                 self.label_tokens.push(0);
                 self.labels.len() - 1

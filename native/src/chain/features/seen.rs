@@ -94,16 +94,16 @@ pub fn pairs_of(n_labels: usize) -> impl Iterator<Item = [u16; 2]> {
     (0..n).flat_map(move |from| (0..n).map(move |to| [from, to]))
 }
 
-/// Calls `each` with every row of labels that the data allow for consecutive tokens: one row if each token has a single label.
+/// Calls `on_row` with every row of labels that the data allow for consecutive tokens: one row if each token has a single label.
 #[inline(always)]
-fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], mut each: impl FnMut([usize; N])) {
+fn for_each_row<const N: usize>(corpus: &Corpus, tokens: [usize; N], mut on_row: impl FnMut([usize; N])) {
     let named = tokens.map(|token| corpus.named_labels(token));
     let count: usize = named.iter().map(|labels| labels.len()).product();
     for number in 0..count {
-        let mut rest = number;
-        each(named.map(|labels| {
-            let label = labels[rest % labels.len()];
-            rest /= labels.len();
+        let mut quotient = number;
+        on_row(named.map(|labels| {
+            let label = labels[quotient % labels.len()];
+            quotient /= labels.len();
             label as usize
         }));
     }
@@ -262,7 +262,7 @@ fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> LabelLists<u16> {
             Some(*end)
         })
         .collect();
-    let mut found = vec![0u16; ends.last().copied().unwrap_or(0)];
+    let mut lists = vec![0u16; ends.last().copied().unwrap_or(0)];
     // Of each list, how many labels it has.
     let mut filled = vec![0u16; occurrences.len()];
     for token in corpus.sweep().flat_map(|sentence| corpus.tokens(sentence)) {
@@ -272,17 +272,17 @@ fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> LabelLists<u16> {
             let start = ends[attribute] - room(count);
             for &label in named {
                 if is_list(count) {
-                    found[start + usize::from(filled[attribute])] = label as u16;
+                    lists[start + usize::from(filled[attribute])] = label as u16;
                     filled[attribute] += 1;
                 } else {
-                    found[start + label as usize / BITS] |= 1 << (label as usize % BITS);
+                    lists[start + label as usize / BITS] |= 1 << (label as usize % BITS);
                 }
             }
         }
     }
     let mut observed = LabelLists { ends: Vec::with_capacity(occurrences.len()), entries: Vec::new() };
     for (attribute, &count) in occurrences.iter().enumerate() {
-        let some = &mut found[ends[attribute] - room(count)..ends[attribute]];
+        let some = &mut lists[ends[attribute] - room(count)..ends[attribute]];
         if is_list(count) {
             some.sort_unstable();
             observed.push(some.chunk_by(|a, b| a == b).map(|same| same[0]));

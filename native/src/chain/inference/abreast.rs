@@ -145,7 +145,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
             for &node in far {
                 total = self.add(total, values[node as usize]);
             }
-            total = self.multiply(self.all(links.rest), total);
+            total = self.multiply(self.all(links.unlisted), total);
             for &node in near {
                 sums[node as usize] = self.add(sums[node as usize], total);
             }
@@ -166,13 +166,13 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         let (counts, _) = counts.as_chunks_mut::<BUNDLE>();
         for bundle in &lists.bundles {
             let BundleLinks { others, weights, range } = lists.links_of(bundle);
-            let mut own = [self.all(0.0); BUNDLE];
+            let mut alphas = [self.all(0.0); BUNDLE];
             for k in 0..BUNDLE {
-                own[k] = alpha[bundle.nodes[k] as usize];
+                alphas[k] = alpha[bundle.nodes[k] as usize];
             }
             let rows = others.iter().zip(weights).zip(&mut counts[range]);
             let count = |counts: &mut &mut [[S::f64s; N]; BUNDLE], k: usize, value: [S::f64s; N]| {
-                counts[k] = self.multiply_add(own[k], value, counts[k]);
+                counts[k] = self.multiply_add(alphas[k], value, counts[k]);
             };
             let totals = self.bundle_sums::<SHARED, _>(rows, values, count);
             for k in 0..BUNDLE {
@@ -181,7 +181,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         }
     }
 
-    /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `each` gets every
+    /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `on_link` gets every
     /// value with the entry beside its row, and its place in the bundle. With `SHARED`, which
     /// `BundledLists::are_shared` allows, a row's links are read once.
     #[inline(always)]
@@ -189,7 +189,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         self,
         rows: impl Iterator<Item = ((&'a [u32; BUNDLE], &'a [f64; BUNDLE]), T)>,
         values: &[[S::f64s; N]],
-        each: impl Fn(&mut T, usize, [S::f64s; N]),
+        on_link: impl Fn(&mut T, usize, [S::f64s; N]),
     ) -> [[S::f64s; N]; BUNDLE] {
         let mut totals = [self.all(0.0); BUNDLE];
         for ((others, weights), mut beside) in rows {
@@ -197,7 +197,7 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
                 // SAFETY: the lists' nodes are below `n_nodes`, and the callers check that there are as many values.
                 let value = unsafe { *values.get_unchecked(others[if SHARED { 0 } else { k }] as usize) };
                 totals[k] = self.multiply_add(self.all(weights[k]), value, totals[k]);
-                each(&mut beside, k, value);
+                on_link(&mut beside, k, value);
             }
         }
         totals
@@ -384,7 +384,7 @@ impl Abreast {
         let (alpha, totals) = (simd.of_mut(&mut self.alpha), simd.of_mut(&mut self.totals));
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         let sums = simd.of_mut(&mut self.sums);
-        let rest = simd.all(links.rest);
+        let unlisted = simd.all(links.unlisted);
         let some_alone = !SECOND && (links.centred.is_some() || links.constrained);
         let mut least = simd.all(1.0);
         for step in 1..=steps {
@@ -406,7 +406,7 @@ impl Abreast {
                 for label in 0..labels {
                     let node = group * labels + label;
                     // A label that can follow each other label never vanishes. Each can follow the edge of the sentence.
-                    let is_alone = some_alone && links.rests[node] == 0.0;
+                    let is_alone = some_alone && links.unlisted_into[node] == 0.0;
                     let can_vanish = links.constrained && (SECOND || is_alone);
                     let base = if is_alone && step > 1 { simd.all(0.0) } else { base };
                     let mut value = simd.multiply(simd.multiply_add(sums[node], rescale, base), states[label]);
@@ -440,7 +440,7 @@ impl Abreast {
             }
             totals[step] = simd.add(simd.sum(next), simd.where_ended(&self.lengths, token));
             for group in 0..groups {
-                bases[group] = simd.multiply(rest, next[group]);
+                bases[group] = simd.multiply(unlisted, next[group]);
             }
         }
         simd.is_positive(least)
@@ -512,7 +512,7 @@ impl Abreast {
         let rescale = simd.divide(simd.all(1.0), simd.of(&self.totals)[step - 1]);
         let (bases, next) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.next));
         for base in &mut *bases {
-            *base = simd.multiply_add(simd.all(links.rest), *base, ends);
+            *base = simd.multiply_add(simd.all(links.unlisted), *base, ends);
         }
         let (incoming, behind) = (simd.of_mut(&mut self.incoming), simd.of(&self.behind));
         let (sums, counts) = (simd.of_mut(&mut self.sums), simd.of_mut(&mut self.nodes));
@@ -547,7 +547,7 @@ impl Abreast {
                 total = if SECOND {
                     simd.add(total, onward)
                 } else {
-                    simd.multiply_add(simd.all(links.rests[node]), onward, total)
+                    simd.multiply_add(simd.all(links.unlisted_into[node]), onward, total)
                 };
             }
             *next = total;

@@ -66,14 +66,14 @@ pub(super) struct Centring {
     leaving: Vec<f64>,
     entering: Vec<f64>,
     /// What is also subtracted from every transition.
-    pub(super) each: f64,
+    pub(super) per_transition: f64,
     /// The centred scores are in [-spread, 0].
     pub(super) spread: f64,
 }
 
 impl Centring {
     /// Subtracts a number from all transitions.
-    pub(super) fn alike(transitions: Square<'_>, each: f64) -> Centring {
+    pub(super) fn alike(transitions: Square<'_>, per_transition: f64) -> Centring {
         let (labels, zeros) = (transitions.labels, vec![0.0; transitions.labels]);
         let mut none = Aligned::new(transitions.width, f64::NEG_INFINITY);
         none[..labels].fill(0.0);
@@ -81,7 +81,7 @@ impl Centring {
             added: std::array::from_fn(|_| none.clone()),
             leaving: zeros.clone(),
             entering: zeros,
-            each,
+            per_transition,
             spread: f64::INFINITY,
         }
     }
@@ -106,7 +106,8 @@ impl Centring {
         }
         let all = (0..labels).flat_map(|from| (0..labels).map(move |to| (from, to)));
         let (least, most) = extremes(&mut all.map(|(from, to)| centring.score(transitions, from, to)));
-        (centring.each, centring.spread) = if least <= most { (most.ceil(), most.ceil() - least) } else { (0.0, 0.0) };
+        (centring.per_transition, centring.spread) =
+            if least <= most { (most.ceil(), most.ceil() - least) } else { (0.0, 0.0) };
         for (at, added) in centring.added.iter_mut().enumerate() {
             for label in 0..labels {
                 added[label] += if at & 1 == 1 { centring.entering[label] } else { 0.0 };
@@ -118,7 +119,7 @@ impl Centring {
 
     /// The centred score of a transition; -inf if it is forbidden.
     pub(super) fn score(&self, transitions: Square<'_>, from: usize, to: usize) -> f64 {
-        transitions.scores[from * transitions.width + to] - self.leaving[from] - self.entering[to] - self.each
+        transitions.scores[from * transitions.width + to] - self.leaving[from] - self.entering[to] - self.per_transition
     }
 
     /// Centres the state scores of a sentence, tokens x width, -inf for what is forbidden, and raises them to `least`. Returns
@@ -127,7 +128,7 @@ impl Centring {
     pub(super) fn states<S: Simd>(&self, simd: S, rows: &mut [f64], least: f64) -> f64 {
         let width = self.added[0].len();
         let tokens = rows.len() / width;
-        let mut total = self.each * tokens.saturating_sub(1) as f64;
+        let mut total = self.per_transition * tokens.saturating_sub(1) as f64;
         for (token, row) in rows.chunks_exact_mut(width).enumerate() {
             let which = usize::from(token > 0) + 2 * usize::from(token + 1 < tokens);
             let ((row, _), (added, _)) = (S::as_mut_simd_f64s(row), S::as_simd_f64s(&self.added[which]));

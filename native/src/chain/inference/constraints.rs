@@ -18,9 +18,9 @@ pub fn allowed(stated: &Value, labels: &[String]) -> Result<Option<Arc<Allowed>>
             other => other.to_string(),
         };
         labels.iter().position(|label| *label == name).map(|at| Some(at as u32)).ok_or_else(|| {
-            let known: Vec<String> = labels.iter().take(8).map(|label| format!("'{label}'")).collect();
+            let names: Vec<String> = labels.iter().take(8).map(|label| format!("'{label}'")).collect();
             let more = if labels.len() > 8 { ", ..." } else { "" };
-            wrong(format!("unknown label '{name}'; the labels are {}{more}", known.join(", ")))
+            wrong(format!("unknown label '{name}'; the labels are {}{more}", names.join(", ")))
         })
     };
     let pair = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
@@ -51,8 +51,8 @@ mod tests {
     #[test]
     fn settings_name_labels_of_every_type_as_python_does() {
         let labels = ["True".to_string(), "3".to_string()];
-        let found = allowed_by_settings(r#"{"constraints": [[true, 3], [null, "True"]]}"#, &labels).unwrap();
-        assert_eq!(found.unwrap().forbidden, [(Some(0), Some(1)), (None, Some(0))]);
+        let allowed = allowed_by_settings(r#"{"constraints": [[true, 3], [null, "True"]]}"#, &labels).unwrap();
+        assert_eq!(allowed.unwrap().forbidden, [(Some(0), Some(1)), (None, Some(0))]);
         for none in ["{}", r#"{"constraints": null}"#] {
             assert!(allowed_by_settings(none, &labels).unwrap().is_none());
         }

@@ -99,8 +99,8 @@ impl LabelSets {
 /// The numbers of the bits that are set, ascending.
 fn ones(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(at, &word)| {
-        let next = |&rest: &u64| Some(rest & (rest - 1)).filter(|&rest| rest != 0);
+        let next = |&bits: &u64| Some(bits & (bits - 1)).filter(|&bits| bits != 0);
         let first = Some(word).filter(|&word| word != 0);
-        std::iter::successors(first, next).map(move |rest| at * 64 + rest.trailing_zeros() as usize)
+        std::iter::successors(first, next).map(move |bits| at * 64 + bits.trailing_zeros() as usize)
     })
 }

@@ -39,11 +39,11 @@ pub struct Links {
     /// Whether sentences should go abreast; if not, the lists are empty.
     pub are_few: bool,
     /// The factor of a link that is in no list: 1, or the factor that centring leaves; 0 if all links are listed.
-    pub rest: f64,
+    pub unlisted: f64,
     /// For each node 1, or 0 where all links into it that are allowed are listed, as they are in first order where some links are
     /// forbidden, or are in `apart`.
-    pub rests: Vec<f64>,
-    /// Links of factor `rest` from nodes to others with a rest of 0; in second order with centred scores only.
+    pub unlisted_into: Vec<f64>,
+    /// Links of factor `unlisted` into nodes whose `unlisted_into` is 0; in second order with centred scores only.
     pub apart: Vec<Apart>,
     /// For each node the links that enter it.
     pub into: BundledLists,
@@ -185,8 +185,8 @@ impl Links {
             second_order: false,
             constrained: transitions.is_constrained(),
             are_few: false,
-            rest: 1.0,
-            rests: vec![1.0; labels],
+            unlisted: 1.0,
+            unlisted_into: vec![1.0; labels],
             apart: Vec::new(),
             into: BundledLists::new(0, &[]),
             out: BundledLists::new(0, &[]),
@@ -211,7 +211,12 @@ impl Links {
             allowed.forbidden_transitions().for_each(|(_, to)| is_free[to] = false);
             let listable = || all().filter(|&(from, to)| allowed.allows(from, to));
             let listed = featured.filter(|&(_, to)| is_free[to]).chain(listable().filter(|&(_, to)| !is_free[to]));
-            links.rests.iter_mut().zip(&is_free).filter(|(_, free)| !**free).for_each(|(rest, _)| *rest = 0.0);
+            links
+                .unlisted_into
+                .iter_mut()
+                .zip(&is_free)
+                .filter(|(_, free)| !**free)
+                .for_each(|(factor, _)| *factor = 0.0);
             links.set(labels, transitions, listed.map(link).collect(), || listable().map(link).collect());
             return links;
         };
@@ -239,7 +244,7 @@ impl Links {
     fn set(&mut self, nodes: usize, transitions: &Transitions, few: Vec<Link>, all: impl Fn() -> Vec<Link>) {
         let possible = nodes * self.labels;
         let mut few = few;
-        self.rests.resize(nodes, 1.0);
+        self.unlisted_into.resize(nodes, 1.0);
         let mut is_narrow = true;
         if self.centred.is_some() && self.second_order {
             self.list_apart(&mut few);
@@ -247,7 +252,7 @@ impl Links {
             is_narrow = few.iter().all(|link| (LEAST_CENTRED..=MOST_CENTRED).contains(&link.2));
         }
         // The links into a node that shares no sum keep all their digits.
-        let is_alone = |link: &Link| self.rests[link.1 as usize] == 0.0;
+        let is_alone = |link: &Link| self.unlisted_into[link.1 as usize] == 0.0;
         let sparse =
             is_narrow && 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
         let most = if self.second_order { MOST_SECOND } else { MOST };
@@ -256,21 +261,21 @@ impl Links {
             return;
         }
         let mut links = if sparse { few } else { all() };
-        self.rest = if sparse { 1.0 } else { 0.0 };
-        let each = self.centre_links(transitions, &mut links, sparse);
+        self.unlisted = if sparse { 1.0 } else { 0.0 };
+        let shift = self.centre_links(transitions, &mut links, sparse);
         if self.centred.is_some() && sparse {
-            self.rest = (-each).exp().max(FLOOR);
+            self.unlisted = (-shift).exp().max(FLOOR);
         }
-        let is_alone = |link: &Link| self.rests[link.1 as usize] == 0.0;
+        let is_alone = |link: &Link| self.unlisted_into[link.1 as usize] == 0.0;
         let weight = |link: &Link| match (&self.centred, sparse && !is_alone(link)) {
             (None, true) => link.2.exp_m1(),
             (None, false) => link.2.exp(),
-            (Some(_), true) => link.2.exp().max(FLOOR) - self.rest,
+            (Some(_), true) => link.2.exp().max(FLOOR) - self.unlisted,
             (Some(_), false) => link.2.exp().max(FLOOR),
         };
         links.iter_mut().for_each(|link| link.2 = weight(link));
         if !sparse {
-            self.rests.fill(0.0);
+            self.unlisted_into.fill(0.0);
             self.apart.clear();
         }
         for Apart { to, factors, .. } in &mut self.apart {
@@ -287,7 +292,7 @@ impl Links {
     /// that has a link to one of them, with features, gets links to all of them that it leads to; the others are in `apart`.
     fn list_apart(&mut self, few: &mut Vec<Link>) {
         let labels = self.labels;
-        let mut is_low = vec![false; self.rests.len()];
+        let mut is_low = vec![false; self.unlisted_into.len()];
         few.iter().filter(|link| link.2 < LEAST_CENTRED).for_each(|link| is_low[link.1 as usize] = true);
         let mut is_linked = vec![false; is_low.len()];
         few.iter().filter(|link| is_low[link.1 as usize]).for_each(|link| is_linked[link.0 as usize] = true);
@@ -299,7 +304,7 @@ impl Links {
             let to: Vec<_> = leave.filter(|&node| is_low[node as usize]).collect();
             let links = linked.iter().flat_map(|&from| to.iter().map(move |&to| (from, to, 0.0)));
             few.extend(links.filter(|link| !listed.contains(&(link.0, link.1))));
-            to.iter().for_each(|&node| self.rests[node as usize] = 0.0);
+            to.iter().for_each(|&node| self.unlisted_into[node as usize] = 0.0);
             if !to.is_empty() {
                 self.apart.push(Apart { from, to, factors: Vec::new() });
             }
@@ -315,14 +320,14 @@ impl Links {
             return 0.0;
         }
         let lowest = if sparse { 0.0 } else { f64::NEG_INFINITY };
-        let each = links.iter().fold(lowest, |most, link| most.max(link.2)).ceil();
-        links.iter_mut().for_each(|link| link.2 -= each);
+        let shift = links.iter().fold(lowest, |most, link| most.max(link.2)).ceil();
+        links.iter_mut().for_each(|link| link.2 -= shift);
         if self.second_order {
-            centred.each_triple = each;
+            centred.each_triple = shift;
         } else {
-            centred.centring = Centring::alike(transitions.square(), each);
+            centred.centring = Centring::alike(transitions.square(), shift);
         }
-        each
+        shift
     }
 
     pub fn n_nodes(&self) -> usize {
@@ -336,7 +341,7 @@ impl Links {
         for (place, from, to) in self.out.links() {
             let (from, to, count) = (from as usize, to as usize, links[place].iter().sum::<f64>());
             // Factors of centred scores differ from the factors in `Transitions`.
-            let factor = self.centred.as_ref().map(|_| self.out.weight(place) + self.rest_of(to));
+            let factor = self.centred.as_ref().map(|_| self.out.weight(place) + self.unlisted_factor(to));
             let triple = [from / labels, to / labels, to % labels];
             match (factor, self.second_order) {
                 (None, false) => counts.outer[from * width + to] += count,
@@ -351,7 +356,7 @@ impl Links {
     }
 
     /// The factor of the links into a node that are in no list.
-    fn rest_of(&self, node: usize) -> f64 {
-        self.rest * self.rests[node]
+    fn unlisted_factor(&self, node: usize) -> f64 {
+        self.unlisted * self.unlisted_into[node]
     }
 }

@@ -106,18 +106,18 @@ impl Lattice {
     }
 
     /// After `forward_log`: leaves factor * p(y_t = j) in `marginals` and in the edges, and adds the expected counts to `counts`.
-    /// Calls `each` for every token but the first, from the last on, when that token's pairs of labels have been counted.
+    /// Calls `on_step` for every token but the first, from the last on, when that token's pairs of labels have been counted.
     pub(super) fn backward_log(
         &mut self,
         transitions: &Transitions,
         triples: Option<&Triples>,
         factor: f64,
         counts: &mut PairCounts,
-        each: impl FnMut(&mut PairCounts),
+        on_step: impl FnMut(&mut PairCounts),
     ) {
         match triples {
-            None => self.backward_log_in::<false>(transitions, None, factor, counts, each),
-            Some(_) => self.backward_log_in::<true>(transitions, triples, factor, counts, each),
+            None => self.backward_log_in::<false>(transitions, None, factor, counts, on_step),
+            Some(_) => self.backward_log_in::<true>(transitions, triples, factor, counts, on_step),
         }
     }
 
@@ -163,7 +163,7 @@ impl Lattice {
         triples: Option<&Triples>,
         factor: f64,
         counts: &mut PairCounts,
-        mut each: impl FnMut(&mut PairCounts),
+        mut on_step: impl FnMut(&mut PairCounts),
     ) {
         let (width, labels, groups) = (self.width, self.labels, self.groups::<SECOND>());
         let nodes = groups * labels;
@@ -178,7 +178,7 @@ impl Lattice {
             let log_z = log_sum_exp(alpha.iter().zip(&beta).map(|(alpha, beta)| alpha + beta));
             self.node_marginals::<SECOND>(at, &beta, (factor, log_z), counts);
             if SECOND {
-                each(counts);
+                on_step(counts);
             }
             if at == 0 {
                 break;
@@ -196,7 +196,7 @@ impl Lattice {
                     let (from, to) = (edge.from as usize, edge.to as usize);
                     edge.marginal = factor * (previous[from] + step.behind(0, from, to).1 + onward[to] - log_z).exp();
                 }
-                each(counts);
+                on_step(counts);
             }
             self.patched.restore(&self.edges[edges], transitions);
         }

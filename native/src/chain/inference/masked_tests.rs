@@ -129,9 +129,13 @@ impl Problem {
     }
 
     /// Sets the scores of transitions and triples without features to 0.
-    fn keep(&mut self, kept: &[bool]) {
+    fn keep(&mut self, has_feature: &[bool]) {
         for scores in [&mut self.transitions].into_iter().chain(&mut self.triples) {
-            scores.iter_mut().zip(kept.iter().cycle()).filter(|(_, kept)| !**kept).for_each(|(score, _)| *score = 0.0);
+            scores
+                .iter_mut()
+                .zip(has_feature.iter().cycle())
+                .filter(|(_, has)| !**has)
+                .for_each(|(score, _)| *score = 0.0);
         }
     }
 
@@ -346,16 +350,16 @@ proptest! {
     }
 
     #[test]
-    fn links_without_features_take_part(mut problem in problem(4.0), kept in prop::collection::vec(any::<bool>(), 16)) {
-        problem.keep(&kept);
+    fn links_without_features_take_part(mut problem in problem(4.0), has_feature in prop::collection::vec(any::<bool>(), 16)) {
+        problem.keep(&has_feature);
         check(&problem);
     }
 
     #[test]
-    fn links_that_are_all_but_forbidden_lose_no_digits(mut problem in problem(4.0), kept in prop::collection::vec(any::<bool>(), 16)) {
+    fn links_that_are_all_but_forbidden_lose_no_digits(mut problem in problem(4.0), has_feature in prop::collection::vec(any::<bool>(), 16)) {
         let scores = problem.transitions.iter_mut().chain(problem.triples.iter_mut().flatten());
         scores.for_each(|score| *score = 5.0 * *score - 18.0);
-        problem.keep(&kept);
+        problem.keep(&has_feature);
         check(&problem);
     }
 

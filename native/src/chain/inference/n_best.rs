@@ -46,8 +46,8 @@ struct Deviation {
 /// What has been found, and which sets of labellings are left.
 struct Search {
     n: usize,
-    /// Labellings with their losses, best first.
-    found: Vec<(Vec<u32>, f64)>,
+    /// Labellings found so far, with their losses, best first.
+    labellings: Vec<(Vec<u32>, f64)>,
     /// Sets to search, best first, at most as many as labellings still to be found.
     open: VecDeque<Deviation>,
 }
@@ -61,20 +61,20 @@ impl Lattice {
             return vec![Labelling { labels: Vec::new(), log_probability: 0.0 }];
         }
         self.best_scores(simd, transitions);
-        let (best, found) = self.search(transitions, n.get());
-        if found.is_empty() {
+        let (best, labellings) = self.search(transitions, n.get());
+        if labellings.is_empty() {
             return Vec::new();
         }
         let most = best - self.forward(simd, transitions);
         // Rounding must not make a probability larger than 1.
         let log_probability = |loss: f64| (most - loss).min(0.0);
         let labelling = |(labels, loss)| Labelling { labels, log_probability: log_probability(loss) };
-        found.into_iter().map(labelling).collect()
+        labellings.into_iter().map(labelling).collect()
     }
 
     /// The best score, and at most n labellings with what they lose against it.
     fn search(&self, transitions: &Transitions, n: usize) -> (f64, Vec<(Vec<u32>, f64)>) {
-        let mut search = Search { n, found: Vec::new(), open: VecDeque::new() };
+        let mut search = Search { n, labellings: Vec::new(), open: VecDeque::new() };
         let mut path = vec![0; self.tokens];
         let best = self.trace_back(transitions, self.tokens, &mut path, |token, label, scores, path| {
             search.open_deviations(0.0, token, label, scores, path);
@@ -82,16 +82,16 @@ impl Lattice {
         if best == f64::NEG_INFINITY {
             return (best, Vec::new());
         }
-        search.found.push((path, 0.0));
+        search.labellings.push((path, 0.0));
         while let Some(Deviation { loss, from, token, label }) = search.open.pop_front() {
-            let mut path = search.found[from].0.clone();
+            let mut path = search.labellings[from].0.clone();
             path[token] = label;
             self.trace_back(transitions, token, &mut path, |token, label, scores, path| {
                 search.open_deviations(loss, token, label, scores, path);
             });
-            search.found.push((path, loss));
+            search.labellings.push((path, loss));
         }
-        (best, search.found)
+        (best, search.labellings)
     }
 }
 
@@ -99,7 +99,7 @@ impl Search {
     /// Opens the deviations at a token from a labelling, `path`, that is the next to be found, as far as they are among the best.
     #[inline(always)]
     fn open_deviations(&mut self, loss: f64, token: usize, label: usize, scores: &[f64], path: &[u32]) {
-        let (from, room) = (self.found.len(), self.n - self.found.len() - 1);
+        let (from, room) = (self.labellings.len(), self.n - self.labellings.len() - 1);
         let mut most = self.most(room);
         for (other, score) in scores.iter().enumerate() {
             let loss = loss + (scores[label] - score);
@@ -131,7 +131,7 @@ impl Search {
 
     /// Compares the best labellings of two sets, which differ at the later one of their two tokens, or after it.
     fn compare(&self, a: &Deviation, b: &Deviation, path: &[u32]) -> Ordering {
-        let label_at = |deviation: &Deviation, token: usize| match self.found.get(deviation.from) {
+        let label_at = |deviation: &Deviation, token: usize| match self.labellings.get(deviation.from) {
             _ if token == deviation.token => deviation.label,
             Some((labels, _)) => labels[token],
             None => path[token],

@@ -69,10 +69,10 @@ const TAGS: [(&str, &[&str]); 5] = [
 /// The pairs of labels that a scheme forbids. Error: the scheme does not exist, or a label does not belong to it.
 pub fn forbidden(scheme: &str, labels: &[String]) -> Result<Vec<Pair>, String> {
     let fail = |what: String| format!("{what}; {REMEDY}");
-    let known = TAGS.iter().find(|(name, _)| *name == scheme).ok_or_else(|| fail("unknown scheme".into()))?;
+    let (_, prefixes) = TAGS.iter().find(|(name, _)| *name == scheme).ok_or_else(|| fail("unknown scheme".into()))?;
     let mut tags: Vec<(Option<u32>, Tag<'_>)> = vec![(None, None)];
     for (label, number) in labels.iter().zip(0..) {
-        let tag = parsed(label, known.1);
+        let tag = parsed(label, prefixes);
         tag.ok_or_else(|| fail(format!("label '{label}' does not belong to the scheme {scheme}")))?;
         tags.push((Some(number), tag));
     }

@@ -151,8 +151,8 @@ impl Transitions {
         let (labels, width) = (self.labels, self.width);
         self.centred.take();
         let mine = self.scores.chunks_exact_mut(width).zip(self.exp.chunks_exact_mut(width));
-        for ((score, exp), given) in mine.zip(scores.chunks_exact(stride)) {
-            numeric::scale_into(simd, exp, scale, &given[..width]);
+        for ((score, exp), row) in mine.zip(scores.chunks_exact(stride)) {
+            numeric::scale_into(simd, exp, scale, &row[..width]);
             score[..labels].copy_from_slice(&exp[..labels]);
         }
         self.forbidden.iter().for_each(|&place| self.exp[place as usize] = 0.0);

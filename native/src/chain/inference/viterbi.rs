@@ -34,16 +34,16 @@ impl Lattice {
         }
     }
 
-    /// Goes back through the table of best scores: writes to `path` the best labels of the tokens before `end`, given its labels from
-    /// `end` on. Returns the best score up to there, which is the labelling's where `end` is the number of tokens. Calls `each` for
-    /// every token with its number, its label, the scores from `completions`, and the path.
+    /// Follows the table of best scores backwards: writes to `path` the best labels of the tokens before `end`, given its labels
+    /// from `end` on. Returns the best score up to there, which is the score of the labelling if `end` is the number of tokens.
+    /// Calls `on_step` for every token with its number, its label, the scores from `completions`, and the path.
     #[inline(always)]
     pub(super) fn trace_back(
         &self,
         transitions: &Transitions,
         end: usize,
         path: &mut [u32],
-        mut each: impl FnMut(usize, usize, &[f64], &[u32]),
+        mut on_step: impl FnMut(usize, usize, &[f64], &[u32]),
     ) -> f64 {
         let mut scores = vec![0.0; self.labels];
         let mut best = 0.0;
@@ -54,7 +54,7 @@ impl Lattice {
                 best = score;
             }
             path[token] = label as u32;
-            each(token, label, &scores, path);
+            on_step(token, label, &scores, path);
         }
         best
     }

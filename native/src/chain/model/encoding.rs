@@ -107,8 +107,8 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
     let mut bigrams = KeptByAttribute::default();
     for (attribute, range) in features.bigram_ranges.iter().enumerate() {
         let range = range.start as usize..range.end as usize;
-        let kept = nonzero(&features.bigram_pairs[range.clone()], &bigram_weights[range]);
-        bigrams.push(attributes.text(attribute as u32), kept);
+        let pairs_and_weights = nonzero(&features.bigram_pairs[range.clone()], &bigram_weights[range]);
+        bigrams.push(attributes.text(attribute as u32), pairs_and_weights);
     }
     let mut states = KeptByAttribute::default();
     // Attributes that are not dense are grouped by the blocks of the data; the file does not depend on how these were cut.
@@ -117,8 +117,8 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
     sequence[features.n_dense..].sort_unstable_by_key(|&(_, attribute)| attribute);
     for (index, attribute) in sequence {
         let range = features.state_range(index..index + 1);
-        let kept = nonzero(&features.state_labels[range.clone()], &state_weights[range]);
-        states.push(attributes.text(attribute), kept);
+        let labels_and_weights = nonzero(&features.state_labels[range.clone()], &state_weights[range]);
+        states.push(attributes.text(attribute), labels_and_weights);
     }
     let (labels, settings) = (source.labels.to_vec(), source.settings);
     let (template, intercept) = (source.template.map(str::to_owned), source.intercept.map(str::to_owned));

@@ -242,8 +242,8 @@ impl Model {
 
     /// log Z of every sentence, and the score of its labels, -inf if one of them is unknown to the model or to the data.
     pub fn log_partition(&self, corpus: &Corpus, interrupt: &Interrupt) -> Result<Vec<(f64, f64)>> {
-        let known: HashMap<&str, u32> = self.labels.iter().zip(0..).map(|(label, id)| (label.as_str(), id)).collect();
-        let map: Vec<Option<u32>> = corpus.labels.iter().map(|label| known.get(label.as_str()).copied()).collect();
+        let ids: HashMap<&str, u32> = self.labels.iter().zip(0..).map(|(label, id)| (label.as_str(), id)).collect();
+        let map: Vec<Option<u32>> = corpus.labels.iter().map(|label| ids.get(label.as_str()).copied()).collect();
         self.each_sentence(corpus, interrupt, |lattice, sentence| {
             if lattice.tokens == 0 {
                 return (0.0, 0.0);

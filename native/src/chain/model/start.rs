@@ -23,8 +23,8 @@ pub fn start_weights(model: &Model, corpus: &Corpus, features: &Features) -> (Ve
 
 /// Label of the model -> label of the corpus.
 fn labels_in(corpus: &Corpus, labels: &[String]) -> Vec<Option<u16>> {
-    let known: HashMap<&str, u16> = corpus.labels.iter().zip(0..).map(|(label, id)| (label.as_str(), id)).collect();
-    labels.iter().map(|label| known.get(label.as_str()).copied()).collect()
+    let numbers: HashMap<&str, u16> = corpus.labels.iter().zip(0..).map(|(label, id)| (label.as_str(), id)).collect();
+    labels.iter().map(|label| numbers.get(label.as_str()).copied()).collect()
 }
 
 /// A model, and its labels as labels of the data.
@@ -54,29 +54,37 @@ impl Start<'_> {
 
     fn of_bigrams(&self, corpus: &Corpus, features: &Features, w: &mut [f64]) -> usize {
         let of_attribute = |(attribute, range): (usize, &Range<u32>)| {
-            let known = self.weights.bigrams.find(corpus.attributes.key(attribute as u32));
-            let pairs = self.weights.bigram_pairs[known.clone()].iter().map(|&pair| self.pair(pair));
+            let of_model = self.weights.bigrams.find(corpus.attributes.key(attribute as u32));
+            let pairs = self.weights.bigram_pairs[of_model.clone()].iter().map(|&pair| self.pair(pair));
             let range = range.start as usize..range.end as usize;
-            fill(&features.bigram_pairs[range.clone()], pairs.zip(&self.weights.bigram_weights[known]), &mut w[range])
+            fill(
+                &features.bigram_pairs[range.clone()],
+                pairs.zip(&self.weights.bigram_weights[of_model]),
+                &mut w[range],
+            )
         };
         features.bigram_ranges.iter().enumerate().map(of_attribute).sum()
     }
 
     fn of_states(&self, corpus: &Corpus, features: &Features, w: &mut [f64]) -> usize {
         let of_attribute = |(index, &(attribute, _)): (usize, &(u32, u32))| {
-            let known = self.weights.states.find(corpus.attributes.key(attribute));
-            let labels = self.weights.state_labels[known.clone()].iter().map(|&label| self.label(label));
+            let of_model = self.weights.states.find(corpus.attributes.key(attribute));
+            let labels = self.weights.state_labels[of_model.clone()].iter().map(|&label| self.label(label));
             let range = features.state_range(index..index + 1);
-            fill(&features.state_labels[range.clone()], labels.zip(&self.weights.state_weights[known]), &mut w[range])
+            fill(
+                &features.state_labels[range.clone()],
+                labels.zip(&self.weights.state_weights[of_model]),
+                &mut w[range],
+            )
         };
         features.state_attributes.iter().enumerate().map(of_attribute).sum()
     }
 }
 
 /// Writes each weight to the place of its labels among `features`, which ascend, if they are there; returns how many are.
-fn fill<'w, T: Ord>(features: &[T], known: impl Iterator<Item = (Option<T>, &'w f64)>, w: &mut [f64]) -> usize {
+fn fill<'w, T: Ord>(features: &[T], of_model: impl Iterator<Item = (Option<T>, &'w f64)>, w: &mut [f64]) -> usize {
     let mut count = 0;
-    for (labels, &weight) in known {
+    for (labels, &weight) in of_model {
         if let Some(place) = labels.and_then(|labels| features.binary_search(&labels).ok()) {
             w[place] = weight;
             count += 1;

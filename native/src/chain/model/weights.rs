@@ -55,12 +55,12 @@ impl<'m> Attributes<'m> {
         let mask = self.slots.len() - 1;
         let mut slot = key as usize & mask;
         loop {
-            let [found, place] = self.slots[slot];
-            if found == key {
+            let [stored_key, place] = self.slots[slot];
+            if stored_key == key {
                 let start = (place >> 16) as usize;
                 return start..start + (place & 0xffff) as usize;
             }
-            if found == 0 {
+            if stored_key == 0 {
                 return 0..0;
             }
             slot = (slot + 1) & mask;

@@ -34,8 +34,8 @@ fn count_states(features: &Features, block: &Block, sentence: usize, gold: &[u32
     for entries in &block.rows {
         for at in entries.range(sentence) {
             let (row, gold) = (entries.ids[at] as usize, gold[entries.places[at] as usize / width]);
-            if let Ok(found) = features.labels(row).binary_search(&(gold as u16)) {
-                counts[features.state_range(row..row + 1).start + found] += weight * entries.value(at);
+            if let Ok(index) = features.labels(row).binary_search(&(gold as u16)) {
+                counts[features.state_range(row..row + 1).start + index] += weight * entries.value(at);
             }
         }
     }
@@ -54,20 +54,20 @@ fn count_pairs(corpus: &Corpus, features: &Features, tokens: Range<usize>, weigh
     let find = |pairs: &[[u16; 2]], from: u32, to: u32| pairs.binary_search(&[from as u16, to as u16]).ok();
     for labels in corpus.gold[tokens.clone()].windows(3) {
         let labels = [labels[0], labels[1], labels[2]].map(|label| label as u16);
-        if let Ok(found) = features.triples.binary_search(&labels) {
-            counts[features.transitions.len() + found] += weight;
+        if let Ok(index) = features.triples.binary_search(&labels) {
+            counts[features.transitions.len() + index] += weight;
         }
     }
     for token in tokens.skip(1) {
         let (previous, label) = (corpus.gold[token - 1], corpus.gold[token]);
-        if let Some(found) = find(&features.transitions, previous, label) {
-            counts[found] += weight;
+        if let Some(index) = find(&features.transitions, previous, label) {
+            counts[index] += weight;
         }
         for &attribute in corpus.bigrams_of(token) {
             let range = features.bigram_ranges[attribute as usize].clone();
             let range = range.start as usize..range.end as usize;
-            if let Some(found) = find(&features.bigram_pairs[range.clone()], previous, label) {
-                counts[features.first_bigram() + range.start + found] += weight;
+            if let Some(index) = find(&features.bigram_pairs[range.clone()], previous, label) {
+                counts[features.first_bigram() + range.start + index] += weight;
             }
         }
     }

@@ -301,12 +301,12 @@ pub fn blocks(
 ) -> Result<Vec<Block>> {
     let maker =
         BlockMaker { corpus, features, places: features.places(corpus.attributes.len()), kinds: kinds(features) };
-    let made = |(sentences, own): &(Range<usize>, Range<usize>)| {
-        let block = settle(maker.block(sentences.clone(), own.clone()))?;
+    let lay_out = |(sentences, own_range): &(Range<usize>, Range<usize>)| {
+        let block = settle(maker.block(sentences.clone(), own_range.clone()))?;
         corpus.advise(sentences.clone(), Soon::Unwanted);
         Ok(block)
     };
-    features.blocks.par_iter().map(made).collect()
+    features.blocks.par_iter().map(lay_out).collect()
 }
 
 /// The number of tokens that take turns in laying out an entry: sums of neighbouring entries do not wait for each other then.
@@ -370,9 +370,9 @@ impl BlockMaker<'_> {
                 block.rows[usize::from(kind)].push(place.index, row, value);
                 continue;
             }
-            let own = place.start as usize >= block.own_range.start && (place.end as usize) <= block.own_range.end;
-            let base = if own { block.own_range.start as u32 } else { 0 };
-            let entries = if own { &mut block.own } else { &mut block.shared };
+            let is_own = place.start as usize >= block.own_range.start && (place.end as usize) <= block.own_range.end;
+            let base = if is_own { block.own_range.start as u32 } else { 0 };
+            let entries = if is_own { &mut block.own } else { &mut block.shared };
             for feature in place.start..place.end {
                 let label = features.state_labels[feature as usize];
                 entries.push(feature - base, row + u32::from(label), value);

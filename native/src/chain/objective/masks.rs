@@ -34,7 +34,7 @@ pub struct Masks {
     free: MaskedTokens,
     /// With what is known of the labels as well; empty for sentences whose labels are all known.
     clamped: MaskedTokens,
-    known: Vec<Known>,
+    knowledge: Vec<Known>,
 }
 
 /// The masked tokens of all sentences, one sentence after the other.
@@ -59,11 +59,11 @@ impl Masks {
         }
         let labels = corpus.labels.len();
         let mut maker = Maker { width: padded(labels), rows: Aligned::default(), numbers: HashMap::new() };
-        let (mut free, mut clamped, mut known) = (MaskedTokens::default(), MaskedTokens::default(), Vec::new());
+        let (mut free, mut clamped, mut knowledge) = (MaskedTokens::default(), MaskedTokens::default(), Vec::new());
         let mut sets = LabelSets::default();
         for sentence in corpus.sweep() {
             let gold = corpus.gold.get(corpus.tokens(sentence)).unwrap_or(&[]);
-            let (mut is_allowed, mut knowledge) = (true, Known::All);
+            let (mut is_allowed, mut of_sentence) = (true, Known::All);
             if let Some(allowed) = &allowed {
                 sets.fill(gold.len(), labels);
                 is_allowed = allowed.prune(&mut sets);
@@ -76,7 +76,7 @@ impl Masks {
                 is_allowed &= allowed.as_ref().is_none_or(|allowed| allowed.prune(&mut sets));
                 maker.add(&sets, &mut clamped.entries);
                 let unclamped = &free.entries[free.ends.last().copied().unwrap_or(0)..];
-                knowledge = if clamped.entries[at..] == *unclamped { Known::Nothing } else { Known::Some };
+                of_sentence = if clamped.entries[at..] == *unclamped { Known::Nothing } else { Known::Some };
             } else if let Some(allowed) = &allowed {
                 is_allowed &= allowed.first_mistake(gold).is_none();
             }
@@ -85,25 +85,25 @@ impl Masks {
             }
             free.ends.push(free.entries.len());
             clamped.ends.push(clamped.entries.len());
-            known.push(knowledge);
+            knowledge.push(of_sentence);
         }
         let Maker { width, rows, .. } = maker;
-        Ok(Masks { allowed, width, rows, free, clamped, known })
+        Ok(Masks { allowed, width, rows, free, clamped, knowledge })
     }
 
     /// What is known of a sentence's labels.
     pub fn known(&self, sentence: usize) -> Known {
-        self.known.get(sentence).copied().unwrap_or(Known::All)
+        self.knowledge.get(sentence).copied().unwrap_or(Known::All)
     }
 
     /// The number of sentences with tokens but without any known label: they contribute nothing.
     pub fn n_unknown(&self) -> usize {
-        self.known.iter().filter(|&&known| known == Known::Nothing).count()
+        self.knowledge.iter().filter(|&&of_sentence| of_sentence == Known::Nothing).count()
     }
 
     /// Whether a sentence's labels are partly known: the objective is then not convex.
     pub fn is_partial(&self) -> bool {
-        self.known.contains(&Known::Some)
+        self.knowledge.contains(&Known::Some)
     }
 
     /// The mask of a sentence by the transitions that are allowed.

@@ -356,8 +356,8 @@ impl ChainObjective {
             Some(likely) => likely.blocks.iter_mut().map(|labels| Some(Likely { labels, least })).collect(),
             None => self.blocks.iter().map(|_| None).collect(),
         };
-        let kept = scratch.bigrams.iter_mut().zip(&mut scratch.nlls);
-        let targets = owns.into_iter().zip(kept).zip(labels.drain(..));
+        let buffers = scratch.bigrams.iter_mut().zip(&mut scratch.nlls);
+        let targets = owns.into_iter().zip(buffers).zip(labels.drain(..));
         let queue = Mutex::new(self.blocks.iter().zip(targets).enumerate());
         let spare = Mutex::new((std::mem::take(&mut scratch.sums), std::mem::take(&mut scratch.workspaces)));
         let reduction = Mutex::new(Reduction::default());
@@ -370,10 +370,10 @@ impl ChainObjective {
                     scope.spawn(|_| {
                         let mut workspace = locked(&spare).1.pop().unwrap_or_default();
                         workspace.lattice.prepare(transitions);
-                        while let Some((index, (block, ((own, (met, nlls)), likely)))) = next() {
-                            let known = locked(&spare).0.pop();
-                            let mut sums = known.unwrap_or_else(|| self.new_sums(transitions));
-                            let targets = Targets { sums: &mut sums, own, met, nlls, summed, likely };
+                        while let Some((index, (block, ((own_gradient, (met, nlls)), likely)))) = next() {
+                            let spare_sums = locked(&spare).0.pop();
+                            let mut sums = spare_sums.unwrap_or_else(|| self.new_sums(transitions));
+                            let targets = Targets { sums: &mut sums, own_gradient, met, nlls, summed, likely };
                             // The threads take the next blocks when they have done these.
                             if let Some(next) = self.blocks.get(index + self.pool.n_threads()) {
                                 next.advise(Soon::Wanted);

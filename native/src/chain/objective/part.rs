@@ -54,13 +54,13 @@ impl ChainPart {
     }
 
     /// Writes the entries of a vector over all features that are the part's.
-    pub fn gather(&self, all: &[f64], own: &mut [f64]) {
-        own.iter_mut().zip(&self.numbers).for_each(|(entry, &number)| *entry = all[number as usize]);
+    pub fn gather(&self, all: &[f64], part: &mut [f64]) {
+        part.iter_mut().zip(&self.numbers).for_each(|(entry, &number)| *entry = all[number as usize]);
     }
 
     /// Writes a vector over the part's features to its places in a vector over all features; the other entries stay.
-    pub fn scatter(&self, own: &[f64], all: &mut [f64]) {
-        own.iter().zip(&self.numbers).for_each(|(&entry, &number)| all[number as usize] = entry);
+    pub fn scatter(&self, part: &[f64], all: &mut [f64]) {
+        part.iter().zip(&self.numbers).for_each(|(&entry, &number)| all[number as usize] = entry);
     }
 
     /// Writes the gradient at `w`, over all features, and returns the value.
@@ -74,23 +74,23 @@ impl ChainPart {
         Ok(value)
     }
 
-    /// The part over the features with the numbers `kept`, which ascend; the weights of all others are 0.
-    pub fn restrict(&self, kept: &[usize]) -> Result<ChainPart> {
+    /// The part over the features with these numbers, which ascend; the weights of all others are 0.
+    pub fn restrict(&self, features: &[usize]) -> Result<ChainPart> {
         let mut place_of = vec![NOWHERE; self.n_features];
-        kept.iter().zip(0..).for_each(|(&feature, place)| place_of[feature] = place);
+        features.iter().zip(0..).for_each(|(&feature, place)| place_of[feature] = place);
         let places = self.numbers.iter().map(|&number| place_of[number as usize]).enumerate();
-        let (own, numbers): (Vec<usize>, Vec<u32>) = places.filter(|&(_, place)| place != NOWHERE).unzip();
-        Ok(ChainPart { objective: Arc::new(self.objective.restrict(&own)?), numbers, n_features: kept.len() })
+        let (positions, numbers): (Vec<usize>, Vec<u32>) = places.filter(|&(_, place)| place != NOWHERE).unzip();
+        Ok(ChainPart { objective: Arc::new(self.objective.restrict(&positions)?), numbers, n_features: features.len() })
     }
 }
 
 /// The corpus with the labels of the table. Error: it has a label that the table has not.
 fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
-    let known: HashMap<&str, u32> =
+    let numbers: HashMap<&str, u32> =
         table.labels.iter().zip(0..).map(|(label, number)| (label.as_str(), number)).collect();
     let mut map = Vec::with_capacity(corpus.labels.len());
     for label in corpus.labels.iter() {
-        let number = known.get(label.as_str()).copied();
+        let number = numbers.get(label.as_str()).copied();
         map.push(
             number.ok_or_else(|| {
                 Error::Data(format!("label '{label}' is new: the data changed after they were counted"))
@@ -106,12 +106,12 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
 
 /// The features of the table that a corpus can meet, in blocks of the corpus.
 fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
-    let known: Vec<Option<u32>> =
+    let ids: Vec<Option<u32>> =
         (0..corpus.attributes.len() as u32).map(|id| table.attributes.get(corpus.attributes.key(id))).collect();
     let (whole, sentences) = (&table.features, blocks(corpus, BLOCKS));
     let selection = Selection::seen(table.order);
     let (mut labels, mut bigrams, mut bigram_tokens) = (LabelLists::default(), LabelLists::default(), Vec::new());
-    for id in &known {
+    for id in &ids {
         let place = id.map(|id| table.places[id as usize]).filter(|place| place.index != NOWHERE);
         let range = place.map_or(0..0, |place| place.start as usize..place.end as usize);
         labels.push(whole.state_labels[range].iter().copied());

@@ -58,7 +58,7 @@ pub(super) enum Summed {
 /// bigram features that it meets.
 pub(super) struct Targets<'a> {
     pub sums: &'a mut Sums,
-    pub own: &'a mut [f64],
+    pub own_gradient: &'a mut [f64],
     pub met: &'a mut Vec<f64>,
     /// -log p of each of the block's sentences.
     pub nlls: &'a mut Vec<f64>,
@@ -103,11 +103,11 @@ impl WithSimd for BlockPass<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let Targets { own, met, nlls, likely, .. } = &mut self.targets;
+        let Targets { own_gradient, met, nlls, likely, .. } = &mut self.targets;
         if let Some(likely) = likely {
             likely.labels.begin(self.block.sentences.len());
         }
-        own.fill(0.0);
+        own_gradient.fill(0.0);
         met.clear();
         met.resize(self.block.bigrams.n_met(), 0.0);
         nlls.clear();
@@ -177,7 +177,7 @@ impl<'a> BlockPass<'a> {
     fn spread<S: Simd>(&mut self, simd: S, sentence: &Counting<'_>, marginals: &mut [f64]) {
         let (block, at, width, first_cell) =
             (self.block, sentence.at, self.scores.transitions.width, self.first_cell());
-        let Targets { sums, own, likely, summed, .. } = &mut self.targets;
+        let Targets { sums, own_gradient, likely, summed, .. } = &mut self.targets;
         let squared = *summed == Summed::Variances;
         if squared {
             for marginal in marginals.iter_mut() {
@@ -192,7 +192,7 @@ impl<'a> BlockPass<'a> {
         spread_rows(simd, block, at, all, width, &mut sums.rows);
         spread_entries(&block.shared, at, all, first_cell, &mut sums.shared);
         if !block.own.is_empty() {
-            spread_entries(&block.own, at, all, 0, own);
+            spread_entries(&block.own, at, all, 0, own_gradient);
         }
     }
 }

@@ -10,16 +10,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Old number -> new number; `NOWHERE` for numbers that are not kept.
-fn places(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+fn places(len: usize, numbers: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut places = vec![NOWHERE; len];
-    kept.zip(0..).for_each(|(from, to)| places[from] = to);
+    numbers.zip(0..).for_each(|(from, to)| places[from] = to);
     places
 }
 
-/// Feature -> the number of kept features before it. The list is one longer than the number of features; `kept` ascends.
-fn before(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
+/// Feature -> the number of kept features before it. The list is one longer than the number of features; `numbers` ascends.
+fn before(len: usize, numbers: impl Iterator<Item = usize>) -> Vec<u32> {
     let (mut before, mut total) = (Vec::with_capacity(len + 1), 0);
-    for feature in kept {
+    for feature in numbers {
         before.resize(feature + 1, total);
         total += 1;
     }
@@ -28,17 +28,17 @@ fn before(len: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
 }
 
 impl ChainObjective {
-    /// The objective over the features with the numbers `kept`, which ascend; the weights of all others are 0. Error: the disk is
+    /// The objective over the features with these numbers, which ascend; the weights of all others are 0. Error: the disk is
     /// full, on which a corpus from disk keeps its blocks.
-    pub fn restrict(&self, kept: &[usize]) -> Result<ChainObjective> {
+    pub fn restrict(&self, numbers: &[usize]) -> Result<ChainObjective> {
         let (full, n) = (&*self.features, self.features.len());
         let (first_bigram, first) = (full.first_bigram(), full.first_state());
-        let at = |first: usize| kept.partition_point(|&feature| feature < first);
-        let bigrams = kept[at(first_bigram)..at(first)].iter().map(|feature| feature - first_bigram);
+        let at = |first: usize| numbers.partition_point(|&feature| feature < first);
+        let bigrams = numbers[at(first_bigram)..at(first)].iter().map(|feature| feature - first_bigram);
         let bigrams_before = before(full.n_bigrams(), bigrams);
         let bigram = |old: &Range<u32>| bigrams_before[old.start as usize]..bigrams_before[old.end as usize];
-        let features = full.restrict(kept, bigram);
-        let states = &kept[at(first)..];
+        let features = full.restrict(numbers, bigram);
+        let states = &numbers[at(first)..];
         let state_places = places(n - first, states.iter().map(|feature| feature - first));
         let attributes = features.state_attributes[..features.n_dense].iter();
         let mut rows = full.state_attributes[..full.n_dense].iter().enumerate();
@@ -51,26 +51,26 @@ impl ChainObjective {
             row_places.iter().map(|&place| (*kinds.get(place as usize).unwrap_or(&0), place)).collect();
         let blocks = self.install(|| {
             let pairs = self.blocks.par_iter().zip(&features.blocks);
-            let restricted = |(block, (_, own)): (&Block, &(Range<usize>, Range<usize>))| {
-                settled(&self.corpus, block.restrict(&rows, &state_places, own.clone(), &bigram))
+            let restricted = |(block, (_, own_range)): (&Block, &(Range<usize>, Range<usize>))| {
+                settled(&self.corpus, block.restrict(&rows, &state_places, own_range.clone(), &bigram))
             };
             pairs.map(restricted).collect::<Result<Vec<Block>>>()
         })?;
         // Without triples the chain is one of first order.
         let selection = Selection::seen(if features.triples.is_empty() { 1 } else { self.order() });
         let free = n - self.n_unpenalised;
-        let n_unpenalised = kept.len() - kept.partition_point(|&feature| feature < free);
-        let empirical = kept.iter().map(|&feature| self.empirical[feature]).collect();
+        let n_unpenalised = numbers.len() - numbers.partition_point(|&feature| feature < free);
+        let empirical = numbers.iter().map(|&feature| self.empirical[feature]).collect();
         Ok(self.with_features(features, blocks, selection, n_unpenalised, empirical))
     }
 }
 
 impl Features {
-    /// The features with the numbers `kept`, which ascend, in the same sequence and classes; `bigram` gives the new range of
+    /// The features with these numbers, which ascend, in the same sequence and classes; `bigram` gives the new range of
     /// bigram features for an old one.
-    pub(super) fn restrict(&self, kept: &[usize], bigram: impl Fn(&Range<u32>) -> Range<u32>) -> Features {
+    pub(super) fn restrict(&self, numbers: &[usize], bigram: impl Fn(&Range<u32>) -> Range<u32>) -> Features {
         let (n_transitions, first_bigram, first) = (self.transitions.len(), self.first_bigram(), self.first_state());
-        let (transitions, rest) = kept.split_at(kept.partition_point(|&feature| feature < n_transitions));
+        let (transitions, rest) = numbers.split_at(numbers.partition_point(|&feature| feature < n_transitions));
         let (triples, rest) = rest.split_at(rest.partition_point(|&feature| feature < first_bigram));
         let (bigrams, states) = rest.split_at(rest.partition_point(|&feature| feature < first));
         let mut features = Features {
@@ -96,8 +96,9 @@ impl Features {
             }
         }
         let before = |state: usize| states.partition_point(|&feature| feature - first < state);
-        let block =
-            |(sentences, own): &(Range<usize>, Range<usize>)| (sentences.clone(), before(own.start)..before(own.end));
+        let block = |(sentences, own_range): &(Range<usize>, Range<usize>)| {
+            (sentences.clone(), before(own_range.start)..before(own_range.end))
+        };
         features.blocks = self.blocks.iter().map(block).collect();
         features
     }
@@ -112,12 +113,12 @@ impl Block {
         bigram: &impl Fn(&Range<u32>) -> Range<u32>,
     ) -> Block {
         let (before, now) = (self.own_range.start, own_range.start as u32);
-        let own = |id: u32| match states[before + id as usize] {
+        let own_place = |id: u32| match states[before + id as usize] {
             NOWHERE => NOWHERE,
             place => place - now,
         };
         let [shared] = restrict(std::array::from_ref(&self.shared), |id| (0, states[id as usize]));
-        let [own] = restrict(std::array::from_ref(&self.own), |id| (0, own(id)));
+        let [own] = restrict(std::array::from_ref(&self.own), |id| (0, own_place(id)));
         Block {
             sentences: Arc::clone(&self.sentences),
             rows: restrict(&self.rows, |id| rows[id as usize]),
@@ -130,12 +131,12 @@ impl Block {
 }
 
 impl Bigrams {
-    fn restrict(&self, kept: impl Fn(&Range<u32>) -> Range<u32>) -> Bigrams {
+    fn restrict(&self, range_of: impl Fn(&Range<u32>) -> Range<u32>) -> Bigrams {
         let mut bigrams = Bigrams::default();
-        let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(kept(&met.features))).collect();
+        let places: Vec<u32> = self.met.iter().map(|met| bigrams.meet(range_of(&met.features))).collect();
         for token in 0..self.entries.ends.len() {
-            let kept = self.entries.row(token).iter().map(|&id| places[id as usize]).filter(|&place| place != NOWHERE);
-            bigrams.entries.ids.to_mut().extend(kept);
+            let ids = self.entries.row(token).iter().map(|&id| places[id as usize]).filter(|&place| place != NOWHERE);
+            bigrams.entries.ids.to_mut().extend(ids);
             bigrams.entries.end_row();
         }
         bigrams
@@ -149,8 +150,9 @@ fn restrict<const N: usize>(all: &[SentenceEntries; N], goes: impl Fn(u32) -> (u
     let of_sentence = |sentence: usize| all.iter().map(|entries| entries.range(sentence).len()).sum();
     let most: usize = (0..n_sentences).map(of_sentence).max().unwrap_or(0);
     // Memory that is never written costs nothing, so each list gets room for all entries.
-    let mut kept: [SentenceEntries; N] = std::array::from_fn(|_| SentenceEntries::with_room(n_sentences, n, valued));
-    let mut found: [Vec<(u32, u32, f64)>; N] = std::array::from_fn(|_| vec![(0, 0, 0.0); most + 1]);
+    let mut restricted: [SentenceEntries; N] =
+        std::array::from_fn(|_| SentenceEntries::with_room(n_sentences, n, valued));
+    let mut buffers: [Vec<(u32, u32, f64)>; N] = std::array::from_fn(|_| vec![(0, 0, 0.0); most + 1]);
     for sentence in 0..n_sentences {
         let mut lens = [0; N];
         for entries in all {
@@ -160,18 +162,18 @@ fn restrict<const N: usize>(all: &[SentenceEntries; N], goes: impl Fn(u32) -> (u
                 // An entry that is not kept is overwritten by the next one: a branch could not be predicted.
                 let (kind, id) = goes(id);
                 let len = &mut lens[usize::from(kind)];
-                found[usize::from(kind)][*len] = (id, place, entries.value(at));
+                buffers[usize::from(kind)][*len] = (id, place, entries.value(at));
                 *len += usize::from(id != NOWHERE);
             }
         }
-        for ((kept, found), len) in kept.iter_mut().zip(&found).zip(lens) {
-            kept.ids.to_mut().extend(found[..len].iter().map(|entry| entry.0));
-            kept.places.to_mut().extend(found[..len].iter().map(|entry| entry.1));
+        for ((restricted, buffer), len) in restricted.iter_mut().zip(&buffers).zip(lens) {
+            restricted.ids.to_mut().extend(buffer[..len].iter().map(|entry| entry.0));
+            restricted.places.to_mut().extend(buffer[..len].iter().map(|entry| entry.1));
             if valued {
-                kept.values.to_mut().extend(found[..len].iter().map(|entry| entry.2));
+                restricted.values.to_mut().extend(buffer[..len].iter().map(|entry| entry.2));
             }
-            kept.end_sentence();
+            restricted.end_sentence();
         }
     }
-    kept
+    restricted
 }

@@ -19,8 +19,8 @@ impl ChainObjective {
             let scratch = locked(&self.scratch);
             if scratch.evaluated == asked {
                 let mut nlls = vec![0.0; n];
-                for (block, kept) in self.blocks.iter().zip(&scratch.nlls) {
-                    block.sentences.iter().zip(kept).for_each(|(sentence, &nll)| nlls[sentence.number] = nll);
+                for (block, nlls_of_block) in self.blocks.iter().zip(&scratch.nlls) {
+                    block.sentences.iter().zip(nlls_of_block).for_each(|(sentence, &nll)| nlls[sentence.number] = nll);
                 }
                 return Ok(nlls);
             }

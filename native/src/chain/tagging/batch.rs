@@ -40,8 +40,8 @@ impl Labelled {
         let start = self.labels.len();
         self.labels.extend_from_slice(sequence.best_labels(model));
         if probabilities {
-            let (labels, found) = (&mut self.labels[start..], &mut self.probabilities);
-            self.log_probabilities.push(sequence.probabilities(model, labels, found));
+            let (labels, out) = (&mut self.labels[start..], &mut self.probabilities);
+            self.log_probabilities.push(sequence.probabilities(model, labels, out));
         }
     }
 

@@ -39,24 +39,24 @@ pub fn tag_stream<O: Output>(
     let mut stream =
         Stream { tagger, name, output, interrupt, lines: 0, written: 0, beginning: Vec::new(), looked: false };
     let arriving = Arriving::new(input)?;
-    let mut rest = Vec::new();
-    // Where the first line begins that is not known to end no sentence.
+    let mut pending = Vec::new();
+    // Offset of the first line that may belong to an unfinished sentence.
     let mut from = 0;
     let (mut compressed, mut begun) = (None, false);
     loop {
-        let read = arriving.take(&mut rest, interrupt)?;
+        let read = arriving.take(&mut pending, interrupt)?;
         let ended = read.map_err(|source| Error::io(name, source))?;
-        compressed = compressed.or_else(|| is_compressed(&rest));
+        compressed = compressed.or_else(|| is_compressed(&pending));
         if compressed != Some(false) && !ended {
             continue;
         }
         if compressed == Some(true) {
-            rest = Source::of_bytes(name, rest)?.text()?.into_bytes();
+            pending = Source::of_bytes(name, pending)?.text()?.into_bytes();
         }
-        let complete = if ended { rest.len() } else { last_line(&rest, from, format) };
-        let behind = rest.split_off(complete);
-        let batch = std::mem::replace(&mut rest, behind);
-        from = rest.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let complete = if ended { pending.len() } else { last_line(&pending, from, format) };
+        let behind = pending.split_off(complete);
+        let batch = std::mem::replace(&mut pending, behind);
+        from = pending.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         if !batch.is_empty() {
             let content = if begun { &batch } else { without_mark(&batch) };
             begun = true;

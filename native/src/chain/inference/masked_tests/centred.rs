@@ -99,11 +99,11 @@ proptest! {
 
     #[test]
     fn transitions_without_features_take_part(
-        base in problem(1.0), kept in prop::collection::vec(any::<bool>(), 16), links in 1.0..400.0f64,
+        base in problem(1.0), has_feature in prop::collection::vec(any::<bool>(), 16), links in 1.0..400.0f64,
         free in any::<bool>(), positive in any::<bool>(),
     ) {
         let mut problem = scaled(base, 1000.0, links, free);
-        problem.keep(&kept);
+        problem.keep(&has_feature);
         if positive {
             problem.transitions.iter_mut().for_each(|score| *score = score.abs());
             problem.triples.iter_mut().flatten().for_each(|score| *score = score.abs());

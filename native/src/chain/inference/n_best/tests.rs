@@ -34,19 +34,19 @@ impl Problem {
                 (lattice.n_best(simd, &transitions, NonZeroUsize::new(n).unwrap()), path)
             }
         }
-        let (found, best) = Arch::new().dispatch(Run(self, n, change));
-        let first = found.first().map_or(vec![UNKNOWN; self.tokens], |first| first.labels.clone());
+        let (labellings, best) = Arch::new().dispatch(Run(self, n, change));
+        let first = labellings.first().map_or(vec![UNKNOWN; self.tokens], |first| first.labels.clone());
         assert_eq!(first, best, "the first is Viterbi's");
-        found.into_iter().map(|labelling| (labelling.labels, labelling.log_probability)).collect()
+        labellings.into_iter().map(|labelling| (labelling.labels, labelling.log_probability)).collect()
     }
 
     /// All possible labellings, best first; in `paths`, labellings with the first label at the last token come first.
     fn sorted(&self) -> Vec<Found> {
         let score = |path: Vec<usize>| (path.iter().map(|&label| label as u32).collect(), self.score(&path));
         let mut all: Vec<Found> = self.paths().map(score).collect();
-        let log_z = log_sum_exp(all.iter().map(|found| found.1));
-        all.iter_mut().for_each(|found| found.1 -= log_z);
-        all.retain(|found| found.1 > f64::NEG_INFINITY);
+        let log_z = log_sum_exp(all.iter().map(|labelling| labelling.1));
+        all.iter_mut().for_each(|labelling| labelling.1 -= log_z);
+        all.retain(|labelling| labelling.1 > f64::NEG_INFINITY);
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
         all
     }
@@ -82,11 +82,11 @@ impl Problem {
     fn check_all(&self) {
         let all = self.sorted();
         for n in (1..all.len().min(12) + 2).chain([all.len() + 1]) {
-            let found = self.n_best(n);
-            assert_eq!(found.len(), n.min(all.len()));
-            for (at, (found, want)) in found.iter().zip(&all).enumerate() {
-                assert_eq!(found.0, want.0, "labelling {at} of {n}");
-                assert!((found.1 - want.1).abs() < 1e-9, "log-probability {at}: {}, not {}", found.1, want.1);
+            let labellings = self.n_best(n);
+            assert_eq!(labellings.len(), n.min(all.len()));
+            for (at, (labelling, want)) in labellings.iter().zip(&all).enumerate() {
+                assert_eq!(labelling.0, want.0, "labelling {at} of {n}");
+                assert!((labelling.1 - want.1).abs() < 1e-9, "log-probability {at}: {}, not {}", labelling.1, want.1);
             }
         }
     }
@@ -109,22 +109,22 @@ proptest! {
     fn labellings_with_forbidden_labels_or_transitions_are_left_out(problem in problem(2.5)) {
         let problem = problem.coarse(-1.5);
         problem.check_all();
-        let (found, masked) = (problem.n_best(5), problem.n_best_masked(5));
-        prop_assert_eq!(found.len(), masked.len());
-        for (found, masked) in found.iter().zip(&masked) {
-            prop_assert_eq!(&found.0, &masked.0);
-            prop_assert!((found.1 - masked.1).abs() < 1e-9);
+        let (labellings, masked) = (problem.n_best(5), problem.n_best_masked(5));
+        prop_assert_eq!(labellings.len(), masked.len());
+        for (labelling, masked) in labellings.iter().zip(&masked) {
+            prop_assert_eq!(&labelling.0, &masked.0);
+            prop_assert!((labelling.1 - masked.1).abs() < 1e-9);
         }
     }
 
     #[test]
     fn probabilities_of_all_labellings_sum_to_one_and_fall(problem in problem(30.0)) {
-        let found = problem.n_best(10_000);
-        prop_assert_eq!(found.len(), problem.labels.pow(problem.tokens as u32));
-        let total: f64 = found.iter().map(|found| found.1.exp()).sum();
+        let labellings = problem.n_best(10_000);
+        prop_assert_eq!(labellings.len(), problem.labels.pow(problem.tokens as u32));
+        let total: f64 = labellings.iter().map(|labelling| labelling.1.exp()).sum();
         prop_assert!((total - 1.0).abs() < 1e-9, "{}", total);
-        prop_assert!(found.windows(2).all(|two| two[0].1 >= two[1].1));
-        prop_assert!(found[0].1 <= 0.0);
+        prop_assert!(labellings.windows(2).all(|two| two[0].1 >= two[1].1));
+        prop_assert!(labellings[0].1 <= 0.0);
     }
 }
 
@@ -175,8 +175,8 @@ fn a_sentence_without_tokens_has_the_empty_labelling() {
     let transitions = problem.scores_of_transitions();
     let mut lattice = Lattice::default();
     problem.fill(&mut lattice, &transitions);
-    let found = lattice.n_best(pulp::Scalar, &transitions, NonZeroUsize::MIN);
-    assert_eq!(found, [Labelling { labels: Vec::new(), log_probability: 0.0 }]);
+    let labellings = lattice.n_best(pulp::Scalar, &transitions, NonZeroUsize::MIN);
+    assert_eq!(labellings, [Labelling { labels: Vec::new(), log_probability: 0.0 }]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_long_sentence_without_scores_takes_no_longer_than_others() {
     let (states, transitions) = (vec![0.0; labels * tokens], vec![0.0; labels * labels]);
     let problem = Problem { labels, tokens, states, transitions, triples: Vec::new(), edges: Vec::new() };
     let begin = std::time::Instant::now();
-    let found = problem.n_best(5);
+    let labellings = problem.n_best(5);
     assert!(begin.elapsed().as_secs() < 5);
-    assert_eq!(found[4].0[..2], [4, 0]);
+    assert_eq!(labellings[4].0[..2], [4, 0]);
 }

@@ -41,8 +41,8 @@ impl PrunedLattice {
                 let to = &labels[middle + j];
                 let mut sum = simd.all(0.0);
                 for (i, previous) in previous.iter().enumerate() {
-                    let found = look_up(&factors.pairs, places(size, wide(&labels[start + i]), to));
-                    let factor = simd.of(&found)[0];
+                    let by_lane = look_up(&factors.pairs, places(size, wide(&labels[start + i]), to));
+                    let factor = simd.of(&by_lane)[0];
                     links[link] = factor;
                     link += 1;
                     sum = simd.multiply_add(factor, *previous, sum);
@@ -76,11 +76,11 @@ impl PrunedLattice {
             let start = middle - before;
             link -= before * now;
             for i in 0..before {
-                let (from, own) = (wide(&labels[start + i]), alpha[start + i]);
+                let (from, alpha_from) = (wide(&labels[start + i]), alpha[start + i]);
                 let mut sum = simd.all(0.0);
                 for j in 0..now {
                     sum = simd.multiply_add(links[link + j * before + i], incoming[j], sum);
-                    let product = simd.multiply(own, incoming[j]);
+                    let product = simd.multiply(alpha_from, incoming[j]);
                     count(
                         &mut counts.pairs,
                         counts.lanes,

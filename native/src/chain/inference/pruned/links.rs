@@ -106,11 +106,11 @@ pub(super) fn wide(labels: &[u16; LANES]) -> [u32; LANES] {
 
 #[inline(always)]
 pub(super) fn look_up(table: &[f64], places: [u32; LANES]) -> [f64; LANES] {
-    let mut found = [0.0; LANES];
+    let mut entries = [0.0; LANES];
     for lane in 0..LANES {
-        found[lane] = table[places[lane] as usize];
+        entries[lane] = table[places[lane] as usize];
     }
-    found
+    entries
 }
 
 /// Adds eight counts to the places of eight links in a table that has `lanes` entries for each.

@@ -52,13 +52,13 @@ impl PrunedLattice {
             let following = node + nodes(token - 1);
             let mut total = simd.all(0.0);
             for (i, j) in (0..n_i).flat_map(|i| (0..n_j).map(move |j| (i, j))) {
-                let found = look_up(&factors.pairs, places(size, wide(&i_labels[i]), &j_labels[j]));
-                let potential = simd.multiply(simd.multiply(states[now + j], rescale), simd.of(&found)[0]);
+                let by_lane = look_up(&factors.pairs, places(size, wide(&i_labels[i]), &j_labels[j]));
+                let potential = simd.multiply(simd.multiply(states[now + j], rescale), simd.of(&by_lane)[0]);
                 let mut sum = simd.all(0.0);
                 for (h, h_labels) in h_labels.iter().enumerate() {
                     let pair = places(size, wide(h_labels), &i_labels[i]);
-                    let found = look_up(&factors.triples, places(size, pair, &j_labels[j]));
-                    links[link] = simd.of(&found)[0];
+                    let by_lane = look_up(&factors.triples, places(size, pair, &j_labels[j]));
+                    links[link] = simd.of(&by_lane)[0];
                     sum = simd.multiply_add(links[link], previous[h * n_i + i], sum);
                     link += 1;
                 }

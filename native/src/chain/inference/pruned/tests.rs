@@ -111,12 +111,12 @@ proptest! {
     fn pieces_with_all_labels_are_sentences(problem in problem(4.0)) {
         let expected = problem.one_by_one();
         for scalar in [true, false] {
-            let found = problem.abreast(scalar);
-            prop_assert!((found.value - expected.value).abs() <= 1e-10 * (1.0 + expected.value.abs()));
-            for (a, b) in found.marginals.iter().zip(&expected.marginals) {
+            let actual = problem.abreast(scalar);
+            prop_assert!((actual.value - expected.value).abs() <= 1e-10 * (1.0 + expected.value.abs()));
+            for (a, b) in actual.marginals.iter().zip(&expected.marginals) {
                 prop_assert!((a - b).abs() <= 1e-11);
             }
-            for (a, b) in found.pairs.iter().zip(&expected.pairs) {
+            for (a, b) in actual.pairs.iter().zip(&expected.pairs) {
                 prop_assert!((a - b).abs() <= 1e-10);
             }
         }
@@ -124,8 +124,8 @@ proptest! {
 
     #[test]
     fn scores_of_any_size_fit(problem in problem(200.0)) {
-        let found = problem.abreast(false);
-        prop_assert!(found.value.is_finite());
-        prop_assert!(found.marginals.iter().all(|p| (0.0..=2.0 + 1e-9).contains(p)));
+        let actual = problem.abreast(false);
+        prop_assert!(actual.value.is_finite());
+        prop_assert!(actual.marginals.iter().all(|p| (0.0..=2.0 + 1e-9).contains(p)));
     }
 }

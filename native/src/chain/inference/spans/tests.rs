@@ -93,17 +93,17 @@ impl Chunked {
         lattice.prepare(&transitions);
         finite.fill(&mut lattice, &transitions);
         lattice.mask.add(&allowed, transitions.width);
-        let names: Vec<Option<String>> = self.types.iter().map(|&each| (each > 0).then(|| each.to_string())).collect();
+        let names: Vec<Option<String>> = self.types.iter().map(|&kind| (kind > 0).then(|| kind.to_string())).collect();
         let rule = ChunkRule::new(&names, self.begins.clone()).expect("a rule for the labels");
-        let found = lattice.infer_spans(simd, &transitions, &rule);
+        let spans = lattice.infer_spans(simd, &transitions, &rule);
         let outside = |t: usize| {
             let row = lattice.marginals[t * transitions.width..][..l].iter().zip(&self.types);
-            row.filter(|&(_, &each)| each == 0).map(|(p, _)| p).sum()
+            row.filter(|&(_, &kind)| kind == 0).map(|(p, _)| p).sum()
         };
         let outside = (0..problem.tokens).map(outside).collect();
         let of = |span: Span| {
             let kind = rule.types.iter().position(|name| *name == (span.kind + 1).to_string());
-            kind.map_or(0.0, |kind| found.of(&mut lattice, Span { kind: kind as u32, ..span }))
+            kind.map_or(0.0, |kind| spans.of(&mut lattice, Span { kind: kind as u32, ..span }))
         };
         (self.spans().into_iter().map(of).collect(), outside)
     }
@@ -169,7 +169,7 @@ fn the_chunks_of_a_labelling_are_those_whose_conditions_hold() {
     for _ in 0..50 {
         let chunked = entities(1.0, false).new_tree(&mut runner).expect("a problem").current();
         let names: Vec<Option<String>> =
-            chunked.types.iter().map(|&each| (each > 0).then(|| each.to_string())).collect();
+            chunked.types.iter().map(|&kind| (kind > 0).then(|| kind.to_string())).collect();
         let rule = ChunkRule::new(&names, chunked.begins.clone()).expect("a rule for the labels");
         let path: Vec<usize> = chunked.problem.states.chunks(5).map(|row| (row[0].abs() * 1e6) as usize % 5).collect();
         let labels: Vec<u32> = path.iter().map(|&label| label as u32).collect();

@@ -65,13 +65,13 @@ impl<'a> KeptFeatures<'a> {
         let (transitions, triples) = (&self.features.transitions, &self.features.triples);
         let (of_pairs, of_triples) = counts.split_at_mut(transitions.len());
         for labels in gold.windows(2) {
-            if let Ok(found) = transitions.binary_search(&[labels[0] as u16, labels[1] as u16]) {
-                of_pairs[found] += weight;
+            if let Ok(index) = transitions.binary_search(&[labels[0] as u16, labels[1] as u16]) {
+                of_pairs[index] += weight;
             }
         }
         for labels in gold.windows(3) {
-            if let Ok(found) = triples.binary_search(&[labels[0], labels[1], labels[2]].map(|label| label as u16)) {
-                of_triples[found] += weight;
+            if let Ok(index) = triples.binary_search(&[labels[0], labels[1], labels[2]].map(|label| label as u16)) {
+                of_triples[index] += weight;
             }
         }
     }

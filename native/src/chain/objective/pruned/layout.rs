@@ -67,8 +67,8 @@ struct Buffers {
     tokens: Vec<Token>,
     /// Token x labels -> slot, or `NOWHERE`.
     slots: Vec<u16>,
-    shared: (Vec<(u32, u32)>, Vec<f64>),
-    own: (Vec<(u32, u32)>, Vec<f64>),
+    shared_entries: (Vec<(u32, u32)>, Vec<f64>),
+    own_entries: (Vec<(u32, u32)>, Vec<f64>),
 }
 
 /// The slot of a label that a token does not keep.
@@ -82,10 +82,10 @@ impl PrunedBlock {
         own_range: Range<usize>,
         likely: &BlockLabels,
         (bounds, order): (Bounds, usize),
-        kept: &KeptFeatures<'_>,
+        by_attribute: &KeptFeatures<'_>,
     ) -> PrunedBlock {
         let corpus = sentences.corpus;
-        let mut cutter = Cutter::new(kept.features.n_labels as u16, order, bounds);
+        let mut cutter = Cutter::new(by_attribute.features.n_labels as u16, order, bounds);
         for (at, sentence) in block.sentences.iter().enumerate().filter(|&(at, _)| likely.has(at)) {
             let (tokens, weight) = (corpus.tokens(sentence.number), sentences.weight(sentence.number));
             cutter.cut(at, tokens.clone(), &corpus.gold[tokens], weight, likely);
@@ -102,13 +102,13 @@ impl PrunedBlock {
             own_range,
             gold_ends: Vec::new(),
             gold: Vec::new(),
-            gold_links: vec![0.0; kept.features.first_state()],
+            gold_links: vec![0.0; by_attribute.features.first_state()],
         };
         for piece in cutter.pieces.iter().filter(|piece| !piece.is_single) {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
-            kept.count_links(gold, piece.weight, &mut laid.gold_links);
+            by_attribute.count_links(gold, piece.weight, &mut laid.gold_links);
         }
-        arch().dispatch(AddGroups(&mut laid, corpus, &cutter, kept));
+        arch().dispatch(AddGroups(&mut laid, corpus, &cutter, by_attribute));
         laid
     }
 
@@ -130,22 +130,23 @@ impl PrunedBlock {
         Pieces { slots: &self.slots[slots], labels, offsets, weights: &self.weights[weights], is_single }
     }
 
-    /// Adds the weights of a group's features to its scores; `own` has the weights of the block's own features.
+    /// Adds the weights of a group's features to its scores. `shared_weights` are the weights of features that several blocks
+    /// meet, `own_weights` the weights of the block's own features.
     #[inline(always)]
-    pub fn add_weights(&self, group: usize, shared: &[f64], own: &[f64], scores: &mut [f64]) {
-        self.shared.add_weights(group, shared, scores);
-        self.own.add_weights(group, own, scores);
+    pub fn add_weights(&self, group: usize, shared_weights: &[f64], own_weights: &[f64], scores: &mut [f64]) {
+        self.shared.add_weights(group, shared_weights, scores);
+        self.own.add_weights(group, own_weights, scores);
     }
 
     /// Adds the marginals of a group to the gradient of its features.
     #[inline(always)]
-    pub fn spread(&self, group: usize, marginals: &[f64], shared: &mut [f64], own: &mut [f64]) {
-        self.shared.spread(group, marginals, shared);
-        self.own.spread(group, marginals, own);
+    pub fn spread(&self, group: usize, marginals: &[f64], shared_gradient: &mut [f64], own_gradient: &mut [f64]) {
+        self.shared.spread(group, marginals, shared_gradient);
+        self.own.spread(group, marginals, own_gradient);
     }
 
     /// Before `begin_at`: adds the counts of the gold labels of the pieces, less the expected ones, to the targets.
-    pub fn spread_errors(&self, shared: &mut [f64], own: &mut [f64]) {
+    pub fn spread_errors(&self, shared_counts: &mut [f64], own_counts: &mut [f64]) {
         let mut marginals = Vec::new();
         for group in 0..self.n_groups() {
             let start = if group == 0 { 0 } else { self.gold_ends[group - 1] as usize };
@@ -158,7 +159,7 @@ impl PrunedBlock {
             for &place in &self.gold[start..self.gold_ends[group] as usize] {
                 marginals[place as usize] += weights[place as usize / LANES][place as usize % LANES];
             }
-            self.spread(group, &marginals, shared, own);
+            self.spread(group, &marginals, shared_counts, own_counts);
         }
     }
 
@@ -226,13 +227,13 @@ impl PrunedBlock {
         corpus: &Corpus,
         cutter: &Cutter,
         group: &[Piece],
-        kept: &KeptFeatures<'_>,
+        by_attribute: &KeptFeatures<'_>,
         buffers: &mut Buffers,
     ) {
-        let n_labels = kept.features.n_labels;
+        let n_labels = by_attribute.features.n_labels;
         let most = self.list_tokens(corpus, cutter, group, n_labels + 1, buffers);
-        let Buffers { tokens, slots, shared, own } = buffers;
-        for entries in [&mut *shared, &mut *own] {
+        let Buffers { tokens, slots, shared_entries, own_entries } = buffers;
+        for entries in [&mut *shared_entries, &mut *own_entries] {
             entries.0.clear();
             entries.1.clear();
         }
@@ -242,11 +243,11 @@ impl PrunedBlock {
                 if at >= token.attributes.end {
                     continue;
                 }
-                let Some(features) = kept.of(corpus.states.ids[at]) else { continue };
+                let Some(features) = by_attribute.of(corpus.states.ids[at]) else { continue };
                 let is_own =
                     features.first as usize >= self.own_range.start && features.end as usize <= self.own_range.end;
                 let base = if is_own { self.own_range.start as u32 } else { 0 };
-                let (entries, values) = if is_own { &mut *own } else { &mut *shared };
+                let (entries, values) = if is_own { &mut *own_entries } else { &mut *shared_entries };
                 let slots = &slots[token.slots..token.slots + n_labels];
                 let mut add = |feature: u32, slot: u16| {
                     entries.push((feature - base, token.place + u32::from(slot) * LANES as u32));
@@ -260,7 +261,7 @@ impl PrunedBlock {
                     }
                 } else {
                     let range = features.first as usize..features.end as usize;
-                    for (feature, &label) in (features.first..).zip(&kept.features.state_labels[range]) {
+                    for (feature, &label) in (features.first..).zip(&by_attribute.features.state_labels[range]) {
                         if slots[usize::from(label)] != NOWHERE {
                             add(feature, slots[usize::from(label)]);
                         }
@@ -273,8 +274,9 @@ impl PrunedBlock {
         }
         let [_, rows, _] = self.ranges(self.n_groups() - 1);
         let n_places = rows.len() * LANES;
-        self.shared.extend(&shared.0, &shared.1, kept.features.state_labels.len(), n_places);
-        self.own.extend(&own.0, &own.1, self.own_range.len(), n_places);
+        let n_features = by_attribute.features.state_labels.len();
+        self.shared.extend(&shared_entries.0, &shared_entries.1, n_features, n_places);
+        self.own.extend(&own_entries.0, &own_entries.1, self.own_range.len(), n_places);
         self.shared.end_group();
         self.own.end_group();
         for token in &*tokens {
@@ -325,14 +327,14 @@ impl PrunedBlock {
 
 simd_task!(
     /// Lays out all groups; dispatched to the machine's instruction set, for it counts bits.
-    AddGroups<'a>(laid: &'a mut PrunedBlock, corpus: &'a Corpus, cutter: &'a Cutter, kept: &'a KeptFeatures<'a>) -> (),
+    AddGroups<'a>(laid: &'a mut PrunedBlock, corpus: &'a Corpus, cutter: &'a Cutter, by_attribute: &'a KeptFeatures<'a>) -> (),
     |_| {
         let mut buffers = Buffers::default();
         for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
             let size = if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES };
             for group in pieces.chunks(size) {
-                laid.add_shape(cutter, group, kept.features.n_labels as u16);
-                laid.add_entries(corpus, cutter, group, kept, &mut buffers);
+                laid.add_shape(cutter, group, by_attribute.features.n_labels as u16);
+                laid.add_entries(corpus, cutter, group, by_attribute, &mut buffers);
             }
         }
     }

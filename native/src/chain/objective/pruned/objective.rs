@@ -46,18 +46,18 @@ struct Scratch {
 }
 
 impl PrunedObjective {
-    /// The objective over the features with the numbers `kept`, which ascend, and the labels that `likely` holds with a marginal
+    /// The objective over the features with these numbers, which ascend, and the labels that `likely` holds with a marginal
     /// above the bounds. `w`, `value` and `gradient` belong to the whole objective at which the labels were found; the weights of
     /// features that are not kept are 0.
     pub fn new(
         whole: &Arc<ChainObjective>,
-        kept: Option<&[usize]>,
+        numbers: Option<&[usize]>,
         likely: &LikelyLabels,
         bounds: Bounds,
         (w, value, gradient): (&[f64], f64, &[f64]),
     ) -> Result<Self> {
-        let features = match kept {
-            Some(kept) => whole.features.restrict(kept, |_| 0..0),
+        let features = match numbers {
+            Some(numbers) => whole.features.restrict(numbers, |_| 0..0),
             None => Features::clone(&whole.features),
         };
         let n_attributes = whole.corpus.attributes.len();
@@ -66,9 +66,9 @@ impl PrunedObjective {
         let pairs = whole.blocks.par_iter().zip(&features.blocks).zip(&likely.blocks);
         let blocks: Vec<PrunedBlock> = whole.install(|| {
             pairs
-                .map(|((block, (_, own)), likely)| {
+                .map(|((block, (_, own_range)), likely)| {
                     let how = (bounds, order);
-                    PrunedBlock::new(whole.weighted(), block, own.clone(), likely, how, &by_attribute)
+                    PrunedBlock::new(whole.weighted(), block, own_range.clone(), likely, how, &by_attribute)
                 })
                 .collect()
         });
@@ -101,11 +101,11 @@ impl PrunedObjective {
         let blocks = &mut self.blocks;
         pool.install(|| blocks.par_iter_mut().for_each(|block| block.begin_at(&w[first_state..])));
         // Neither slope nor guard yet.
-        let mut own = vec![0.0; w.len()];
-        let own_value = self.value_and_gradient(w, &mut own, &Interrupt::default())?;
-        self.slope = gradient.iter().zip(&own).map(|(whole, own)| whole - own).collect();
+        let mut own_gradient = vec![0.0; w.len()];
+        let own_value = self.value_and_gradient(w, &mut own_gradient, &Interrupt::default())?;
+        self.slope = gradient.iter().zip(&own_gradient).map(|(whole, own)| whole - own).collect();
         self.constant = value - own_value - self.slope.iter().zip(w).map(|(slope, w)| slope * w).sum::<f64>();
-        let links = own[..first_state].iter().chain(std::iter::repeat(&0.0));
+        let links = own_gradient[..first_state].iter().chain(std::iter::repeat(&0.0));
         let removed = errors.iter().zip(links).zip(gradient);
         self.removed = removed.map(|((error, links), gradient)| (error - links + gradient).abs()).collect();
         self.w = w.to_vec();
@@ -118,12 +118,12 @@ impl PrunedObjective {
         let shared = self.features.state_range(0..self.features.n_dense + self.features.n_shared).end;
         let mut counts = vec![0.0; self.features.len()];
         let (links, states) = counts.split_at_mut(first_state);
-        let (shared, mut own) = states.split_at_mut(shared);
+        let (shared, mut own_counts) = states.split_at_mut(shared);
         for block in &self.blocks {
-            let (mine, rest) = own.split_at_mut(block.own_range.len());
+            let (mine, following) = own_counts.split_at_mut(block.own_range.len());
             block.spread_errors(shared, mine);
             links.iter_mut().zip(&block.gold_links).for_each(|(count, links)| *count += links);
-            own = rest;
+            own_counts = following;
         }
         counts
     }
@@ -156,17 +156,17 @@ impl PrunedObjective {
         if transitions.max_abs_of_links() <= MOST_OF_LINKS && w.iter().all(|weight| weight.is_finite()) {
             let factors = LinkFactors::new(&transitions);
             let shared_end = features.state_range(0..features.n_dense + features.n_shared).end;
-            let (leading, own) = gradient.split_at_mut(first_state + shared_end);
+            let (leading, own_gradient) = gradient.split_at_mut(first_state + shared_end);
             let (links, shared) = leading.split_at_mut(first_state);
             let states = &w[first_state..];
             let mut scratch = locked(&self.scratch);
             let scratch = &mut *scratch;
             scratch.resize_with(self.blocks.len(), || Scratch::new(&factors, shared_end));
-            let owns = threads::parts(own, self.blocks.iter().map(|block| block.own_range.len()));
+            let owns = threads::parts(own_gradient, self.blocks.iter().map(|block| block.own_range.len()));
             self.pool.install(|| {
                 let work = self.blocks.par_iter().zip(owns).zip(scratch.par_iter_mut());
-                work.filter(|_| !interrupt.is_set()).for_each(|((block, own), scratch)| {
-                    arch().dispatch(Sweep { block, states, factors: &factors, own, scratch });
+                work.filter(|_| !interrupt.is_set()).for_each(|((block, own_gradient), scratch)| {
+                    arch().dispatch(Sweep { block, states, factors: &factors, own_gradient, scratch });
                 });
                 add_up(scratch, shared);
             });
@@ -239,7 +239,7 @@ struct Sweep<'a> {
     block: &'a PrunedBlock,
     states: &'a [f64],
     factors: &'a LinkFactors,
-    own: &'a mut [f64],
+    own_gradient: &'a mut [f64],
     scratch: &'a mut Scratch,
 }
 
@@ -248,11 +248,11 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Sweep { block, states, factors, own, scratch } = self;
+        let Sweep { block, states, factors, own_gradient, scratch } = self;
         let Scratch { value, shared, counts, lattice } = scratch;
         *value = 0.0;
         shared.fill(0.0);
-        own.fill(0.0);
+        own_gradient.fill(0.0);
         counts.clear();
         let own_states = &states[block.own_range.start..];
         for group in 0..block.n_groups() {
@@ -260,7 +260,7 @@ impl WithSimd for Sweep<'_> {
             lattice.begin(pieces);
             block.add_weights(group, states, own_states, &mut lattice.scores);
             *value += lattice.forward_backward(simd, pieces, factors, counts);
-            block.spread(group, &lattice.scores, shared, own);
+            block.spread(group, &lattice.scores, shared, own_gradient);
         }
     }
 }
