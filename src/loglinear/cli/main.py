@@ -47,7 +47,7 @@ COMMANDS = {
 
 class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own method passes over errors of writing, such as a full disk.
+        # argparse's own method ignores errors of writing, such as a full disk.
         (file or sys.stderr).write(message)
 
 
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     except LogLinearError as error:
         _fail(error, 1 if isinstance(error, ClusterError) else 2)
     except BrokenPipeError:
-        # The reader of stdout has gone (`| head`): nothing is left to say, not even when the interpreter flushes.
+        # The reader of stdout has gone (`| head`): print nothing more, not even when the interpreter flushes.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")
         sys.exit(1)
     except OSError as error:
@@ -112,25 +112,25 @@ def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
     return module, parser
 
 
-def _translated(unknown: list[str], known: Collection[str]) -> str:
+def _translated(unknown: list[str], parameters: Collection[str]) -> str:
     """Return flags of other programs among unknown arguments in the words of the command; empty if there are none."""
     from ..models.translations import hint
     from .options import flag
 
-    given: dict[str, object] = {}
+    flags: dict[str, object] = {}
     for at, argument in enumerate(unknown):
         if argument.startswith("--"):
             name, equals, value = argument[2:].partition("=")
             if not equals and at + 1 < len(unknown) and not unknown[at + 1].startswith("--"):
                 value = unknown[at + 1]
-            given[name.replace("-", "_")] = _number_or_text(value) if value else True
+            flags[name.replace("-", "_")] = _number_or_text(value) if value else True
 
     def spelt(name: str, value: object) -> str:
         if isinstance(value, dict):  # options of the solver
-            return " ".join(f"-p {option}={each}" for option, each in value.items())
+            return " ".join(f"-p {option}={setting}" for option, setting in value.items())
         return flag(name) if value is True else f"{flag(name)} {value}"
 
-    return hint(given, known, spelt)
+    return hint(flags, parameters, spelt)
 
 
 def _number_or_text(text: str) -> float | str:
@@ -143,7 +143,7 @@ def _number_or_text(text: str) -> float | str:
 
 
 def _prepare_streams() -> None:
-    """Write UTF-8 whatever the locale; results fail where stdout is closed, messages go nowhere where stderr is."""
+    """Write UTF-8 whatever the locale; with closed stdout results fail, with closed stderr messages are dropped."""
     if sys.stdout is None:
         sys.stdout = _unread()
     if sys.stderr is None:
@@ -153,7 +153,7 @@ def _prepare_streams() -> None:
 
 
 def _unread() -> TextIO:
-    """Return a pipe without a reader in the place of stdout, for Python and the native module: `| head` ends alike."""
+    """Return as stdout a pipe without a reader, also for the native module: writing fails as after `| head`."""
     reading, writing = os.pipe()
     os.dup2(writing, 1)
     for number in {reading, writing} - {1}:
@@ -163,11 +163,11 @@ def _unread() -> TextIO:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP do as Ctrl-C does, unless the process has another use for them (as under nohup)."""
+    """Make SIGTERM and SIGHUP act like Ctrl-C, unless the process handles or ignores them (as under nohup)."""
     terminals = [number for number in (1, 2) if os.isatty(number)]
 
     def hang_up(number: int, frame: object) -> NoReturn:
-        # The terminal has gone: what would be said there is dropped, lest it fail before the results are written.
+        # The terminal has gone: drop messages, so that they cannot fail before the results are written.
         with open(os.devnull, "wb") as nowhere:
             for terminal in terminals:
                 os.dup2(nowhere.fileno(), terminal)
@@ -179,7 +179,7 @@ def _ended_by_signals() -> Iterator[None]:
     try:
         for number in usual:
             signal.signal(number, handlers[number])
-    except ValueError:  # not on the main thread, which alone sees signals
+    except ValueError:  # not on the main thread, which alone receives signals
         usual = []
     try:
         yield
@@ -189,12 +189,12 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning of the library as a line, without the place in the sources that it came from."""
+    """Print a warning of the library as one line, without the source line that raised it."""
     print(f"warning: {message}", file=sys.stderr)
 
 
 def _overview(arguments: list[str]) -> NoReturn:
-    """Answer arguments that name no command: help, the version, a mistake."""
+    """Handle arguments without a command: help, the version, a mistake."""
     width = max(map(len, COMMANDS))
     parser = _Parser(
         prog="loglinear",

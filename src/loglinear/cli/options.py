@@ -55,9 +55,9 @@ def add_options(parser: Arguments, kind: type, *names: str, **defaults: float) -
     """
     from dataclasses import fields  # here: labelling text needs no dataclasses, which cost some milliseconds
 
-    known = {each.name: each for each in fields(kind)}
-    for name in names or known:
-        _add_option(parser, known[name], defaults.get(name, known[name].default))
+    fields_by_name = {field.name: field for field in fields(kind)}
+    for name in names or fields_by_name:
+        _add_option(parser, fields_by_name[name], defaults.get(name, fields_by_name[name].default))
 
 
 def _add_option(parser: Arguments, option: Field[Any], default: object) -> None:
@@ -89,8 +89,8 @@ def chosen(kind: type[T], arguments: Namespace, **changes: object) -> T:
     """
     from dataclasses import fields
 
-    given = {each.name: getattr(arguments, each.name) for each in fields(kind) if hasattr(arguments, each.name)}  # type: ignore[arg-type]
-    return kind(**given | changes)
+    values = {field.name: getattr(arguments, field.name) for field in fields(kind) if hasattr(arguments, field.name)}  # type: ignore[arg-type]
+    return kind(**values | changes)
 
 
 def solvers_help() -> str:
@@ -138,12 +138,12 @@ def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
     from dataclasses import fields
 
     words: list[str] = []
-    for each in fields(kind):
-        value, name = settings.get(each.name, each.default), option_flag(each.name)
-        if value == each.default or value is None:
+    for field in fields(kind):
+        value, name = settings.get(field.name, field.default), option_flag(field.name)
+        if value == field.default or value is None:
             continue
         if isinstance(value, dict):
-            words += [word for key, given in value.items() for word in (name, f"{key}={json.dumps(given)}")]
+            words += [word for key, setting in value.items() for word in (name, f"{key}={json.dumps(setting)}")]
         elif value is True:
             words.append(name)
         else:

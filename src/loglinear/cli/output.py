@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 __all__ = ["Interrupted", "counted", "keeping_reached", "say", "scores_text", "sizes", "tab_separated"]
 
-# Names may hold what would break the table.
+# Names may contain characters that would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -21,8 +21,8 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, places: Sequence[str] = (), way_on: str = "") -> None:
-        kept = f"wrote {', '.join(places)} with" if places else "the output has"
-        super().__init__(f"interrupted; {kept} the weights reached so far{f'; {way_on}' if way_on else ''}")
+        outcome = f"wrote {', '.join(places)} with" if places else "the output has"
+        super().__init__(f"interrupted; {outcome} the weights reached so far{f'; {way_on}' if way_on else ''}")
 
 
 def say(message: str) -> None:

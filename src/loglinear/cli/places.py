@@ -30,7 +30,10 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
     from ..data.writing import check_writable
     from ..models.files.settings import kind_of
 
-    spelt = {each.dest: each.option_strings[-1] if each.option_strings else each.metavar for each in parser._actions}
+    spelt = {
+        action.dest: action.option_strings[-1] if action.option_strings else action.metavar
+        for action in parser._actions
+    }
     seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]
     for name, path in seen:
         if name not in ("model", "start") and os.path.isfile(path) and kind_of(path) is not None:
@@ -51,13 +54,13 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         seen.append((name, path))
 
 
-def _paths(given: str | list[str] | None) -> list[str]:
-    """Return the files that an argument names; of several, those that match a pattern as well."""
-    if given is None or isinstance(given, str):
-        return [] if given is None else [given]
+def _paths(argument: str | list[str] | None) -> list[str]:
+    """Return the files that an argument names; patterns in a list of files are expanded."""
+    if argument is None or isinstance(argument, str):
+        return [] if argument is None else [argument]
     from glob import glob
 
-    return [path for each in given for path in (glob(each) or [each])]
+    return [path for name in argument for path in (glob(name) or [name])]
 
 
 def _is_same(path: str, other: str) -> bool:

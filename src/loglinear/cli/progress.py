@@ -23,7 +23,7 @@ _WINDOW = 5
 # The tolerance of most solvers.
 _USUAL = 1e-5
 _PERIOD = 2.0
-# Characters of the bar's line beside bar and text: "training", the time, blanks between. Of a long text besides.
+# Characters of the bar's line that are not bar or text ("training", the time, blanks), and including a long text.
 _AROUND = 20
 _TEXT = _AROUND + 110
 
@@ -39,32 +39,32 @@ class Progress:
         quiet: print nothing.
 
     Attributes:
-        known: the share of the work that is done, from 0 to 1, where another callback knows it better; else None.
+        share_done: the share of the work that is done, from 0 to 1, where another callback knows it better; else None.
         label: printed before each step.
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
         tolerance = solver.tolerance if isinstance(solver, Tolerant) else 0.0
-        # None is the tolerance of a solver that is yet to be chosen.
+        # None if the solver has not been chosen yet.
         self._tolerance = min(max(_USUAL if tolerance is None else tolerance, 1e-12), 0.5)
         ends_by_passes = isinstance(solver, EndedByPasses) and not isinstance(solver, Tolerant)
         self._passes: int | None = solver.passes if ends_by_passes else None
         self._quiet = quiet
         self._objectives: list[float] = []
         self._share = 0.0
-        self.known: float | None = None
+        self.share_done: float | None = None
         self.label = ""
         self._last = -math.inf
         self._due: bool | None = None
         # The last record, if it has not been shown.
         self._unshown: TraceRecord | None = None
-        # Seconds of the minimisations that are over, and of the one at work.
+        # Seconds of the finished minimisations, and of the current one.
         self._before = self._seconds = 0.0
         # The last scores on development data.
         self._dev = ""
         self._bar: Any = None
         self._task: Any = None
-        # Parts of a step that did not fit the terminal, and the longest text so far: steady, lest the line flicker.
+        # Parts of a step that did not fit the terminal, and the longest text so far: both only grow, against flicker.
         self._n_dropped = self._widest = 0
 
     def __enter__(self) -> Progress:
@@ -111,10 +111,10 @@ class Progress:
         def observe(record: TraceRecord, state: object) -> None:
             if record.iteration == 0:
                 at = next(done)
-                self.known = min(at / (number * (folds + 1)), 1.0)
+                self.share_done = min(at / (number * (folds + 1)), 1.0)
                 fold, point = divmod(at, number) if folds else (0, at)
-                known = f"point {point + 1} of {number}" if point < number else f"point {point + 1}"
-                self.label = f"fold {fold} of {folds}, {known}" if fold else known
+                point_text = f"point {point + 1} of {number}" if point < number else f"point {point + 1}"
+                self.label = f"fold {fold} of {folds}, {point_text}" if fold else point_text
 
         return observe
 
@@ -123,7 +123,7 @@ class Progress:
 
         def observe(record: TraceRecord, state: WorkingSetState) -> None:
             if most is not None:
-                self.known = min(state.selected.size / most, 1.0)
+                self.share_done = min(state.selected.size / most, 1.0)
 
         return observe
 
@@ -156,14 +156,14 @@ class Progress:
         self._unshown = None
 
     def _fitting(self, record: TraceRecord) -> str:
-        """Return a step as a text beside the bar, without the parts that matter least where the terminal is narrow."""
+        """Return a step as the text next to the bar; a narrow terminal drops the least important parts."""
         if record.dev is not None:
             self._dev = f"dev {' '.join(record.headline)} at {record.iteration}"
         iteration, objective, active = record.line.split(", ")[:3]
         gap = "" if record.gap is None else f"gap {percentage(record.gap, record.objective)}"
-        parts = [each for each in (self.label, iteration, objective, active, gap, self._dev) if each]
+        parts = [part for part in (self.label, iteration, objective, active, gap, self._dev) if part]
         room = max(self._bar.console.width - self._bar_width - _AROUND, 0)
-        by_worth = [each for each in (active, objective, iteration, gap, self._dev) if each]
+        by_worth = [part for part in (active, objective, iteration, gap, self._dev) if part]
         self._n_dropped = min(self._n_dropped, len(by_worth))
         while self._n_dropped < len(by_worth) and len(self._joined(parts, by_worth)) > room:
             self._n_dropped += 1
@@ -172,12 +172,12 @@ class Progress:
         return text.ljust(min(self._widest, room))
 
     def _joined(self, parts: list[str], by_worth: list[str]) -> str:
-        return ", ".join(each for each in parts if each not in by_worth[: self._n_dropped])
+        return ", ".join(part for part in parts if part not in by_worth[: self._n_dropped])
 
     def _progress(self) -> float:
-        """The share of the passes, or of the way, on a logarithmic scale, from a decrease of 1 to the tolerance."""
-        if self.known is not None:
-            return self.known
+        """Share of the passes, or of the way from a decrease of 1 to the tolerance on a logarithmic scale."""
+        if self.share_done is not None:
+            return self.share_done
         if self._passes is not None:
             return min((len(self._objectives) - 1) / self._passes, 1.0)
         if len(self._objectives) > _WINDOW and self._objectives[-1]:

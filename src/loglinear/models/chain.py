@@ -149,7 +149,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         from .training.chain import DevSet, train_chain
 
         use, options = self._options(DevOptions), self._options(SolverOptions)
-        use.check(given=X_dev is not None)
+        use.check(has_data=X_dev is not None)
         options.check()
         begun = None if start is None else _opened(start)
         template = self.template if begun is None or self.template is not None else begun.template

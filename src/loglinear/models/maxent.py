@@ -148,7 +148,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
     def _check_options(self, *, has_dev: bool) -> None:
         """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
-        self._options(DevOptions).check(given=has_dev)
+        self._options(DevOptions).check(has_data=has_dev)
         self._options(SolverOptions).check()
         self._options(ClassifierParameters)
 

@@ -17,7 +17,7 @@ EXAMPLE = "example: loglinear doctor"
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
 
-# Extras that some commands and modules need; the packages without an extra are needed by everything.
+# Extras that some commands and modules need; packages without an extra are always needed.
 _NEEDED, _EXTRAS = "", ("report", "network", "distributed", "compat")
 
 
@@ -28,8 +28,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Look around."""
-    found = report()
-    print(json.dumps(found) if arguments.json else render(found))
+    environment = report()
+    print(json.dumps(environment) if arguments.json else render(environment))
 
 
 def report() -> dict[str, Any]:
@@ -49,16 +49,16 @@ def report() -> dict[str, Any]:
     }
 
 
-def render(found: dict[str, Any]) -> str:
+def render(environment: dict[str, Any]) -> str:
     """Return the report for people."""
     lines = [
-        f"loglinear        {found['loglinear']}, in {found['installed_at']}",
-        f"Python           {found['python']}, {found['platform']}",
-        f"threads          {found['threads']}, by default all cores; set --threads or n_jobs for fewer",
-        f"instruction set  {found['instruction_set']}",
-        f"packages         {_listed(found['packages'])}",
+        f"loglinear        {environment['loglinear']}, in {environment['installed_at']}",
+        f"Python           {environment['python']}, {environment['platform']}",
+        f"threads          {environment['threads']}, by default all cores; set --threads or n_jobs for fewer",
+        f"instruction set  {environment['instruction_set']}",
+        f"packages         {_listed(environment['packages'])}",
     ]
-    for extra, packages in found["extras"].items():
+    for extra, packages in environment["extras"].items():
         missing = [name for name, version in packages.items() if version is None]
         state = f"missing: {', '.join(missing)}; pip install 'loglinear[{extra}]'" if missing else _listed(packages)
         lines.append(f"[{extra}]".ljust(17) + state)
@@ -82,8 +82,8 @@ def _version(package: str) -> str | None:
 
 
 def _packages() -> dict[str, list[str]]:
-    """Return the needed packages and those of each extra, from what the installed package says that it requires."""
-    found: dict[str, list[str]] = {extra: [] for extra in (_NEEDED, *_EXTRAS)}
+    """Return the required packages, and the packages of each extra, from the metadata of the installed package."""
+    by_extra: dict[str, list[str]] = {extra: [] for extra in (_NEEDED, *_EXTRAS)}
     try:
         requirements = metadata.requires("loglinear") or []
     except metadata.PackageNotFoundError:
@@ -91,6 +91,6 @@ def _packages() -> dict[str, list[str]]:
     for requirement in requirements:
         name, _, condition = requirement.partition(";")
         extra = re.search(r"""extra == ['"]([\w-]+)""", condition)
-        if (key := extra[1] if extra else _NEEDED) in found:
-            found[key].append(re.match(r"[\w.-]+", name)[0])  # type: ignore[index]
-    return found
+        if (key := extra[1] if extra else _NEEDED) in by_extra:
+            by_extra[key].append(re.match(r"[\w.-]+", name)[0])  # type: ignore[index]
+    return by_extra

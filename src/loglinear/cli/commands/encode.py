@@ -67,27 +67,27 @@ def run(arguments: Namespace) -> None:
     template = read_template(arguments.preset, arguments.template)
     begun = time.monotonic()
     with CorpusFile(arguments.output, template=template, append=arguments.append) as corpus:
-        given = {"format": arguments.format, "threads": arguments.threads}
+        reading = {"format": arguments.format, "threads": arguments.threads}
         if arguments.min_count > 1:
             with _shown(corpus, "counted", quiet=arguments.quiet):
-                kept = corpus.keep_frequent(arguments.files, arguments.min_count, **given)
+                n_attributes = corpus.keep_frequent(arguments.files, arguments.min_count, **reading)
             if not arguments.quiet:
-                say(f"{counted(kept, 'attribute')} on {arguments.min_count} tokens or more")
+                say(f"{counted(n_attributes, 'attribute')} on {arguments.min_count} tokens or more")
         with _shown(corpus, "encoded", quiet=arguments.quiet):
             for file in arguments.files:
-                corpus.add(file, labelled=not arguments.unlabelled, partial=arguments.partial, **given)
+                corpus.add(file, labelled=not arguments.unlabelled, partial=arguments.partial, **reading)
     if not arguments.quiet:
-        found = Corpus.open(arguments.output)
+        encoded = Corpus.open(arguments.output)
         seconds = time.monotonic() - begun
         say(
-            f"{arguments.output}: {counted(len(found), 'sentence')}, {counted(found.n_tokens, 'token')}, "
-            f"{counted(found.n_attributes, 'attribute')}, {counted(len(found.labels), 'label')}; {seconds:.1f} s"
+            f"{arguments.output}: {counted(len(encoded), 'sentence')}, {counted(encoded.n_tokens, 'token')}, "
+            f"{counted(encoded.n_attributes, 'attribute')}, {counted(len(encoded.labels), 'label')}; {seconds:.1f} s"
         )
 
 
 @contextmanager
 def _shown(corpus: CorpusFile, done: str, *, quiet: bool) -> Iterator[None]:
-    """Show the number of tokens that are done while the block works: a line now and then; on a terminal it changes."""
+    """Show the number of finished tokens while the block runs: a line now and then; a terminal updates one line."""
     over = threading.Event()
     begun, last, is_terminal = time.monotonic(), -1, sys.stderr.isatty()
 

@@ -51,9 +51,9 @@ def run(arguments: Namespace) -> None:
 
 def _shown(explanations: list[Explanation], arguments: Namespace, noun: str) -> str:
     if arguments.json:
-        return "".join(json.dumps(each.to_dict(), ensure_ascii=False) + "\n" for each in explanations)
+        return "".join(json.dumps(explanation.to_dict(), ensure_ascii=False) + "\n" for explanation in explanations)
     if arguments.html:
         from ...models.explain.explanation import page
 
         return page(explanations, f"Labels by {arguments.model}", arguments.top, noun)
-    return "\n\n".join(each.text(arguments.top) for each in explanations) + "\n"
+    return "\n\n".join(explanation.text(arguments.top) for explanation in explanations) + "\n"

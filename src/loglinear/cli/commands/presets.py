@@ -22,6 +22,6 @@ def run(arguments: Namespace) -> None:
         print(preset(arguments.name), end="")
         return
     width = max(map(len, PRESETS))
-    for each in PRESETS.values():
-        columns = "1 column" if each.columns == 1 else f"{each.columns} columns"
-        print(f"{each.name:<{width}}  {each.description} ({columns}; {each.source})")
+    for listed_preset in PRESETS.values():
+        columns = "1 column" if listed_preset.columns == 1 else f"{listed_preset.columns} columns"
+        print(f"{listed_preset.name:<{width}}  {listed_preset.description} ({columns}; {listed_preset.source})")

@@ -104,19 +104,19 @@ def run(arguments: Namespace) -> None:
         from ...report.figure import check_figure
 
         check_figure(arguments.plot)
-    found = _selected(arguments, options)
+    selection = _selected(arguments, options)
     if arguments.model is not None:
         if arguments.path and arguments.dev is None:
             say("warning: the model is the last one of the path, not the best; add --dev FILE to find the best")
-        found.model.save(arguments.model)
+        selection.model.save(arguments.model)
     if arguments.plot is not None:
-        write_output(arguments.plot, found.curves.drawn(arguments.plot))
-    write_output(arguments.table, found.table.encode())
+        write_output(arguments.plot, selection.curves.drawn(arguments.plot))
+    write_output(arguments.table, selection.table.encode())
     if not arguments.quiet:
-        say(found.summary)
+        say(selection.summary)
         for place in places:
             say(f"wrote {place}")
-    if found.interrupted:
+    if selection.interrupted:
         raise Interrupted(places)
 
 
@@ -141,7 +141,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
 
 
 def _options(arguments: Namespace) -> SolverOptions:
-    """How to train; raises OptionError where options contradict each other."""
+    """Return how to train; raise OptionError if options contradict each other."""
     from ...data.formats import format_of, named
     from ...models.training.options import SolverOptions
     from ...options import whole_number

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...problem import Objective
     from ...solvers import SolverOption
 
-# Characters of a line that explains an option.
+# Width of the lines that explain an option, in characters.
 WIDTH = 120
 EXAMPLE = "example: loglinear solvers sag"
 READS: tuple[str, ...] = ()
@@ -30,19 +30,19 @@ def run(arguments: Namespace) -> None:
     from ...solvers import SOLVERS, solver_class, solver_options
 
     if arguments.name is None:
-        found = [_account(name, kind) for name, kind in SOLVERS.items()]
-        print(json.dumps(found) if arguments.json else _table(found))
+        accounts = [_account(name, kind) for name, kind in SOLVERS.items()]
+        print(json.dumps(accounts) if arguments.json else _table(accounts))
         return
     kind = solver_class(arguments.name)
     account, options = _account(arguments.name, kind), solver_options(kind)
     if arguments.json:
-        print(json.dumps(account | {"options": [vars(each) for each in options]}))
+        print(json.dumps(account | {"options": [vars(option) for option in options]}))
     else:
         print(f"{arguments.name}: {account['summary']}\n{_needs(account)}\n\n{_options(options)}")
 
 
 def _account(name: str, kind: type[Any]) -> dict[str, Any]:
-    """Return what is known of a solver; its own check tells which problems it can work on."""
+    """Return the description of a solver; its own check tells which problems it can solve."""
     from typing import get_type_hints
 
     import numpy as np
@@ -63,12 +63,12 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
     fitting = {
         (model, penalty)
         for model, objective in examples.items()
-        for penalty, given in penalties.items()
-        if suits(kind, Problem(objective, given))
+        for penalty, setting in penalties.items()
+        if suits(kind, Problem(objective, setting))
     }
-    models = [each for each in examples if any(model == each for model, _ in fitting)]
+    models = [example for example in examples if any(model == example for model, _ in fitting)]
     if "chains" in models:
-        models = [each for each in models if each != "chains in parts"]
+        models = [example for example in models if example != "chains in parts"]
     if "classifiers" in models:
         models.remove("classifiers of two classes")
     return {
@@ -76,14 +76,14 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
         "class": kind.__name__,
         "for_research": name in FOR_RESEARCH,
         "summary": summary(kind),
-        "penalties": [each for each in penalties if any(penalty == each for _, penalty in fitting)],
+        "penalties": [penalty for penalty in penalties if any(penalty == fit for _, fit in fitting)],
         "models": models,
         "sample_by_sample": bool(kind.needs.passes) or issubclass(get_type_hints(kind.init)["return"], PassState),
     }
 
 
 def _examples() -> dict[str, Objective]:
-    """Return the smallest objective of each kind of model; the last has what every objective has, and no more."""
+    """Return the smallest objective of each kind of model; the last has only what every objective has."""
     from ...data.corpus import Corpus
     from ...data.parts import ListedPart
     from ...objectives.chain import ChainObjective
@@ -103,13 +103,13 @@ class _Plain:
     n_features = n_samples = 1
 
     def value_and_gradient(self, w: Any, out: Any = None) -> Any:
-        """Not called: solvers are asked what they need, and take no step."""
+        """Never called: solvers only report what they need, and take no step."""
         raise NotImplementedError
 
 
 def _table(accounts: list[dict[str, Any]]) -> str:
-    width = max(len(each["name"]) for each in accounts)
-    pairs = ((each["name"], each["summary"], _needs(each)) for each in accounts)
+    width = max(len(account["name"]) for account in accounts)
+    pairs = ((account["name"], account["summary"], _needs(account)) for account in accounts)
     lines = under_headings({name: f"{name:<{width}}  {text}\n{'':<{width}}  {needs}" for name, text, needs in pairs})
     hints = (
         "auto, the default, chooses among the others; `loglinear inspect MODEL` shows its choice and why.\n"
@@ -126,20 +126,20 @@ def _needs(account: dict[str, Any]) -> str:
 
 
 def _options(options: list[SolverOption]) -> str:
-    """Return the options of a solver and, with headings, of its inner solvers, for people."""
+    """Return the options of a solver and, under headings, of its inner solvers, as text."""
     from textwrap import fill
 
-    given = [f"{each.name}={_written(each.default)}" for each in options]
-    name_width, type_width = max(map(len, given)), max(len(each.type) for each in options)
+    settings = [f"{option.name}={_written(option.default)}" for option in options]
+    name_width, type_width = max(map(len, settings)), max(len(option.type) for option in options)
     lines: list[str] = []
     inner: str | None = ""
-    for each, start in zip(options, given, strict=True):
-        if each.inner != inner:
-            inner = each.inner
+    for option, start in zip(options, settings, strict=True):
+        if option.inner != inner:
+            inner = option.inner
             lines.append("options, with their defaults:" if inner is None else f"options of its {inner}:")
-        start = f"  {start:<{name_width}}  {each.type:<{type_width}}  "
+        start = f"  {start:<{name_width}}  {option.type:<{type_width}}  "
         lines.append(
-            fill(each.meaning.replace("``", "`"), WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+            fill(option.meaning.replace("``", "`"), WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
         )
     return "\n".join(lines)
 

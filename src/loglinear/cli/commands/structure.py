@@ -36,7 +36,7 @@ EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.t
 READS: tuple[str, ...] = ("table",)
 WRITES: tuple[str, ...] = ("model", "plot", "edges")
 
-# Edges that the summary names.
+# Number of edges that the summary lists.
 SHOWN = 3
 
 
@@ -133,26 +133,26 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
         whole_number("--bootstrap", arguments.bootstrap, 2, 10**6)
     options = replace(chosen(NetworkOptions, arguments), cuts=_cuts(arguments.cut))
     options.check()
-    given = {name: value for name, value in vars(options).items() if name != "gap"}
-    return PairwiseMRF(**given, n_jobs=arguments.threads or None)
+    parameters = {name: value for name, value in vars(options).items() if name != "gap"}
+    return PairwiseMRF(**parameters, n_jobs=arguments.threads or None)
 
 
-def _cuts(given: list[str]) -> dict[str, list[float]] | None:
-    found = {}
-    for text in given:
+def _cuts(texts: list[str]) -> dict[str, list[float]] | None:
+    cuts = {}
+    for text in texts:
         column, equals, edges = text.rpartition("=")
         try:
-            found[column] = [float(edge) for edge in edges.split(",")]
+            cuts[column] = [float(edge) for edge in edges.split(",")]
         except ValueError:
             equals = ""
         if not equals or not column:
             message = f"--cut {text}: not of the form COLUMN=EDGES; write, for example, --cut age=18,30,65"
             raise OptionError(message)
-    return found or None
+    return cuts or None
 
 
 def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
-    """Return the table, and its samples that have any values."""
+    """Return the table, and its samples with at least one value."""
     from ...data.table import read_table, split_names
 
     table = read_table(
@@ -176,7 +176,7 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
 
 
 def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) -> list[str]:
-    """Train on the table of this file; return the warnings that say more than the status does."""
+    """Train on the table of this file; return the warnings that say more than the status."""
     import warnings
 
     from ...models.training.structure import POINTS, PathOptions
@@ -192,11 +192,11 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
             message = f"{name}: {error}"
             raise DataError(message) from error
     status = estimator.result_.ending
-    return [text for each in caught if not (text := str(each.message)).startswith(status)]
+    return [text for caught_warning in caught if not (text := str(caught_warning.message)).startswith(status)]
 
 
 def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: Progress) -> EdgeConfidence | None:
-    """Return the confidence of the edges by so many bootstrap samples, if any; None if Ctrl-C came before the first."""
+    """Return the edges' confidence from n bootstrap samples; None without samples or after Ctrl-C."""
     from ...result import Status
 
     result = estimator.result_
@@ -204,7 +204,7 @@ def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: P
         return None
 
     def observe(done: int) -> None:
-        progress.known, progress.label = done / n, f"bootstrap sample {done} of {n}"
+        progress.share_done, progress.label = done / n, f"bootstrap sample {done} of {n}"
         progress(result.record, result.state)
 
     try:
@@ -230,7 +230,7 @@ class Edges:
 
         self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
         # Numbers of the variables that are not left out.
-        self._varying = [i for i, known in enumerate(estimator.categories_) if len(known) > 1]
+        self._varying = [i for i, categories in enumerate(estimator.categories_) if len(categories) > 1]
         self._result = estimator.result_
         self._path: Path | None = getattr(estimator, "path_", None)
         self._ranking = ranked_edges(estimator, self._names)
@@ -286,10 +286,10 @@ class Edges:
         for edge, share in zip(edges, self._shares or (), strict=False):
             edge["share"] = share
         table = self._table
-        known: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": self._missing}
-        known["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
-        found = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
-        return json.dumps(known | training_summary([self._result]) | found, default=plain)
+        head: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": self._missing}
+        head["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
+        tail = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
+        return json.dumps(head | training_summary([self._result]) | tail, default=plain)
 
     def _l1(self) -> float:
         return float(self._estimator.l1_)

@@ -34,7 +34,7 @@ READS: tuple[str, ...] = ("train", "dev", "template", "start")
 WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
 
 
-# Near an optimum the gap is at most this share of the objective, or the violation of the violation at the start.
+# Near an optimum the gap is at most this share of the objective, or the violation this share of the first violation.
 NEAR = 1e-3
 # Defaults of --ngrams, --tfidf and --multi-class.
 DEFAULTS = ["1", False, "softmax"]
@@ -105,11 +105,14 @@ def run(arguments: Namespace) -> None:
 
     alone = one_file(arguments)
     holds = named(format_of(arguments.train if alone else arguments.train[0], arguments.format)).holds
-    given = dict(map(_solver_option, arguments.solver_options or ()))
-    options, features = chosen(SolverOptions, arguments, solver_options=given), chosen(ChainFeatures, arguments)
+    solver_options = dict(map(_solver_option, arguments.solver_options or ()))
+    options, features = (
+        chosen(SolverOptions, arguments, solver_options=solver_options),
+        chosen(ChainFeatures, arguments),
+    )
     use = chosen(DevOptions, arguments)
     options.check()
-    use.check(given=arguments.dev is not None)
+    use.check(has_data=arguments.dev is not None)
     if arguments.report is not None:
         _check_report(arguments, alone=alone)
     of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
@@ -170,7 +173,7 @@ def _write_report(arguments: Namespace, results: list[Result]) -> None:
 
 
 def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:
-    """Return the checkpoint asked for, after a look at its file."""
+    """Return the requested checkpoint, after a check of its file."""
     from ...models.training.checkpoint import Checkpoint
 
     if arguments.checkpoint is None:
@@ -198,7 +201,7 @@ def _size(path: str) -> str:
 
 
 def _account(results: list[Result], model: str) -> list[str]:
-    """Return lines for people: how the training ended, its features, the distance from the optimum, scores."""
+    """Return lines of text: how the training ended, its features, the distance from the optimum, scores."""
     from ...models.files.settings import worst
     from ...result import Status, distance
 
@@ -206,7 +209,7 @@ def _account(results: list[Result], model: str) -> list[str]:
     one_of = "" if len(results) == 1 else f"{len(results)} models, one per class; the least accurate "
     ending = result.ending.replace("raise the limit", "raise --max-iterations")
     lines = [f"{one_of}{ending} (details: loglinear inspect {model})"]
-    active, n_features = sum(each.record.nnz for each in results), sum(each.w.size for each in results)
+    active, n_features = sum(trained.record.nnz for trained in results), sum(trained.w.size for trained in results)
     solver = "" if result.chosen is None else f"; solver {result.chosen}"
     lines.append(f"{active:,} active features of {n_features:,}{solver}")
     proved = result.relative_gap is not None and result.relative_gap <= NEAR
@@ -235,7 +238,7 @@ def _solver_option(text: str) -> tuple[str, Any]:
 
 
 class _Training(NamedTuple):
-    """What the flags ask for.
+    """The training that the flags describe.
 
     Attributes:
         arguments: all flags.
@@ -244,7 +247,7 @@ class _Training(NamedTuple):
         options: penalty and solver.
         use: use of the development data.
         progress: shows the steps.
-        checkpoint: where the state of the training goes.
+        checkpoint: where the state of the training is saved.
     """
 
     arguments: Namespace
@@ -290,8 +293,8 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
 
 
 def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[Result]:
-    """Train a classifier and write the model; return a result for each model that it is made of."""
-    # Chains are trained without scikit-learn, which takes longer to import than all the rest.
+    """Train a classifier and write the model; return the result of each model that it contains."""
+    # Chains are trained without scikit-learn, which takes longer to import than everything else.
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -304,7 +307,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
         message = f"{name} is not available for classifiers; leave it out, or train a chain"
         raise OptionError(message)
     if replace(features, min_count=1) != type(features)():
-        *others, last = (flag(each.name) for each in fields(features) if each.name != "min_count")
+        *others, last = (flag(field.name) for field in fields(features) if field.name != "min_count")
         message = f"{', '.join(others)} and {last} are not available for classifiers; leave them out, or train a chain"
         raise OptionError(message)
     classifier = MaxEnt(
@@ -315,7 +318,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
         n_jobs=arguments.threads or None,
     )
     with warnings.catch_warnings():
-        # The status says so already.
+        # The status already says so.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if of_texts:
             _fit_texts(classifier, asked)
@@ -334,20 +337,20 @@ def _fit_texts(classifier: MaxEnt, asked: _Training) -> None:
         message = "--preset and --template need columns, and texts have none; leave them out"
         raise OptionError(message)
     vectorizer = make_vectorizer(arguments.ngrams, tfidf=arguments.tfidf, min_count=classifier.min_count)
-    found = read(path)
+    documents = read(path)
     try:
-        X = vectorizer.fit_transform(found.texts)
+        X = vectorizer.fit_transform(documents.texts)
     except ValueError as error:
         message = f"{path}: no words left ({error}); lower --min-count, or check the file"
         raise DataError(message) from error
-    numbers = {"text": X.shape[0], "word": X.shape[1], "label": len(set(found.labels or ()))}
+    numbers = {"text": X.shape[0], "word": X.shape[1], "label": len(set(documents.labels or ()))}
     asked.progress.note(sizes(path, numbers))
     dev = None if arguments.dev is None else read(arguments.dev)
     texts = TextClassifier(classifier, vectorizer)
     with keeping_reached(classifier):
         texts.fit(
             X,
-            found.labels,
+            documents.labels,
             dev=None if dev is None else (dev.texts, dev.labels),
             callbacks=asked.callbacks(),
             checkpoint=asked.checkpoint,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["shown", "training_lines"]
 
-# What the training's summary tells where it applies.
+# Entries of the training's summary that only some trainings have.
 _TOLD = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
 
 
@@ -35,7 +35,9 @@ def shown(
         top: number of the strongest weights to show.
         as_json: whether to return JSON.
     """
-    states, moves = ([each for each in features if (len(each[0].labels) > 1) == moves] for moves in (False, True))
+    states, moves = (
+        [feature for feature in features if (len(feature[0].labels) > 1) == moves] for moves in (False, True)
+    )
     training = settings.get("training", {})
     report: dict[str, Any] = {
         "n_features": training.get("n_features"),
@@ -60,12 +62,12 @@ def shown(
 
 
 def _strongest(features: Sequence[tuple[Feature, float]], top: int) -> list[dict[str, Any]]:
-    found = []
-    for feature, weight in sorted(features, key=lambda each: -abs(each[1]))[:top]:
+    strongest = []
+    for feature, weight in sorted(features, key=lambda pair: -abs(pair[1]))[:top]:
         attribute = {} if feature.attribute is None else {"attribute": feature.attribute}
         names = ("before", "from", "label")[-len(feature.labels) :]
-        found.append({**attribute, **dict(zip(names, feature.labels, strict=True)), "weight": weight})
-    return found
+        strongest.append({**attribute, **dict(zip(names, feature.labels, strict=True)), "weight": weight})
+    return strongest
 
 
 def _rendered(report: dict[str, Any]) -> str:
@@ -98,14 +100,14 @@ def _rendered(report: dict[str, Any]) -> str:
 
         lines.append(f"start            {WarmStart(**report['start'])}")
     if "dev" in report:
-        kept = f"; iteration {report['kept']}" if "kept" in report else ""
-        lines.append(f"dev              {scores_text(report['dev'])}{kept}")
+        best_iteration = f"; iteration {report['kept']}" if "kept" in report else ""
+        lines.append(f"dev              {scores_text(report['dev'])}{best_iteration}")
     for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
         if features:
             lines += ["", f"strongest {title}"]
-        for each in features:
-            labels = tuple(each[name] for name in ("before", "from", "label") if name in each)
-            lines.append(f"{each['weight']:+10.4f}  {Feature(each.get('attribute'), labels)}")
+        for strong_feature in features:
+            labels = tuple(strong_feature[name] for name in ("before", "from", "label") if name in strong_feature)
+            lines.append(f"{strong_feature['weight']:+10.4f}  {Feature(strong_feature.get('attribute'), labels)}")
     if report["template"]:
         lines += ["", "template", report["template"].rstrip()]
     return "\n".join(lines)

@@ -75,9 +75,13 @@ def scheme_hint(scores: Evaluation) -> str | None:
 def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, samples: bool, as_json: bool) -> str:
     """Return scores and calibrations as JSON, or as tables that fit the terminal."""
     if as_json:
-        extra = {"calibration": {name: each.to_dict() for name, each in calibrations.items()}} if calibrations else {}
+        extra = (
+            {"calibration": {name: calibration.to_dict() for name, calibration in calibrations.items()}}
+            if calibrations
+            else {}
+        )
         return json.dumps(scores.to_dict(samples=samples) | extra)
     import shutil
 
     tables = [scores.report(samples=samples, width=shutil.get_terminal_size().columns)]
-    return "\n\n".join(tables + [each.report(name) for name, each in calibrations.items()])
+    return "\n\n".join(tables + [calibration.report(name) for name, calibration in calibrations.items()])

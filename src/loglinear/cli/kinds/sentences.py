@@ -38,7 +38,7 @@ class Sentences(Kind):
 
     called = "a chain model, which reads sentences"
     estimator = "ChainCRF"
-    # What has a label.
+    # The items that have a label.
     items = "tokens"
 
     def __init__(self, path: str, model: ChainModel, settings: dict[str, Any]) -> None:
@@ -81,9 +81,9 @@ class Sentences(Kind):
         trained = str(self.settings.get("format", "columns"))
         if format is None or asked is None:
             trained = "jsonl" if trained == "python" else trained
-            found = format_of(file, default=trained)
-            same = trained.partition(":")[0] == found  # conllu:xpos is a kind of conllu
-            return trained if same or not readable(found, template) else found
+            format_of_file = format_of(file, default=trained)
+            same = trained.partition(":")[0] == format_of_file  # conllu:xpos is a kind of conllu
+            return trained if same or not readable(format_of_file, template) else format_of_file
         if asked.holds == "texts":
             message = f"{self.path}: the model reads {trained}, not text; set --format to the format of the file"
             raise OptionError(message)
@@ -226,7 +226,7 @@ class Sentences(Kind):
         if not sure:
             return Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
         taggings = tag_corpus(model, corpus, spans=spans and self.items == "tokens", threads=threads)
-        return Answers(gold, [each.labels for each in taggings], taggings, corpus=corpus)
+        return Answers(gold, [tagging.labels for tagging in taggings], taggings, corpus=corpus)
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the labels of a file's sentences."""
@@ -309,7 +309,7 @@ class Sentences(Kind):
             words += ["--template", "TEMPLATE"] if preset is None else ["--preset", preset]
         words += ["--start", "OLD_MODEL"] if "start" in training else []
         words += ["--dev", "DEV"] if "dev" in training else []
-        # Values that stand for the default, which a training has replaced.
+        # Values that mean the default, which training has replaced.
         l2 = None if settings.get("l2") == (0.0 if settings.get("l1") else 1.0) else settings.get("l2")
         solver = None if settings.get("solver") == "auto" else settings.get("solver")
         for kind in (SolverOptions, ChainFeatures, DevOptions):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tables"]
 
-# What the training's summary tells.
+# Entries of the training's summary.
 _TRAINING = ("status", "n_samples", "nll", "violation", "iterations", "seconds")
 
 
@@ -110,24 +110,24 @@ class Tables(Kind):
         self.leave_out(options, "format", "output", "scheme", "mode", "calibration")
         _, samples = self.read(arguments.file)
         with naming(arguments.file):
-            found = self.network.log_likelihood(samples)
+            likelihood = self.network.log_likelihood(samples)
         n, asked = samples.n_samples, zip(samples.names, samples.columns, strict=True)
         report: dict[str, Any] = {
             "n_samples": n,
             "n_variables": len(self.needed),
             "missing": sum(value is None for name, column in asked if name in self.needed for value in column),
-            "log_likelihood": found.value,
-            "log_likelihood_per_sample": found.value / n,
-            "lower_per_sample": found.lower / n,
-            "upper_per_sample": found.upper / n,
-            "exact": found.exact,
-            "method": found.method,
+            "log_likelihood": likelihood.value,
+            "log_likelihood_per_sample": likelihood.value / n,
+            "lower_per_sample": likelihood.lower / n,
+            "upper_per_sample": likelihood.upper / n,
+            "exact": likelihood.exact,
+            "method": likelihood.method,
         }
         if arguments.json:
             return json.dumps(report)
         nouns = {"sample": n, "variable": report["n_variables"], "missing value": report["missing"]}
         bounds = f"{report['lower_per_sample']:.4f} and {report['upper_per_sample']:.4f}"
-        accuracy = "exact" if found.exact else f"estimated by belief propagation, between {bounds}"
+        accuracy = "exact" if likelihood.exact else f"estimated by belief propagation, between {bounds}"
         return (
             f"{', '.join(counted(number, noun) for noun, number in nouns.items())}\n"
             f"log-likelihood per sample  {report['log_likelihood_per_sample']:.4f}  {accuracy}"
@@ -173,7 +173,7 @@ class Tables(Kind):
 
 
 def _as_states(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np.object_]:
-    """Return the values of a column as the network knows them, and others as they are.
+    """Return the values of a column as states of the network, and other values unchanged.
 
     Whether the digits of a file are read as numbers or as text depends on the other cells of their column.
     """
@@ -187,7 +187,10 @@ def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
     """Return the report for people, with the first `top` variables and interactions."""
     variables, n = report["variables"], len(report["variables"])
     lines = [f"variables        {n:,}, {report['n_binned']:,} of them in bins"]
-    lines += [f"                 {each['name']}: {', '.join(map(str, each['states']))}" for each in variables[:top]]
+    lines += [
+        f"                 {variable['name']}: {', '.join(map(str, variable['states']))}"
+        for variable in variables[:top]
+    ]
     if n > top:
         lines.append(f"                 and {n - top:,} more (--top {n}, or --json)")
     if report["left_out"]:

@@ -100,7 +100,7 @@ class Texts(Samples):
         self.format(arguments.file, arguments.format)
         with rereadable(arguments.file) as path:
             texts = read(path, labelled=False).texts
-        return [Explanation([each]) for each in self.classifier.explain(texts)]
+        return [Explanation([explanation]) for explanation in self.classifier.explain(texts)]
 
     def training_flags(self) -> list[str]:
         """Return the flags with which `train` makes such a model."""

@@ -225,9 +225,9 @@ class DevParameters(Options):
 class DevOptions(DevParameters):
     """The use of development data, in addition to scoring."""
 
-    def check(self, *, given: bool) -> None:
+    def check(self, *, has_data: bool) -> None:
         """Raise OptionError if an option is set and no development data are given."""
-        if not given and (self.keep == "best" or self.patience is not None):
+        if not has_data and (self.keep == "best" or self.patience is not None):
             name = "patience" if self.patience is not None else "keep='best'"
             message = f"{name} needs development data; give X_dev and y_dev (--dev)"
             raise OptionError(message)
