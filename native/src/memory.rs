@@ -101,8 +101,8 @@ mod tests {
     fn a_table_that_no_memory_holds_is_a_panic_with_its_size() {
         let mut table: Vec<f64> = Vec::new();
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reserve(&mut table, 1 << 58)));
-        let found = *panic.unwrap_err().downcast::<OutOfMemory>().unwrap();
-        assert_eq!(found.bytes, 1 << 61);
-        assert!(found.to_string().contains("2305843009214 MB;"), "{found}");
+        let error = *panic.unwrap_err().downcast::<OutOfMemory>().unwrap();
+        assert_eq!(error.bytes, 1 << 61);
+        assert!(error.to_string().contains("2305843009214 MB;"), "{error}");
     }
 }

@@ -32,7 +32,7 @@ impl SamplePasses {
         Err(OptionError::new_err(format!("{} rates for {} samples", rates.len(), visits.len())))
     }
 
-    /// Calls a pass with the weights and the numbers that its method keeps with them, both to be written, without the GIL.
+    /// Calls a pass without the GIL, with the weights and the solver's state of each weight, both writable.
     fn update<T: Send>(
         &self,
         py: Python<'_>,

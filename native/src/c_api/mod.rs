@@ -162,9 +162,9 @@ pub unsafe extern "C" fn loglinear_label_name(model: *const OpenModel, label: u3
         let labels = unsafe { &opened(model)?.labels };
         let missing =
             || Failure::misuse(format!("label {label} does not exist; the model has {} labels", labels.len()));
-        let found = labels.get(label as usize).ok_or_else(missing)?;
+        let label_name = labels.get(label as usize).ok_or_else(missing)?;
         // SAFETY: as this function's. Test: as above.
-        unsafe { give(name, found.as_ptr(), "name") }
+        unsafe { give(name, label_name.as_ptr(), "name") }
     })
 }
 
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn loglinear_label_sequence(
         // SAFETY: as this function's. Test: `tests::every_call_checks_its_arguments`.
         let (model, items) = unsafe { (opened(model)?, values(items, n_items, "items")?) };
         // Arrays of C may hold no values yet.
-        let (mut found, mut probabilities) = (vec![0; n_items], Vec::new());
+        let (mut best, mut probabilities) = (vec![0; n_items], Vec::new());
         if labels.is_null() && n_items > 0 {
             return Err(null("labels"));
         }
@@ -245,15 +245,15 @@ pub unsafe extern "C" fn loglinear_label_sequence(
             probabilities.resize(size.ok_or_else(|| Failure::misuse("too many items"))?, 0.0);
         }
         let wanted = (!marginals.is_null()).then_some(probabilities.as_mut_slice());
-        model.label_sequence(&mut found, wanted, |sink| {
+        model.label_sequence(&mut best, wanted, |sink| {
             for (number, item) in items.iter().enumerate() {
                 // SAFETY: as this function's. Test: as above.
-                for given in unsafe { values(item.attributes, item.n_attributes, "attributes") }? {
-                    if given.name.is_null() {
+                for entry in unsafe { values(item.attributes, item.n_attributes, "attributes") }? {
+                    if entry.name.is_null() {
                         return Err(null("name"));
                     }
                     // SAFETY: as this function's. Test: as above.
-                    attribute(sink, number, unsafe { CStr::from_ptr(given.name) }.to_bytes(), given.value)?;
+                    attribute(sink, number, unsafe { CStr::from_ptr(entry.name) }.to_bytes(), entry.value)?;
                 }
                 sink.end_token(None);
             }
@@ -263,7 +263,7 @@ pub unsafe extern "C" fn loglinear_label_sequence(
         // `tests::a_model_is_opened_and_labels_sequences_and_texts`.
         unsafe {
             if !labels.is_null() {
-                ptr::copy_nonoverlapping(found.as_ptr(), labels, found.len());
+                ptr::copy_nonoverlapping(best.as_ptr(), labels, best.len());
             }
             if !marginals.is_null() {
                 ptr::copy_nonoverlapping(probabilities.as_ptr(), marginals, probabilities.len());

@@ -71,9 +71,9 @@ impl OpenModel {
                 marginals.copy_from_slice(&self.model.unpadded(&sequence.lattice));
             }
         }
-        let mut kept = locked(&self.spare);
-        if kept.len() < MOST_SPARE {
-            kept.push(sequence);
+        let mut spare = locked(&self.spare);
+        if spare.len() < MOST_SPARE {
+            spare.push(sequence);
         }
         is_read
     }

@@ -28,9 +28,9 @@ fn saved(folder: &Path, settings: &str, template: Option<&str>) -> CString {
     let (attributes, labels) = (&*corpus.attributes, &corpus.labels[..]);
     let w = vec![1.0; features.len()];
     let settings = settings.to_owned();
-    let made = Trained { features: &features, attributes, labels, settings, template, intercept: None };
+    let trained = Trained { features: &features, attributes, labels, settings, template, intercept: None };
     let path = folder.join(format!("{}.loglinear", template.map_or("plain", |_| "template")));
-    Model::new(made, &w).unwrap().save(&path).unwrap();
+    Model::new(trained, &w).unwrap().save(&path).unwrap();
     c_path(&path)
 }
 
@@ -72,10 +72,10 @@ fn labelled(model: *const OpenModel, text: &str) -> String {
     unsafe {
         let status = loglinear_label_text(model, text.as_ptr().cast(), text.len(), &mut out, &mut length);
         assert_eq!(status, Status::Ok, "{}", message());
-        let found = CStr::from_ptr(out).to_str().unwrap().to_owned();
-        assert_eq!(found.len(), length);
+        let output = CStr::from_ptr(out).to_str().unwrap().to_owned();
+        assert_eq!(output.len(), length);
         loglinear_free_text(out);
-        found
+        output
     }
 }
 
@@ -92,12 +92,12 @@ fn a_model_is_opened_and_labels_sequences_and_texts() {
     let mut labels = [MaybeUninit::<u32>::uninit(); 3];
     let mut marginals = vec![f64::NAN; 3 * names.len()];
     // SAFETY: an open model, and arrays as long as said. Test: this one.
-    let found = unsafe {
+    let label_names = unsafe {
         let (labels, n) = (labels.as_mut_ptr().cast::<u32>(), items.len());
         assert_eq!(loglinear_label_sequence(model, items.as_ptr(), n, labels, marginals.as_mut_ptr()), Status::Ok);
         slice::from_raw_parts(labels, n).iter().map(|&label| names[label as usize].as_str()).collect::<Vec<_>>()
     };
-    assert_eq!(found, ["D", "N", "V"]);
+    assert_eq!(label_names, ["D", "N", "V"]);
     for row in marginals.chunks_exact(names.len()) {
         assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }

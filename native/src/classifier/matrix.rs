@@ -37,14 +37,14 @@ impl Design {
             let message = format!("the sparse matrix is damaged: column {most} of {n_columns}");
             return Err(Error::Data(message));
         }
-        let kept = Values::of(values);
-        let looked_at = if matches!(kept, Values::Ones(_)) { &[] } else { values };
+        let compact = Values::of(values);
+        let looked_at = if matches!(compact, Values::Ones(_)) { &[] } else { values };
         if let Some(at) = looked_at.iter().position(|value| !value.is_finite()) {
             let row = ends.partition_point(|&end| end <= at);
             let message = format!("sample {row}, column {}: {} is not a finite value", ids[at], values[at]);
             return Err(Error::Data(message));
         }
-        Ok(Design::by_rows(Lists::new(ends, Ids::of(ids, n_columns), kept, n_columns)))
+        Ok(Design::by_rows(Lists::new(ends, Ids::of(ids, n_columns), compact, n_columns)))
     }
 
     /// A matrix that has only rows so far.
@@ -60,8 +60,8 @@ impl Design {
     /// The rows, eight side by side, and the columns, eight side by side.
     pub fn sliced(&self, pool: Pool) -> &[Sliced; 2] {
         self.sliced.get_or_init(|| {
-            let made = self.columns.get().is_none().then(|| self.rows.transposed());
-            let columns = made.as_ref().unwrap_or_else(|| self.columns());
+            let transposed = self.columns.get().is_none().then(|| self.rows.transposed());
+            let columns = transposed.as_ref().unwrap_or_else(|| self.columns());
             pool.install(|| [Sliced::new(&self.rows), Sliced::new(columns)])
         })
     }
@@ -172,12 +172,12 @@ mod tests {
             let x: Vec<f64> = (0..n).map(|j| 1.0 / (j + 1) as f64).collect();
             for (i, row) in rows.iter().enumerate() {
                 let mut sums = x.clone();
-                let found = with_entries!(design.rows, all => {
+                let combined = with_entries!(design.rows, all => {
                     design.rows.add_to(i, all, factor, &mut sums);
                     design.rows.combine_one(i, all, &x)
                 });
                 let expected: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
-                prop_assert!((found - expected).abs() < 1e-12);
+                prop_assert!((combined - expected).abs() < 1e-12);
                 for j in 0..n {
                     prop_assert!((sums[j] - x[j] - factor * row[j]).abs() < 1e-12);
                 }

@@ -73,9 +73,11 @@ pub fn step(
     let promise = subproblem.promise();
     let working_set = subproblem.columns.len();
     let mut done = NewtonStep { nll: before, working_set, sweeps, promised: -promise, ..NewtonStep::default() };
-    let Some(found) = subproblem.search(promise, before, scores, &direction, &mut residuals) else { return Ok(done) };
-    (done.nll, done.trials, done.moved) = (found.nll, found.trials, true);
-    subproblem.take(found.length, &direction, w, scores);
+    let Some(accepted) = subproblem.search(promise, before, scores, &direction, &mut residuals) else {
+        return Ok(done);
+    };
+    (done.nll, done.trials, done.moved) = (accepted.nll, accepted.trials, true);
+    subproblem.take(accepted.length, &direction, w, scores);
     classifier.gradient(&residuals, gradient, interrupt);
     interrupt.check()?;
     Ok(done)
@@ -296,8 +298,8 @@ impl<'a> Subproblem<'a> {
 
     /// By how much the L1 penalty changes from w to w + t delta.
     fn l1_change(&self, t: f64) -> f64 {
-        let each = |column: &Column| (column.w + t * column.delta).abs() - column.w.abs();
-        self.settings.l1 * self.columns.iter().map(each).sum::<f64>()
+        let change = |column: &Column| (column.w + t * column.delta).abs() - column.w.abs();
+        self.settings.l1 * self.columns.iter().map(change).sum::<f64>()
     }
 
     /// The first-order change of the objective from w to w + delta, which is negative at a useful step (Eq. 20).

@@ -25,25 +25,25 @@ impl Design {
             }
             ends.push(ids.len());
         }
-        let kept: Vec<u32> =
+        let frequent: Vec<u32> =
             (0..counts.len() as u32).filter(|&id| min_count <= 1 || counts[id as usize] >= min_count).collect();
-        if kept.len() < counts.len() {
-            (ends, ids, values) = selected(&kept, counts.len(), &ends, &ids, &values);
+        if frequent.len() < counts.len() {
+            (ends, ids, values) = selected(&frequent, counts.len(), &ends, &ids, &values);
         }
-        Ok((Design::new(ends, &ids, &values, kept.len())?, kept))
+        Ok((Design::new(ends, &ids, &values, frequent.len())?, frequent))
     }
 }
 
-/// The columns `kept`, which ascend, of a matrix in compressed sparse rows: ends, column ids, values.
+/// Selects columns, in ascending order, of a matrix in compressed sparse rows: row ends, column ids, values.
 fn selected(
-    kept: &[u32],
+    columns: &[u32],
     n_columns: usize,
     ends: &[usize],
     ids: &[u32],
     values: &[f64],
 ) -> (Vec<usize>, Vec<u32>, Vec<f64>) {
     let mut places = vec![u32::MAX; n_columns];
-    kept.iter().zip(0..).for_each(|(&id, place)| places[id as usize] = place);
+    columns.iter().zip(0..).for_each(|(&id, place)| places[id as usize] = place);
     let (mut new_ends, mut new_ids, mut new_values) = (Vec::with_capacity(ends.len()), Vec::new(), Vec::new());
     let mut start = 0;
     for &end in ends {

@@ -189,8 +189,8 @@ fn softmax<S: Simd>(simd: S, targets: Classes<'_>, sample: usize, out: &mut [f64
     let factor = if purpose == Purpose::Residuals { weight } else { 1.0 } / (1.0 + others);
     exps.iter_mut().for_each(|p| *p *= factor);
     if purpose == Purpose::Residuals {
-        let rest: f64 = exps[..target].iter().chain(&exps[target + 1..]).sum();
-        exps[target] = -rest;
+        let sum_of_others: f64 = exps[..target].iter().chain(&exps[target + 1..]).sum();
+        exps[target] = -sum_of_others;
     }
     weight * (behind + others.ln_1p())
 }

@@ -36,7 +36,7 @@ struct Slice {
     /// Entries of each list that stand side by side; 0 if there are fewer than eight lists.
     shared: usize,
     /// Entries of each list after the shared ones.
-    rest: [u32; WIDTH],
+    unshared: [u32; WIDTH],
 }
 
 impl Sliced {
@@ -77,10 +77,10 @@ impl Sliced {
                     sums[k] += term(ids[k], &values[k]);
                 }
             }
-            if slice.rest != [0; WIDTH] {
+            if slice.unshared != [0; WIDTH] {
                 let mut at = end;
-                for (sum, &rest) in sums.iter_mut().zip(&slice.rest) {
-                    let range = at..at + rest as usize;
+                for (sum, &unshared) in sums.iter_mut().zip(&slice.unshared) {
+                    let range = at..at + unshared as usize;
                     at = range.end;
                     *sum += total(&all.ids[range.clone()], &all.values[range], term);
                 }
@@ -96,17 +96,17 @@ impl Sliced {
 fn slices(lists: &Lists, members: &[u32]) -> Vec<Slice> {
     let mut start = 0;
     let slice = |lists_of: &[u32]| {
-        let mut rest = [0; WIDTH];
-        rest.iter_mut().zip(lists_of).for_each(|(rest, &list)| *rest = lists.range(list as usize).len() as u32);
-        let shared = rest.into_iter().min().unwrap_or(0);
-        let slice = Slice { start, shared: shared as usize, rest: rest.map(|length| length - shared) };
-        start += rest.iter().map(|&length| length as usize).sum::<usize>();
+        let mut lengths = [0; WIDTH];
+        lengths.iter_mut().zip(lists_of).for_each(|(length, &list)| *length = lists.range(list as usize).len() as u32);
+        let shared = lengths.into_iter().min().unwrap_or(0);
+        let slice = Slice { start, shared: shared as usize, unshared: lengths.map(|length| length - shared) };
+        start += lengths.iter().map(|&length| length as usize).sum::<usize>();
         slice
     };
     members.chunks(WIDTH).map(slice).collect()
 }
 
-/// Copies the entries of the lists slice by slice: first the shared entries side by side, then the rest list by list.
+/// Copies the entries of the lists slice by slice: first the shared entries side by side, then the unshared ones list by list.
 fn arranged<I: Id, V: Value>(
     lists: &Lists,
     all: Entries<'_, I, V>,
@@ -120,17 +120,17 @@ fn arranged<I: Id, V: Value>(
     let places = parts(&mut ids, sizes.iter().copied()).into_par_iter().zip(parts(&mut values, sizes.iter().copied()));
     let work = places.zip(slices).zip(members.par_chunks(WIDTH));
     work.with_min_len(256).for_each(|(((ids, values), slice), of)| {
-        let mut rest = slice.shared * WIDTH;
+        let mut at = slice.shared * WIDTH;
         for (k, &list) in of.iter().enumerate() {
             let (list_ids, list_values) = lists.list(list as usize, all);
-            let (shared_ids, rest_ids) = list_ids.split_at(slice.shared);
-            let (shared_values, rest_values) = list_values.split_at(slice.shared);
+            let (shared_ids, unshared_ids) = list_ids.split_at(slice.shared);
+            let (shared_values, unshared_values) = list_values.split_at(slice.shared);
             for (t, (&id, &value)) in shared_ids.iter().zip(shared_values).enumerate() {
                 (ids[t * WIDTH + k], values[t * WIDTH + k]) = (id, value);
             }
-            ids[rest..rest + rest_ids.len()].copy_from_slice(rest_ids);
-            values[rest..rest + rest_ids.len()].copy_from_slice(rest_values);
-            rest += rest_ids.len();
+            ids[at..at + unshared_ids.len()].copy_from_slice(unshared_ids);
+            values[at..at + unshared_ids.len()].copy_from_slice(unshared_values);
+            at += unshared_ids.len();
         }
     });
     (I::wrap(ids), V::wrap(values))
@@ -154,10 +154,10 @@ mod tests {
             let pool = threads::pool(2).unwrap();
             for (lists, sliced) in [&design.rows, design.columns()].into_iter().zip(design.sliced(pool)) {
                 let x: Vec<f64> = (0..lists.bound()).map(|i| 1.0 / (i + 1) as f64).collect();
-                let mut found = vec![f64::NAN; lists.len()];
-                let places = parts(&mut found, sliced.pieces.iter().map(Range::len));
+                let mut sums = vec![f64::NAN; lists.len()];
+                let places = parts(&mut sums, sliced.pieces.iter().map(Range::len));
                 sliced.pieces.iter().zip(places).for_each(|(piece, out)| sliced.combine(piece.clone(), &x, out));
-                for (list, sum) in found.into_iter().enumerate() {
+                for (list, sum) in sums.into_iter().enumerate() {
                     let expected: f64 = lists.entries(list).map(|(id, value)| value * x[id as usize]).sum();
                     prop_assert!((sum - expected).abs() < 1e-12);
                 }

@@ -23,14 +23,14 @@ pub fn made_beside<T: AsRef<Path>>(
     };
     sweep(folder);
     loop {
-        let made = make(tempfile::Builder::new().prefix(NAME.0).suffix(NAME.1), folder);
-        let made = made.map_err(|error| Error::io(path, without_path(&error)))?;
+        let created = make(tempfile::Builder::new().prefix(NAME.0).suffix(NAME.1), folder);
+        let created = created.map_err(|error| Error::io(path, without_path(&error)))?;
         // Where there are no locks nothing is swept either. Windows would keep the lock's owner, too, from writing.
-        let lock = if cfg!(unix) { File::open(made.as_ref()).ok() } else { None };
+        let lock = if cfg!(unix) { File::open(created.as_ref()).ok() } else { None };
         let lock = lock.filter(|lock| lock.try_lock().is_ok());
         // Another process may have taken it for a leftover before it was locked.
-        if made.as_ref().exists() {
-            return Ok((made, lock));
+        if created.as_ref().exists() {
+            return Ok((created, lock));
         }
     }
 }
@@ -57,7 +57,7 @@ fn sweep(folder: &Path) {
 fn without_path(error: &std::io::Error) -> std::io::Error {
     // `tempfile` keeps the number only in the text: "... (os error 28) at path ...".
     let text = error.to_string();
-    let told = text.split("(os error ").nth(1).and_then(|rest| rest.split(')').next());
+    let told = text.split("(os error ").nth(1).and_then(|after| after.split(')').next());
     let number = error.raw_os_error().or_else(|| told.and_then(|number| number.parse().ok()));
     number.map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error)
 }

@@ -35,10 +35,10 @@ pub(super) fn read(bytes: &[u8], start: usize, count: usize, what: &str) -> Chec
     (0..count)
         .map(|number| {
             let mut record = Cursor::new(bytes, start.saturating_add(places.size()?))?;
-            let (found, length) = (record.size()?, record.size()?);
+            let (stored_number, length) = (record.size()?, record.size()?);
             let key = record.take(length)?;
             match key.split_last() {
-                Some((0, key)) if found == number && !key.contains(&0) => Ok(key.to_vec()),
+                Some((0, key)) if stored_number == number && !key.contains(&0) => Ok(key.to_vec()),
                 _ => Err(format!("{what} {number} is damaged")),
             }
         })

@@ -197,12 +197,12 @@ impl Content {
         Ok(content)
     }
 
-    /// Adds an attribute with `count` weights, `known` of them not 0, each divided by `times`.
-    fn push<'w>(&mut self, name: &[u8], count: usize, known: impl Iterator<Item = (usize, &'w f64)>, times: f64) {
+    /// Adds an attribute with `count` weights, 0 except for `nonzero`, which are divided by `times` and the cost factor.
+    fn push<'w>(&mut self, name: &[u8], count: usize, nonzero: impl Iterator<Item = (usize, &'w f64)>, times: f64) {
         let start = self.weights.len();
         self.attributes.push((name.to_vec(), start));
         self.weights.resize(start + count, 0.0);
-        known.for_each(|(at, weight)| self.weights[start + at] = weight / (self.cost_factor * times));
+        nonzero.for_each(|(at, weight)| self.weights[start + at] = weight / (self.cost_factor * times));
     }
 }
 
@@ -260,8 +260,8 @@ pub(super) fn write_binary(model: &Model) -> Result<Vec<u8>> {
 
 /// The strings of a trie with their numbers, in byte order.
 fn strings_of(units: &[(i32, u32)]) -> Checked<Vec<(Vec<u8>, usize)>> {
-    let mut found = Vec::new();
-    let Some(&(root, _)) = units.first() else { return Ok(found) };
+    let mut strings = Vec::new();
+    let Some(&(root, _)) = units.first() else { return Ok(strings) };
     // Nodes to go to: their base, the length of the string before the last byte, and the last byte.
     let mut open: Vec<(i32, usize, Option<u8>)> = vec![(root, 0, None)];
     let (mut name, mut visited, mut bytes) = (Vec::new(), 0, 0);
@@ -278,7 +278,7 @@ fn strings_of(units: &[(i32, u32)]) -> Checked<Vec<(Vec<u8>, usize)>> {
         let at = |place: usize| units.get(place).filter(|&&(_, check)| check == base as u32);
         let Ok(place) = usize::try_from(base) else { return Err("its trie is damaged".into()) };
         if let Some(&(leaf, _)) = at(place).filter(|(leaf, _)| *leaf < 0) {
-            found.push((name.clone(), (-1 - i64::from(leaf)) as usize));
+            strings.push((name.clone(), (-1 - i64::from(leaf)) as usize));
             bytes += name.len();
         }
         for byte in (0..=255u8).rev() {
@@ -289,7 +289,7 @@ fn strings_of(units: &[(i32, u32)]) -> Checked<Vec<(Vec<u8>, usize)>> {
             }
         }
     }
-    Ok(found)
+    Ok(strings)
 }
 
 /// The trie of strings with their numbers.

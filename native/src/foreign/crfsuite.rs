@@ -65,15 +65,15 @@ pub(super) fn read(bytes: &[u8]) -> Checked<Parts> {
 }
 
 fn label_of(label: u32, n_labels: usize) -> Checked<u16> {
-    let known = u16::try_from(label).ok().filter(|&label| usize::from(label) < n_labels);
-    known.ok_or_else(|| format!("a feature has label {label}, but there are only {n_labels} labels"))
+    let number = u16::try_from(label).ok().filter(|&label| usize::from(label) < n_labels);
+    number.ok_or_else(|| format!("a feature has label {label}, but there are only {n_labels} labels"))
 }
 
-/// Calls `each` with kind, source, label and weight of every feature of the chunk at byte `start`.
+/// Calls `on_feature` with kind, source, label and weight of every feature of the chunk at byte `start`.
 fn for_each_feature(
     bytes: &[u8],
     start: usize,
-    mut each: impl FnMut(u32, u32, u32, f64) -> Checked<()>,
+    mut on_feature: impl FnMut(u32, u32, u32, f64) -> Checked<()>,
 ) -> Checked<()> {
     let mut chunk = Cursor::new(bytes, start)?;
     chunk.expect(b"FEAT")?;
@@ -82,7 +82,7 @@ fn for_each_feature(
         return Err(format!("the file is too short for {count} features"));
     }
     for _ in 0..count {
-        each(chunk.u32()?, chunk.u32()?, chunk.u32()?, chunk.f64()?)?;
+        on_feature(chunk.u32()?, chunk.u32()?, chunk.u32()?, chunk.f64()?)?;
     }
     Ok(())
 }
@@ -137,8 +137,8 @@ pub(super) fn write(model: &Model, order: &[u16]) -> Result<Vec<u8>> {
 }
 
 /// Error if a model has something that CRFsuite's files cannot hold.
-fn refuse(found: bool, what: &str) -> Result<()> {
-    if !found {
+fn refuse(present: bool, what: &str) -> Result<()> {
+    if !present {
         return Ok(());
     }
     Err(Error::ModelFile(format!("CRFsuite models do not support {what}; save the model as a loglinear model instead")))

@@ -42,9 +42,9 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Format> {
-        let known = [Format::CrfSuite, Format::Wapiti, Format::CrfppBinary, Format::CrfppText];
-        let found = known.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| {
+        let formats = [Format::CrfSuite, Format::Wapiti, Format::CrfppBinary, Format::CrfppText];
+        let format = formats.into_iter().find(|format| format.name() == name);
+        format.ok_or_else(|| {
             Error::Option(format!("unknown format {name:?}; choose crfsuite, wapiti, crf++ or crf++-text"))
         })
     }
@@ -175,7 +175,7 @@ fn first_repeated(labels: &[String]) -> Option<&String> {
 
 /// The numbers of the model's labels in another order of their names.
 fn order_of(model: &Model, labels: &[String]) -> Result<Vec<u16>> {
-    let place = |label: &String| model.labels.iter().position(|known| known == label).map(|place| place as u16);
+    let place = |label: &String| model.labels.iter().position(|of_model| of_model == label).map(|place| place as u16);
     let order: Option<Vec<u16>> = labels.iter().map(place).collect();
     match order {
         Some(order) if order.len() == model.labels.len() && first_repeated(labels).is_none() => Ok(order),
@@ -203,25 +203,25 @@ fn check_labels(count: usize) -> Checked<()> {
 /// Features in ascending order of their labels; weights of the same labels add up, and weights of 0 are left out.
 fn kept_pairs<T: Ord + Copy>(mut features: Vec<(T, f64)>) -> Checked<Kept<T>> {
     features.sort_by_key(|&(labels, _)| labels);
-    let mut kept: Kept<T> = (Vec::new(), Vec::new());
+    let mut merged: Kept<T> = (Vec::new(), Vec::new());
     for (labels, weight) in features {
-        match (kept.0.last(), kept.1.last_mut()) {
+        match (merged.0.last(), merged.1.last_mut()) {
             (Some(&last), Some(sum)) if last == labels => *sum += weight,
             _ => {
-                kept.0.push(labels);
-                kept.1.push(weight);
+                merged.0.push(labels);
+                merged.1.push(weight);
             }
         }
     }
-    if let Some(weight) = kept.1.iter().find(|weight| !weight.is_finite()) {
+    if let Some(weight) = merged.1.iter().find(|weight| !weight.is_finite()) {
         return Err(format!("a weight is {weight}; weights must be finite"));
     }
-    let nonzero: Vec<bool> = kept.1.iter().map(|&weight| weight != 0.0).collect();
+    let nonzero: Vec<bool> = merged.1.iter().map(|&weight| weight != 0.0).collect();
     let mut keep = nonzero.iter();
-    kept.0.retain(|_| *keep.next().expect("a flag for each feature"));
-    kept.1.retain(|&weight| weight != 0.0);
-    if kept.0.len() > MOST_OF_ATTRIBUTE {
-        return Err(format!("an attribute has {} features, more than {MOST_OF_ATTRIBUTE}", kept.0.len()));
+    merged.0.retain(|_| *keep.next().expect("a flag for each feature"));
+    merged.1.retain(|&weight| weight != 0.0);
+    if merged.0.len() > MOST_OF_ATTRIBUTE {
+        return Err(format!("an attribute has {} features, more than {MOST_OF_ATTRIBUTE}", merged.0.len()));
     }
-    Ok(kept)
+    Ok(merged)
 }

@@ -271,19 +271,19 @@ fn observations(model: &Model, order: &[u16], template: &Template) -> Result<Vec
     for (at, &label) in order.iter().enumerate() {
         number[usize::from(label)] = at as u16;
     }
-    let mut found: Vec<(Vec<u8>, Observation)> = Vec::new();
+    let mut observations: Vec<(Vec<u8>, Observation)> = Vec::new();
     let mut place: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut entry = |name: &[u8], found: &mut Vec<(Vec<u8>, Observation)>| {
+    let mut entry = |name: &[u8], observations: &mut Vec<(Vec<u8>, Observation)>| {
         *place.entry(name.to_vec()).or_insert_with(|| {
-            found.push((name.to_vec(), Observation::default()));
-            found.len() - 1
+            observations.push((name.to_vec(), Observation::default()));
+            observations.len() - 1
         })
     };
     for (name, range) in weights.states.iter() {
-        let at = entry(name, &mut found);
+        let at = entry(name, &mut observations);
         let labels = weights.state_labels[range.clone()].iter().map(|&label| number[usize::from(label)]);
-        found[at].1.states = labels.zip(weights.state_weights[range].iter().copied()).collect();
-        found[at].1.states.sort_by_key(|&(label, _)| label);
+        observations[at].1.states = labels.zip(weights.state_weights[range].iter().copied()).collect();
+        observations[at].1.states.sort_by_key(|&(label, _)| label);
     }
     let renumbered = |pairs: &[[u16; 2]], weights: &[f64], times: f64| {
         let pairs = pairs.iter().map(|pair| pair.map(|label| number[usize::from(label)]));
@@ -292,8 +292,9 @@ fn observations(model: &Model, order: &[u16], template: &Template) -> Result<Vec
         pairs
     };
     for (name, range) in weights.bigrams.iter() {
-        let at = entry(name, &mut found);
-        found[at].1.pairs = renumbered(&weights.bigram_pairs[range.clone()], &weights.bigram_weights[range], 1.0);
+        let at = entry(name, &mut observations);
+        observations[at].1.pairs =
+            renumbered(&weights.bigram_pairs[range.clone()], &weights.bigram_weights[range], 1.0);
     }
     if !weights.transition_weights.is_empty() {
         let Some(plain) = template.patterns().find(|pattern| template.plain(pattern.as_bytes()) > 0) else {
@@ -301,9 +302,9 @@ fn observations(model: &Model, order: &[u16], template: &Template) -> Result<Vec
                 "the model has transitions, but its template has no pattern without macros that starts with b or *";
             return Err(Error::ModelFile(message.into()));
         };
-        let at = entry(plain.as_bytes(), &mut found);
+        let at = entry(plain.as_bytes(), &mut observations);
         let times = template.plain(plain.as_bytes()) as f64;
-        found[at].1.pairs = renumbered(weights.transition_pairs, weights.transition_weights, times);
+        observations[at].1.pairs = renumbered(weights.transition_pairs, weights.transition_weights, times);
     }
-    Ok(found)
+    Ok(observations)
 }

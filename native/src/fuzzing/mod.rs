@@ -157,9 +157,9 @@ mod tests {
             let (began, mut slowest) = (Instant::now(), Duration::ZERO);
             for run in 0..runs {
                 let (mutant, start) = (mutator.next(), Instant::now());
-                let found = std::panic::catch_unwind(|| (target.run)(mutant));
-                assert!(found.is_ok(), "run {run} panics on {:?}", String::from_utf8_lossy(mutant));
-                sound += u64::from(found.unwrap());
+                let outcome = std::panic::catch_unwind(|| (target.run)(mutant));
+                assert!(outcome.is_ok(), "run {run} panics on {:?}", String::from_utf8_lossy(mutant));
+                sound += u64::from(outcome.unwrap());
                 slowest = slowest.max(start.elapsed());
                 assert!(slowest < SLOW, "run {run} takes {slowest:?} on {:?}", String::from_utf8_lossy(mutant));
             }

@@ -63,7 +63,7 @@ impl Hidden {
                 let state = observed[neighbour.variable as usize];
                 if state != HIDDEN {
                     let table = network.table_from(all.edge, neighbour);
-                    node[from..].iter_mut().enumerate().for_each(|(own, to)| *to += table.at(own, state as usize));
+                    node[from..].iter_mut().enumerate().for_each(|(x, to)| *to += table.at(x, state as usize));
                 }
             }
         }
@@ -192,24 +192,24 @@ impl Completion<'_> {
         let mut visits: Vec<usize> = (0..block.log_z.len()).collect();
         let row = |r: usize| &block.data[r * width..(r + 1) * width];
         visits.sort_by(|&a, &b| pattern(row(a)).cmp(pattern(row(b))));
-        let mut kept: Option<Pattern> = None;
+        let mut last: Option<Pattern> = None;
         for r in visits {
             self.interrupt.check()?;
             let weight = self.weights.map_or(1.0, |weights| weights[block.first + r]);
             let beliefs = &mut block.beliefs[r * network.n_node_scores()..(r + 1) * network.n_node_scores()];
             block.log_z[r] = self.observe(row(r), weight, beliefs, &mut sums);
             if row(r).contains(&HIDDEN) {
-                let known = kept.take().filter(|kept| pattern(row(r)).eq(kept.observed.iter().copied()));
-                let known = match known {
-                    Some(known) => known,
+                let same = last.take().filter(|last| pattern(row(r)).eq(last.observed.iter().copied()));
+                let current = match same {
+                    Some(same) => same,
                     None => Pattern::new(network, row(r), self.method, self.interrupt)?,
                 };
-                let inferred = self.infer(&known, row(r)).map_err(|error| named(block.first + r, error));
+                let inferred = self.infer(&current, row(r)).map_err(|error| named(block.first + r, error));
                 let (marginals, converged) = inferred?;
                 block.log_z[r] += marginals.log_z;
                 unconverged += usize::from(!converged);
-                self.infuse(&known.hidden, &marginals, row(r), weight, beliefs, &mut sums);
-                kept = Some(known);
+                self.infuse(&current.hidden, &marginals, row(r), weight, beliefs, &mut sums);
+                last = Some(current);
             }
         }
         Ok((sums, unconverged))
@@ -235,11 +235,11 @@ impl Completion<'_> {
         score
     }
 
-    /// Marginals of the hidden variables of a row, whose pattern is `known`.
-    fn infer(&self, known: &Pattern, row: &[i32]) -> Result<(Marginals, bool)> {
-        let (node, edge) = known.hidden.scores(self.all, row);
-        let scores = NetworkScores { network: &known.hidden.network, node: &node, edge: &edge };
-        known.infer(scores, self.method, self.interrupt)
+    /// Marginals of the hidden variables of a row, and whether they converged; `pattern` is the row's pattern.
+    fn infer(&self, pattern: &Pattern, row: &[i32]) -> Result<(Marginals, bool)> {
+        let (node, edge) = pattern.hidden.scores(self.all, row);
+        let scores = NetworkScores { network: &pattern.hidden.network, node: &node, edge: &edge };
+        pattern.infer(scores, self.method, self.interrupt)
     }
 
     /// Enters the hidden variables of a row, and their edges, into the results.
@@ -254,14 +254,14 @@ impl Completion<'_> {
     ) {
         let network = self.all.network;
         for (at, &v) in hidden.variables.iter().enumerate() {
-            let own = &marginals.nodes[hidden.network.node(at)];
-            beliefs[network.node(v as usize)].copy_from_slice(own);
+            let marginal = &marginals.nodes[hidden.network.node(at)];
+            beliefs[network.node(v as usize)].copy_from_slice(marginal);
             for neighbour in network.neighbours(v as usize) {
                 let state = row[neighbour.variable as usize];
                 if state != HIDDEN {
                     let (step, other) = network.strides(neighbour);
                     let table = &mut sums[network.table(neighbour.edge as usize)][state as usize * other..];
-                    table.iter_mut().step_by(step).zip(own).for_each(|(sum, p)| *sum += weight * p);
+                    table.iter_mut().step_by(step).zip(marginal).for_each(|(sum, p)| *sum += weight * p);
                 }
             }
         }

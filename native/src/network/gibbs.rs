@@ -33,12 +33,13 @@ pub fn sample(
     let n = network.n_variables();
     let chains = start.len() / n.max(1);
     check(network, start, settings)?;
-    let kept = settings.sweeps / settings.thin;
-    let mut samples = zeros(n.checked_mul(kept).and_then(|size| size.checked_mul(chains)), || {
-        format!("{chains} chains of {kept} samples do not fit in memory; use fewer sweeps")
+    let n_samples = settings.sweeps / settings.thin;
+    let mut samples = zeros(n.checked_mul(n_samples).and_then(|size| size.checked_mul(chains)), || {
+        format!("{chains} chains of {n_samples} samples do not fit in memory; use fewer sweeps")
     })?;
     let binary = network.states().iter().all(|&r| r == 2).then(|| Couplings::new(scores));
-    let work = (0..chains).zip(start.chunks_exact(n.max(1))).zip(parts(&mut samples, (0..chains).map(|_| n * kept)));
+    let work =
+        (0..chains).zip(start.chunks_exact(n.max(1))).zip(parts(&mut samples, (0..chains).map(|_| n * n_samples)));
     let done = share(pool, work.collect(), |((chain, start), out)| {
         let mut random = Random::new(settings.seed, chain as u64);
         if let Some(couplings) = &binary {
@@ -110,7 +111,7 @@ fn local_scores(
     sums.extend_from_slice(&node[network.node(i)]);
     for neighbour in network.neighbours(i) {
         let (table, other) = (network.table_from(edge, neighbour), state[neighbour.variable as usize] as usize);
-        sums.iter_mut().enumerate().for_each(|(own, sum)| *sum += table.at(own, other));
+        sums.iter_mut().enumerate().for_each(|(x, sum)| *sum += table.at(x, other));
     }
 }
 

@@ -34,8 +34,8 @@ pub fn ascend(
         interrupt.check()?;
         for i in 0..network.n_variables() {
             field(scores, i, &mu, &mut fields);
-            let own = &scores.node[network.node(i)];
-            fields.iter_mut().zip(own).for_each(|(field, score)| *field += score);
+            let node_scores = &scores.node[network.node(i)];
+            fields.iter_mut().zip(node_scores).for_each(|(field, score)| *field += score);
             let log_z = log_sum_exp(fields.iter().copied());
             mu[network.node(i)].iter_mut().zip(&fields).for_each(|(mu, field)| *mu = (field - log_z).exp());
         }
@@ -94,9 +94,9 @@ mod tests {
             let (log_z, _) = enumerated(scores);
             let start = [0.5, 0.5, 0.2, 0.3, 0.5, 1.0, 0.0];
             let bounds = [1, 2, 100].map(|sweeps| {
-                let found = ascend(scores, &start, (0.0, sweeps), &Interrupt::default()).unwrap();
-                assert!((found.nodes[2..5].iter().sum::<f64>() - 1.0).abs() < 1e-12);
-                found.log_z
+                let optimum = ascend(scores, &start, (0.0, sweeps), &Interrupt::default()).unwrap();
+                assert!((optimum.nodes[2..5].iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                optimum.log_z
             });
             assert!(bounds[0] <= bounds[1] && bounds[1] <= bounds[2] && bounds[2] <= log_z + 1e-12);
             assert!(log_z - bounds[2] <= 0.2 * strength * strength + 1e-12);

@@ -34,16 +34,16 @@ pub struct Neighbour {
 pub struct Table<'a> {
     scores: &'a [f64],
     /// Distance in memory from a state of this variable to the next.
-    own: usize,
+    stride: usize,
     /// Distance in memory from a state of the neighbour to the next.
-    other: usize,
+    other_stride: usize,
 }
 
 impl Table<'_> {
     /// The entry of a state of this variable and a state of the neighbour.
     #[inline(always)]
-    pub fn at(&self, own: usize, other: usize) -> f64 {
-        self.scores[own * self.own + other * self.other]
+    pub fn at(&self, state: usize, other_state: usize) -> f64 {
+        self.scores[state * self.stride + other_state * self.other_stride]
     }
 }
 
@@ -148,8 +148,8 @@ impl Network {
 
     /// The table of the edge from a variable to a neighbour, seen from the variable. `tables` are laid out as the edge scores.
     pub fn table_from<'a>(&self, tables: &'a [f64], neighbour: &Neighbour) -> Table<'a> {
-        let (own, other) = self.strides(neighbour);
-        Table { scores: &tables[self.table(neighbour.edge as usize)], own, other }
+        let (stride, other_stride) = self.strides(neighbour);
+        Table { scores: &tables[self.table(neighbour.edge as usize)], stride, other_stride }
     }
 
     /// The neighbours of a variable, by ascending edge.

@@ -81,8 +81,8 @@ impl Symmetric<'_> {
             let Some(x) = solved.filter(|_| !interrupt.is_set()) else { return false };
             for (lane, row) in block.enumerate() {
                 diagonal[lane] = x[row][lane];
-                let (own, rest) = std::mem::take(&mut out).split_at_mut(n - behind[row]);
-                own.iter_mut().zip(&x[behind[row]..]).for_each(|(own, x)| *own = x[lane]);
+                let (part, rest) = std::mem::take(&mut out).split_at_mut(n - behind[row]);
+                part.iter_mut().zip(&x[behind[row]..]).for_each(|(part, x)| *part = x[lane]);
                 out = rest;
             }
             true
@@ -156,8 +156,8 @@ mod tests {
         let behind: Vec<usize> = (0..n).map(|row| (row + 2).min(n)).collect();
         let (mut diagonal, mut out) = (vec![0.0; n], vec![0.0; behind.iter().map(|behind| n - behind).sum()]);
         let to = (diagonal.as_mut_slice(), out.as_mut_slice());
-        let found = matrix.inverse(&behind, ACCURACY, to, pool(threads).unwrap(), &Interrupt::default());
-        found.unwrap().then_some((diagonal, out))
+        let inverse = matrix.inverse(&behind, ACCURACY, to, pool(threads).unwrap(), &Interrupt::default());
+        inverse.unwrap().then_some((diagonal, out))
     }
 
     #[test]

@@ -91,9 +91,9 @@ mod tests {
         for len in [0, 1, 3, 24, 1000, 5, 100_000] {
             let before: Vec<f64> = vector.to_vec();
             vector.resize(len, 7.0);
-            let kept = before.len().min(len);
-            assert_eq!(vector[..kept], before[..kept]);
-            assert!(vector[kept..].iter().all(|&x| x == 7.0));
+            let common = before.len().min(len);
+            assert_eq!(vector[..common], before[..common]);
+            assert!(vector[common..].iter().all(|&x| x == 7.0));
             assert!(len == 0 || vector.as_ptr().align_offset(LINE) == 0, "{len}");
             let copy = vector.clone();
             assert_eq!(copy[..], vector[..]);

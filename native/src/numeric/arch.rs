@@ -44,7 +44,7 @@ pub fn arch() -> Arch {
 /// Leaves out instruction sets above the named one, from now on and on all threads. What the processor lacks stays unused.
 /// Returns whether the name is one of `NAMES`.
 pub fn limit(name: &str) -> bool {
-    let highest = NAMES.iter().position(|&each| each == name);
+    let highest = NAMES.iter().position(|&candidate| candidate == name);
     if let Some(highest) = highest {
         HIGHEST.store(highest, Ordering::Relaxed);
     }

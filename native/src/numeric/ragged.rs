@@ -367,8 +367,8 @@ pub fn total<I: Id, V: Value>(ids: &[I], values: &[V], term: impl Fn(I, &V) -> f
             sums[k] += term(ids[k], &values[k]);
         }
     }
-    let rest: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| term(id, value)).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    let tail: f64 = id_rest.iter().zip(value_rest).map(|(&id, value)| term(id, value)).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
 }
 
 /// out += the sum over entries of value * row `id` of a matrix. Rows have the length of `out`, a multiple of `LANES`.

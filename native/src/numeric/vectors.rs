@@ -77,8 +77,8 @@ fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64;
         std::array::from_fn(
             #[inline(always)]
             |k| {
-                let rest = rows[k][v.len() - other.len()..v.len()].iter().zip(other).map(|(&x, y)| widen(x) * y);
-                sums[k].iter().sum::<f64>() + rest.sum::<f64>()
+                let tail = rows[k][v.len() - other.len()..v.len()].iter().zip(other).map(|(&x, y)| widen(x) * y);
+                sums[k].iter().sum::<f64>() + tail.sum::<f64>()
             },
         )
     };

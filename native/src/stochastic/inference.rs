@@ -67,7 +67,7 @@ impl<'a> Inference<'a> {
         if has_bigrams {
             let weight = |feature: usize| {
                 let id = self.objective.features.first_bigram() + feature;
-                read.cell([weights.w[id], weights.kept[id]])
+                read.cell([weights.w[id], weights.state[id]])
             };
             fill_edges(sample.block, &self.objective.features, sample.first_token, lattice, weight);
         }
@@ -77,7 +77,7 @@ impl<'a> Inference<'a> {
         }
         let masks = &self.objective.masks;
         masks.rows(sample.free).for_each(|(token, row)| lattice.mask.push(token * width, row));
-        if sample.known == Known::Some {
+        if sample.knowledge == Known::Some {
             let clamped = &mut self.clamped;
             if has_bigrams {
                 clamped.prepare(&self.transitions);
@@ -100,7 +100,7 @@ impl<'a> Inference<'a> {
     /// After `scores`: the forward recursion; returns -log p(y|x).
     #[inline(always)]
     pub fn nll<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
-        let score = match sample.known {
+        let score = match sample.knowledge {
             Known::All => self.lattice.score(&self.transitions, sample.gold.iter().copied()),
             _ => simd.vectorize(Forward(&mut self.clamped, &self.transitions)),
         };
@@ -112,7 +112,7 @@ impl<'a> Inference<'a> {
     pub fn gradient<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
         self.expected.clear();
         self.lattice.backward(simd, &self.transitions, sample.weight, &mut self.expected);
-        if sample.known == Known::Some {
+        if sample.knowledge == Known::Some {
             self.subtract_clamped(simd, sample.weight);
             return;
         }
@@ -160,19 +160,19 @@ impl<'a> Inference<'a> {
         self.expected.clear();
     }
 
-    /// Sets `found` to the bigram features of the sample, each once.
+    /// Sets `numbers` to the bigram features of the sample, each once.
     #[inline(always)]
-    pub fn bigrams(&self, sample: Sample<'_>, found: &mut Vec<u32>) {
+    pub fn bigrams(&self, sample: Sample<'_>, numbers: &mut Vec<u32>) {
         let features = self.features();
         if features.n_bigrams() == 0 {
             return;
         }
-        found.clear();
+        numbers.clear();
         for token in sample.tokens().skip(1) {
-            sample.block.bigrams.of(token).for_each(|met| found.extend(met.features.clone()));
+            sample.block.bigrams.of(token).for_each(|met| numbers.extend(met.features.clone()));
         }
-        found.sort_unstable();
-        found.dedup();
+        numbers.sort_unstable();
+        numbers.dedup();
     }
 }
 

@@ -73,7 +73,13 @@ impl Repeats {
             let used = shared.number(&block.shared, sentence, 0, |at, squared| single(&block.shared, at, squared));
             own.number(&block.own, sentence, used, |at, squared| single(&block.own, at, squared));
         }
-        Repeats { labels, once, rows: rows.map(|slots| slots.found), shared: shared.found, own: own.found }
+        Repeats {
+            labels,
+            once,
+            rows: rows.map(|slots| slots.recurrences),
+            shared: shared.recurrences,
+            own: own.recurrences,
+        }
     }
 
     /// Prefetches the sums of a sentence's tokens and the ends of its recurrences.
@@ -94,7 +100,7 @@ impl Repeats {
 /// Numbers the slots of a block's sentences, one after the other.
 struct Slots {
     met: Vec<(u32, u32)>,
-    found: Recurrences,
+    recurrences: Recurrences,
 }
 
 /// The slot of an id that was met once so far.
@@ -103,7 +109,7 @@ const ONCE: u32 = u32::MAX;
 impl Slots {
     fn new(entries: &SentenceEntries) -> Slots {
         let size = entries.ids.iter().max().map_or(0, |&most| most as usize + 1);
-        Slots { met: vec![(0, 0); size], found: Recurrences::default() }
+        Slots { met: vec![(0, 0); size], recurrences: Recurrences::default() }
     }
 
     /// Stores the entries of a sentence that recur, and calls `single` with every other entry and its value^2. Slots are numbered
@@ -129,10 +135,10 @@ impl Slots {
         for at in entries.range(sentence) {
             match self.met[entries.ids[at] as usize].1 {
                 ONCE => single(at, (entries.value(at) * entries.value(at)) as f32),
-                slot => self.found.all.push(Recurrence { at: at as u32, slot }),
+                slot => self.recurrences.all.push(Recurrence { at: at as u32, slot }),
             }
         }
-        self.found.ends.push(self.found.all.len() as u32);
+        self.recurrences.ends.push(self.recurrences.all.len() as u32);
         next
     }
 }

@@ -157,9 +157,10 @@ impl Pass<'_> {
             self.evaluations += 1;
             if searches {
                 let transitions = &self.transition_scores;
-                let (found, evaluations) = self.line_search.search(simd, &self.inference, sample, transitions, nll, l);
-                self.sampler.searched(i, found == l);
-                l = found;
+                let (accepted, evaluations) =
+                    self.line_search.search(simd, &self.inference, sample, transitions, nll, l);
+                self.sampler.searched(i, accepted == l);
+                l = accepted;
                 self.evaluations += evaluations;
             }
         }

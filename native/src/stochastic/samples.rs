@@ -42,7 +42,7 @@ impl SamplePasses {
                     first_token: sentence.tokens.start,
                     end_token: sentence.tokens.end,
                     gold: &corpus.gold[corpus.tokens(sentence.number)],
-                    known: masks.known(sentence.number),
+                    knowledge: masks.known(sentence.number),
                     free: masks.free(sentence.number),
                     clamped: masks.clamped(sentence.number),
                     weight: self.objective.weight(sentence.number),
@@ -69,7 +69,7 @@ pub struct Sample<'a> {
     end_token: usize,
     pub weight: f64,
     pub gold: &'a [u32],
-    pub known: Known,
+    pub knowledge: Known,
     /// The mask of the labels that are allowed.
     pub free: &'a Masked,
     /// The mask of the possible labels, where labels are partial.
@@ -95,7 +95,7 @@ impl Sample<'_> {
     /// Whether the sample contributes nothing: it has no tokens, or none of its labels are known.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.tokens().is_empty() || self.known == Known::Nothing
+        self.tokens().is_empty() || self.knowledge == Known::Nothing
     }
 
     /// Prefetches the sample's entries, marks and gold labels.

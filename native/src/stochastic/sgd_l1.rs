@@ -60,8 +60,8 @@ impl Visitor for Pass<'_> {
         }
         if self.settings.penalty == Penalty::ClippingLazy {
             let u = self.u;
-            self.weights.touched(sample, &self.bigrams, |v, kept| {
-                v.iter_mut().zip(kept).for_each(|(v, kept)| ClippingLazy { u }.finish(v, kept));
+            self.weights.touched(sample, &self.bigrams, |v, state| {
+                v.iter_mut().zip(state).for_each(|(v, state)| ClippingLazy { u }.finish(v, state));
             });
         }
         let nll = self.evaluate(simd, sample);

@@ -7,31 +7,31 @@ use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::{Sparse, Weights};
 use pulp::{Scalar, Simd};
 
-/// The effect of a step on weights and on the numbers kept with them: on a vector of them, or with `pulp::Scalar` on one.
+/// The effect of a step on weights and their solver state: on a vector of them, or with `pulp::Scalar` on one.
 pub trait Rule: Copy {
     /// Adds a change; `last` says whether the sample makes no further change to these weights. Where there is no feature, v is 0
     /// after the last change.
-    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, kept: &mut S::f64s, change: S::f64s, last: bool);
+    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, state: &mut S::f64s, change: S::f64s, last: bool);
 
     /// Makes a last change of 0: only the effect of `last`.
     #[inline(always)]
-    fn finish(self, v: &mut f64, kept: &mut f64) {
-        self.step(Scalar::new(), v, kept, 0.0, true);
+    fn finish(self, v: &mut f64, state: &mut f64) {
+        self.step(Scalar::new(), v, state, 0.0, true);
     }
 
     /// `step` for N vectors of a row of labels. `index` is the place of the first among the vectors of all rows: rows of
-    /// transitions, then dense rows, kept numbers not counted.
+    /// transitions, then dense rows, without their state.
     #[inline(always)]
     fn step_row<S: Simd, const N: usize>(
         self,
         simd: S,
-        (v, kept): (&mut [S::f64s], &mut [S::f64s]),
+        (v, state): (&mut [S::f64s], &mut [S::f64s]),
         _index: usize,
         change: [S::f64s; N],
         last: bool,
     ) {
         for n in 0..N {
-            self.step(simd, &mut v[n], &mut kept[n], change[n], last);
+            self.step(simd, &mut v[n], &mut state[n], change[n], last);
         }
     }
 }
@@ -68,18 +68,18 @@ pub fn step<S: Simd>(
     }
     for Sparse { entries, marks, part, start, base } in weights.sparse(sample) {
         for at in part {
-            let [v, kept] = &mut weights.cells[start + entries.ids[at] as usize - base];
+            let [v, state] = &mut weights.cells[start + entries.ids[at] as usize - base];
             let change = length * entries.value(at) * lattice.marginals[entries.places[at] as usize];
-            rule.step(scalar, v, kept, change, marks[at]);
+            rule.step(scalar, v, state, change, marks[at]);
         }
     }
     for edge in &lattice.edges {
-        let (v, kept) = weights.bigram(edge.feature);
-        rule.step(scalar, v, kept, length * edge.marginal, false);
+        let (v, state) = weights.bigram(edge.feature);
+        rule.step(scalar, v, state, length * edge.marginal, false);
     }
     for &feature in bigrams {
-        let (v, kept) = weights.bigram(feature);
-        rule.finish(v, kept);
+        let (v, state) = weights.bigram(feature);
+        rule.finish(v, state);
     }
 }
 
@@ -96,14 +96,14 @@ fn step_row<S: Simd>(
 ) {
     let (row, _) = S::as_mut_simd_f64s(row);
     let (gradient, _) = S::as_simd_f64s(gradient);
-    let (v, kept) = row.split_at_mut(row.len() / 2);
+    let (v, state) = row.split_at_mut(row.len() / 2);
     let (index, length) = (index / S::F64_LANES, simd.splat_f64s(length));
     in_tiles!(gradient.len(), |at, N| {
-        let (v, kept, gradient) = (&mut v[at..at + N], &mut kept[at..at + N], &gradient[at..at + N]);
+        let (v, state, gradient) = (&mut v[at..at + N], &mut state[at..at + N], &gradient[at..at + N]);
         let mut change = [simd.splat_f64s(0.0); N];
         for n in 0..N {
             change[n] = simd.mul_f64s(length, gradient[n]);
         }
-        rule.step_row::<S, N>(simd, (v, kept), index + at, change, last);
+        rule.step_row::<S, N>(simd, (v, state), index + at, change, last);
     });
 }

@@ -57,16 +57,16 @@ impl SumTree {
     /// unless all are 0. O(log n).
     #[inline(always)]
     pub fn find(&self, share: f64) -> usize {
-        let mut rest = share * self.sum();
+        let mut remainder = share * self.sum();
         let mut node = 1;
         while node < self.first_leaf() {
             let [left, _] = self.nodes[2 * node];
             let [right, _] = self.nodes[2 * node + 1];
-            // By rounding, `rest` may exceed the sum of the right side.
-            if rest < left || right == 0.0 {
+            // By rounding, `remainder` may exceed the sum of the right side.
+            if remainder < left || right == 0.0 {
                 node *= 2;
             } else {
-                rest -= left;
+                remainder -= left;
                 node = 2 * node + 1;
             }
         }
@@ -96,11 +96,11 @@ mod tests {
             let rebuilt = SumTree::new(values.iter().copied());
             prop_assert_eq!(&tree.nodes, &rebuilt.nodes);
             prop_assert_eq!(tree.max(), values.iter().copied().fold(0.0, f64::max));
-            let found = tree.find(share);
-            let before: f64 = values[..found].iter().sum();
+            let index = tree.find(share);
+            let before: f64 = values[..index].iter().sum();
             let slack = 1e-12 * tree.sum();
             prop_assert!(before <= share * tree.sum() + slack);
-            prop_assert!(share * tree.sum() <= before + values[found] + slack);
+            prop_assert!(share * tree.sum() <= before + values[index] + slack);
         }
     }
 

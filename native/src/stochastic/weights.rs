@@ -1,4 +1,4 @@
-//! Weights, each with a number that a trainer keeps beside it, laid out for loops over a sentence.
+//! Weights, each with a number of the solver's state, laid out for loops over a sentence.
 
 use crate::chain::features::Features;
 use crate::chain::objective::ChainObjective;
@@ -12,10 +12,10 @@ use std::slice;
 /// The weights of an objective, laid out for one pass.
 pub struct Weights<'a> {
     features: &'a Features,
-    /// All weights and the numbers kept with them. Between `new` and `store` only the bigram features' are up to date here.
+    /// All weights and their solver state. Between `new` and `store` only the entries of bigram features are up to date here.
     pub w: &'a mut [f64],
-    pub kept: &'a mut [f64],
-    /// State features that are not in dense rows: weight and kept number side by side, so that one cache line serves both.
+    pub state: &'a mut [f64],
+    /// State features that are not in dense rows: weight and state side by side, so that one cache line serves both.
     pub cells: Vec<[f64; 2]>,
     /// The number of the first of the `cells` among all features.
     first_cell: usize,
@@ -51,7 +51,7 @@ pub enum Cell {
     Bigram(u32),
 }
 
-/// Padded rows of labels: each row of weights is followed by the row of the numbers kept with them.
+/// Padded rows of labels: each row of weights is followed by the row of their solver state.
 pub struct Matrix {
     pub width: usize,
     pub values: Aligned,
@@ -60,7 +60,7 @@ pub struct Matrix {
 impl Matrix {
     fn new(rows: usize, width: usize, nowhere: f64) -> Matrix {
         let mut matrix = Matrix { width, values: Aligned::new(2 * rows * width, 0.0) };
-        matrix.rows().for_each(|(_, kept)| kept.fill(nowhere));
+        matrix.rows().for_each(|(_, state)| state.fill(nowhere));
         matrix
     }
 
@@ -69,7 +69,7 @@ impl Matrix {
         2 * self.width
     }
 
-    /// A row of weights, and the row of the numbers kept with them.
+    /// A row of weights, and the row of their solver state.
     #[inline(always)]
     pub fn row(&mut self, row: usize) -> (&mut [f64], &mut [f64]) {
         let (stride, width) = (self.stride(), self.width);
@@ -82,14 +82,14 @@ impl Matrix {
         row * self.stride() + label as usize
     }
 
-    /// The weight at a place, and the number kept with it.
+    /// The weight at a place and its solver state.
     #[inline(always)]
     fn at(&mut self, place: usize) -> (&mut f64, &mut f64) {
-        let (v, kept) = self.values.split_at_mut(place + 1);
-        (&mut v[place], &mut kept[self.width - 1])
+        let (v, state) = self.values.split_at_mut(place + 1);
+        (&mut v[place], &mut state[self.width - 1])
     }
 
-    /// All rows of weights, each with the row of the numbers kept with them.
+    /// All rows of weights, each with the row of their solver state.
     #[inline(always)]
     pub fn rows(&mut self) -> impl Iterator<Item = (&mut [f64], &mut [f64])> {
         let (stride, width) = (self.stride(), self.width);
@@ -97,40 +97,40 @@ impl Matrix {
     }
 
     /// Copies features into the matrix (`load`) or out of it; `places` gives the row and the label of each feature.
-    fn exchange(&mut self, places: impl Iterator<Item = (usize, usize)>, w: &mut [f64], kept: &mut [f64], load: bool) {
-        for (((row, label), w), kept) in places.zip(w).zip(kept) {
-            let (v_row, kept_row) = self.row(row);
+    fn exchange(&mut self, places: impl Iterator<Item = (usize, usize)>, w: &mut [f64], state: &mut [f64], load: bool) {
+        for (((row, label), w), state) in places.zip(w).zip(state) {
+            let (v_row, state_row) = self.row(row);
             if load {
-                (v_row[label], kept_row[label]) = (*w, *kept);
+                (v_row[label], state_row[label]) = (*w, *state);
             } else {
-                (*w, *kept) = (v_row[label], kept_row[label]);
+                (*w, *state) = (v_row[label], state_row[label]);
             }
         }
     }
 }
 
 impl<'a> Weights<'a> {
-    /// Lays out w and the numbers kept with it; `inward` turns both into the numbers that the loops work with. Where a row of
-    /// labels has no feature, the weight is 0 and `nowhere` is kept with it.
+    /// Lays out w and its state; `inward` converts both to the numbers that the loops use. Where a row of labels has no feature,
+    /// the weight is 0 and its state `nowhere`.
     pub fn new(
         objective: &'a ChainObjective,
         w: &'a mut [f64],
-        kept: &'a mut [f64],
+        state: &'a mut [f64],
         nowhere: f64,
         inward: impl Fn(f64, f64) -> (f64, f64),
     ) -> Self {
         let features = &*objective.features;
         let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
-        for (w, kept) in w[..first_cell].iter_mut().zip(&mut kept[..first_cell]) {
-            (*w, *kept) = inward(*w, *kept);
+        for (w, state) in w[..first_cell].iter_mut().zip(&mut state[..first_cell]) {
+            (*w, *state) = inward(*w, *state);
         }
-        let sparse = w[first_cell..].iter().zip(&kept[first_cell..]);
+        let sparse = w[first_cell..].iter().zip(&state[first_cell..]);
         let width = numeric::padded(features.n_labels);
         let mut weights = Weights {
             features,
-            cells: sparse.map(|(&w, &kept)| inward(w, kept).into()).collect(),
+            cells: sparse.map(|(&w, &state)| inward(w, state).into()).collect(),
             w,
-            kept,
+            state,
             first_cell,
             n_unpenalised: objective.n_unpenalised,
             rows: Matrix::new(features.n_dense, width, nowhere),
@@ -140,23 +140,23 @@ impl<'a> Weights<'a> {
         weights
     }
 
-    /// Writes all weights and kept numbers back to w and `kept`; `outward` undoes `inward`.
+    /// Writes all weights and their state back to w and `state`; `outward` undoes `inward`.
     pub fn store(mut self, outward: impl Fn(f64, f64) -> (f64, f64)) {
         self.exchange(false);
         let (leading, sparse) = self.w.split_at_mut(self.first_cell);
-        let (leading_kept, sparse_kept) = self.kept.split_at_mut(self.first_cell);
-        leading.iter_mut().zip(leading_kept).for_each(|(w, kept)| (*w, *kept) = outward(*w, *kept));
-        for ((w, kept), &[v, k]) in sparse.iter_mut().zip(sparse_kept).zip(&self.cells) {
-            (*w, *kept) = outward(v, k);
+        let (leading_state, sparse_state) = self.state.split_at_mut(self.first_cell);
+        leading.iter_mut().zip(leading_state).for_each(|(w, state)| (*w, *state) = outward(*w, *state));
+        for ((w, state), &[v, k]) in sparse.iter_mut().zip(sparse_state).zip(&self.cells) {
+            (*w, *state) = outward(v, k);
         }
     }
 
-    /// Copies transitions and dense rows from w and `kept` to the matrices, or back.
+    /// Copies transitions and dense rows from w and `state` to the matrices, or back.
     fn exchange(&mut self, load: bool) {
         let features = self.features;
         let pairs = 0..features.transitions.len();
         let places = features.transitions.iter().map(|&[from, to]| (usize::from(from), usize::from(to)));
-        self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.kept[pairs], load);
+        self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.state[pairs], load);
         let dense = features.state_range(0..features.n_dense);
         let states = features.first_state()..features.first_state() + dense.end;
         let mut start = 0;
@@ -165,30 +165,30 @@ impl<'a> Weights<'a> {
             start = end as usize;
             labels.iter().map(move |&label| (row, usize::from(label)))
         });
-        self.rows.exchange(places, &mut self.w[states.clone()], &mut self.kept[states], load);
+        self.rows.exchange(places, &mut self.w[states.clone()], &mut self.state[states], load);
     }
 
-    /// Calls `work` with every weight and the number kept with it: O(n_features).
+    /// Calls `work` with every weight and its solver state: O(n_features).
     #[inline(always)]
     pub fn everywhere(&mut self, mut work: impl FnMut(&mut f64, &mut f64)) {
         for matrix in [&mut self.pairs, &mut self.rows] {
-            matrix.rows().for_each(|(v, kept)| v.iter_mut().zip(kept).for_each(|(v, kept)| work(v, kept)));
+            matrix.rows().for_each(|(v, state)| v.iter_mut().zip(state).for_each(|(v, state)| work(v, state)));
         }
         let bigrams = self.features.first_bigram()..self.features.first_state();
-        self.w[bigrams.clone()].iter_mut().zip(&mut self.kept[bigrams]).for_each(|(v, kept)| work(v, kept));
-        self.cells.iter_mut().for_each(|[v, kept]| work(v, kept));
+        self.w[bigrams.clone()].iter_mut().zip(&mut self.state[bigrams]).for_each(|(v, state)| work(v, state));
+        self.cells.iter_mut().for_each(|[v, state]| work(v, state));
     }
 
-    /// The weights of the intercept, which have no penalty and which every sample uses, and the numbers kept with them.
+    /// The weights of the intercept, which have no penalty and which every sample uses, and their solver state.
     #[inline(always)]
     pub fn intercept(&mut self) -> Option<(&mut [f64], &mut [f64])> {
         if self.n_unpenalised == 0 {
             None
-        } else if let Some([v, kept]) = self.cells.last_mut() {
-            Some((slice::from_mut(v), slice::from_mut(kept)))
+        } else if let Some([v, state]) = self.cells.last_mut() {
+            Some((slice::from_mut(v), slice::from_mut(state)))
         } else {
-            let (v, kept) = self.rows.row(self.features.n_dense - 1);
-            Some((&mut v[..self.n_unpenalised], &mut kept[..self.n_unpenalised]))
+            let (v, state) = self.rows.row(self.features.n_dense - 1);
+            Some((&mut v[..self.n_unpenalised], &mut state[..self.n_unpenalised]))
         }
     }
 
@@ -196,44 +196,44 @@ impl<'a> Weights<'a> {
     #[inline(always)]
     pub fn touched(&mut self, sample: Sample<'_>, bigrams: &[u32], mut work: impl FnMut(&mut [f64], &mut [f64])) {
         if sample.tokens().len() > 1 {
-            self.pairs.rows().for_each(|(v, kept)| work(v, kept));
+            self.pairs.rows().for_each(|(v, state)| work(v, state));
         }
         for ((entries, marks), &(first, last)) in
             sample.block.rows.iter().zip(&sample.marks.rows).zip(&sample.parts.rows)
         {
             for at in (first as usize..last as usize).filter(|&at| marks[at]) {
-                let (v, kept) = self.rows.row(entries.ids[at] as usize);
-                work(v, kept);
+                let (v, state) = self.rows.row(entries.ids[at] as usize);
+                work(v, state);
             }
         }
         for Sparse { entries, marks, part, start, base } in self.sparse(sample) {
             for at in part.filter(|&at| marks[at]) {
-                let [v, kept] = &mut self.cells[start + entries.ids[at] as usize - base];
-                work(slice::from_mut(v), slice::from_mut(kept));
+                let [v, state] = &mut self.cells[start + entries.ids[at] as usize - base];
+                work(slice::from_mut(v), slice::from_mut(state));
             }
         }
         for &feature in bigrams {
-            let (v, kept) = self.bigram(feature);
-            work(slice::from_mut(v), slice::from_mut(kept));
+            let (v, state) = self.bigram(feature);
+            work(slice::from_mut(v), slice::from_mut(state));
         }
     }
 
-    /// The weight of a bigram feature, and the number kept with it.
+    /// The weight of a bigram feature and its solver state.
     #[inline(always)]
     pub fn bigram(&mut self, feature: u32) -> (&mut f64, &mut f64) {
         let id = self.features.first_bigram() + feature as usize;
-        (&mut self.w[id], &mut self.kept[id])
+        (&mut self.w[id], &mut self.state[id])
     }
 
-    /// The weight in a place of the layout, and the number kept with it.
+    /// The weight at a place of the layout and its solver state.
     #[inline(always)]
     pub fn at(&mut self, cell: Cell) -> (&mut f64, &mut f64) {
         match cell {
             Cell::Pair(place) => self.pairs.at(place),
             Cell::Row(place) => self.rows.at(place),
             Cell::Single(index) => {
-                let [v, kept] = &mut self.cells[index];
-                (v, kept)
+                let [v, state] = &mut self.cells[index];
+                (v, state)
             }
             Cell::Bigram(feature) => self.bigram(feature),
         }
@@ -251,10 +251,10 @@ impl<'a> Weights<'a> {
         let Sample { block, marks, parts, .. } = sample;
         let dense = self.first_sparse();
         let part = |(from, to): (u32, u32)| from as usize..to as usize;
-        let own = block.own_range.start - dense;
+        let own_start = block.own_range.start - dense;
         [
             Sparse { entries: &block.shared, marks: &marks.shared, part: part(parts.shared), start: 0, base: dense },
-            Sparse { entries: &block.own, marks: &marks.own, part: part(parts.own), start: own, base: 0 },
+            Sparse { entries: &block.own, marks: &marks.own, part: part(parts.own), start: own_start, base: 0 },
         ]
     }
 

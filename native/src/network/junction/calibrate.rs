@@ -78,8 +78,8 @@ impl Segment<'_> {
         let (table, most) = self.maximise(k);
         let length = most.len();
         buffer.resize(buffer.len().max(3 * length), 0.0);
-        let (sums, rest) = buffer.split_at_mut(length);
-        let (rest, logs) = rest.split_at_mut(length);
+        let (sums, buffer) = buffer.split_at_mut(length);
+        let (excess, logs) = buffer.split_at_mut(length);
         sums.fill(0.0);
         for row in table.chunks_exact_mut(length) {
             row.iter_mut().zip(&*most).for_each(|(t, most)| *t = (*t - most).max(LOWEST));
@@ -88,8 +88,8 @@ impl Segment<'_> {
         }
         if table.len() == 2 * length {
             // One of two terms is 1, so that their sum is from 1 to 2: a vectorised logarithm covers this range.
-            rest.iter_mut().zip(&*sums).for_each(|(rest, sum)| *rest = sum - 1.0);
-            numeric::ln_one_plus(simd, rest, logs);
+            excess.iter_mut().zip(&*sums).for_each(|(excess, sum)| *excess = sum - 1.0);
+            numeric::ln_one_plus(simd, excess, logs);
             most.iter_mut().zip(&*logs).for_each(|(most, log)| *most += log);
         } else {
             most.iter_mut().zip(&*sums).for_each(|(most, sum)| *most += sum.ln());
@@ -177,10 +177,10 @@ impl Junction {
         let mut done = 0;
         let mut segments = Vec::with_capacity(self.tasks.len());
         for task in &self.tasks {
-            let cut = |at: &[usize], rest: &mut &'a mut [f64]| {
-                let (_, behind) = std::mem::take(rest).split_at_mut(at[task.start] - at[done]);
+            let cut = |at: &[usize], remaining: &mut &'a mut [f64]| {
+                let (_, behind) = std::mem::take(remaining).split_at_mut(at[task.start] - at[done]);
                 let (mine, behind) = behind.split_at_mut(at[task.end] - at[task.start]);
-                *rest = behind;
+                *remaining = behind;
                 mine
             };
             let (tables, messages) = (cut(&self.tables_at, &mut tables), cut(&self.messages_at, &mut messages));

@@ -107,7 +107,7 @@ impl Junction {
     /// Adds the separator of the clique whose own variable is the last of `variables`.
     fn add_axes(&mut self, network: &Network, separator: &[u32], places: &Places) {
         let v = self.variables[self.variables.len() - 1];
-        let own = network.states()[v as usize] as usize;
+        let n_states = network.states()[v as usize] as usize;
         let from = self.axes.len();
         self.axes.extend(separator.iter().map(|&u| {
             let clique = places.cliques[places.ranks[u as usize] as usize];
@@ -121,15 +121,15 @@ impl Junction {
                 (axes[at].edge, axes[at].first) = (neighbour.edge, !neighbour.first);
             }
         }
-        let (mut size, mut marginals) = (1, own);
+        let (mut size, mut marginals) = (1, n_states);
         for axis in axes.iter_mut().rev() {
             axis.stride = size as u32;
             size *= axis.states as usize;
-            marginals += if axis.edge == NONE { 0 } else { own * axis.states as usize };
+            marginals += if axis.edge == NONE { 0 } else { n_states * axis.states as usize };
         }
         self.parents.push(axes.first().map_or(NONE, |axis| axis.clique));
         self.axes_at.push(self.axes.len());
-        self.tables_at.push(self.tables_at[self.tables_at.len() - 1] + own * size);
+        self.tables_at.push(self.tables_at[self.tables_at.len() - 1] + n_states * size);
         self.messages_at.push(self.messages_at[self.messages_at.len() - 1] + size);
         self.marginals_at.push(self.marginals_at[self.marginals_at.len() - 1] + marginals);
     }

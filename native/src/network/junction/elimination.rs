@@ -55,11 +55,11 @@ impl Elimination {
         let mut work = WORK + WORK_PER_VARIABLE * network.n_variables() as i64;
         for heuristic in [Heuristic::Fill, Heuristic::Across { turned: false }, Heuristic::Across { turned: true }] {
             let mut search = Search::new(core.clone(), heuristic, work);
-            let found = search.run(stripped.clone(), interrupt)?;
+            let candidate = search.run(stripped.clone(), interrupt)?;
             work = search.work;
-            best = match (best, found) {
-                (Some(best), Some(found)) => Some(if found.0 < best.0 { found } else { best }),
-                (best, found) => best.or(found),
+            best = match (best, candidate) {
+                (Some(best), Some(candidate)) => Some(if candidate.0 < best.0 { candidate } else { best }),
+                (best, candidate) => best.or(candidate),
             };
             if best.as_ref().is_some_and(|(entries, _)| *entries <= ENOUGH * network.n_variables() as u64) {
                 break;

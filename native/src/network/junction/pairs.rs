@@ -51,9 +51,9 @@ impl Clamped<'_> {
         let Conditionals { junction, ref tables, .. } = *self.conditionals;
         let Scratch { tables: joint, messages, .. } = &mut *self.buffers;
         let mut k = self.clique;
-        let own = &tables[junction.table(k)];
+        let clique_table = &tables[junction.table(k)];
         let length = junction.message(k).len();
-        messages[junction.message(k)].copy_from_slice(&own[self.state * length..(self.state + 1) * length]);
+        messages[junction.message(k)].copy_from_slice(&clique_table[self.state * length..(self.state + 1) * length]);
         while !junction.is_root(k) {
             let parent = junction.parents[k] as usize;
             let table = &mut joint[junction.table(parent)];
@@ -155,8 +155,8 @@ impl Conditionals<'_> {
         let spare: Mutex<Vec<Scratch>> = Mutex::default();
         let outcomes = share(pool, items, |(i, rows): (usize, &mut [f64])| {
             interrupt.check()?;
-            let kept = locked(&spare).pop();
-            let mut buffers = match kept {
+            let reused = locked(&spare).pop();
+            let mut buffers = match reused {
                 Some(buffers) => buffers,
                 None => {
                     let (tables, messages) = (zeros(self.tables.len())?, zeros(self.junction.all_messages())?);
@@ -185,13 +185,13 @@ impl Conditionals<'_> {
         row: &mut [f64],
     ) {
         let junction = self.junction;
-        let own = node[network.node(junction.variables[clique] as usize)][state];
+        let p_state = node[network.node(junction.variables[clique] as usize)][state];
         arch().dispatch(Clamped { conditionals: self, network, clique, state, buffers, row });
         let root = (clique..junction.n_variables()).find(|&k| junction.is_root(k)).unwrap_or(clique);
         // Variables of other components of the network are independent of i.
         for k in root + 1..junction.n_variables() {
             let states = network.node(junction.variables[k] as usize);
-            row[states.clone()].iter_mut().zip(&node[states]).for_each(|(to, p)| *to = own * p);
+            row[states.clone()].iter_mut().zip(&node[states]).for_each(|(to, p)| *to = p_state * p);
         }
     }
 }

@@ -69,8 +69,8 @@ proptest! {
             let cells = network.node(i as usize).flat_map(|a| network.node(j as usize).map(move |b| a * length + b));
             prop_assert!(cells.zip(&marginals.edges[network.table(e)]).all(|(cell, &p)| close(p, pairs[cell])));
         }
-        let found = up.pairs(&network, &marginals.nodes, pool, &interrupt).unwrap();
-        prop_assert!(found.iter().zip(&pairs).all(|(&a, &b)| close(a, b)));
+        let actual = up.pairs(&network, &marginals.nodes, pool, &interrupt).unwrap();
+        prop_assert!(actual.iter().zip(&pairs).all(|(&a, &b)| close(a, b)));
         let best = junction.most_probable(scores, Some(pool), &interrupt).unwrap();
         let most = all.iter().fold(f64::NEG_INFINITY, |most, (_, score)| score.max(most));
         prop_assert!(close(score(scores, &best), most));

@@ -180,13 +180,13 @@ impl MessageRule for Logs<'_> {
     /// Clamps log m(y) to the range from the least to the largest T(x, y) - T(x, 0), which contains every message.
     fn entries_of_logs(&self, messages: &mut [f64]) {
         for variable in 0..self.network.n_variables() {
-            let own = self.network.states()[variable] as usize;
+            let n_states = self.network.states()[variable] as usize;
             let slots = self.slots.out_of(variable..variable + 1);
             for (slot, neighbour) in slots.zip(self.network.neighbours(variable)) {
                 let table = self.network.table_from(&self.tables, neighbour);
                 let entries = &mut messages[self.slots.entries(slot..slot + 1)];
                 for (y, entry) in entries.iter_mut().enumerate() {
-                    let ratios = (0..own).map(|x| table.at(x, y + 1) - table.at(x, 0));
+                    let ratios = (0..n_states).map(|x| table.at(x, y + 1) - table.at(x, 0));
                     let (least, most) =
                         (ratios.clone().fold(f64::INFINITY, f64::min), ratios.fold(f64::NEG_INFINITY, f64::max));
                     *entry = entry.clamp(least, most);

@@ -125,16 +125,16 @@ impl Mixing {
         let mut gamma = vec![0.0; n];
         for i in 0..n {
             for j in 0..=i {
-                let known: f64 = (0..j).map(|k| factor[i][k] * factor[j][k]).sum();
-                let rest = self.gram[self.live[i]][self.live[j]] - known;
-                factor[i][j] = if i == j { (rest + ridge).sqrt() } else { rest / factor[j][j] };
+                let computed: f64 = (0..j).map(|k| factor[i][k] * factor[j][k]).sum();
+                let remaining = self.gram[self.live[i]][self.live[j]] - computed;
+                factor[i][j] = if i == j { (remaining + ridge).sqrt() } else { remaining / factor[j][j] };
             }
-            let known: f64 = (0..i).map(|k| factor[i][k] * gamma[k]).sum();
-            gamma[i] = (on_f[self.live[i]] - known) / factor[i][i];
+            let computed: f64 = (0..i).map(|k| factor[i][k] * gamma[k]).sum();
+            gamma[i] = (on_f[self.live[i]] - computed) / factor[i][i];
         }
         for i in (0..n).rev() {
-            let known: f64 = (i + 1..n).map(|k| factor[k][i] * gamma[k]).sum();
-            gamma[i] = (gamma[i] - known) / factor[i][i];
+            let computed: f64 = (i + 1..n).map(|k| factor[k][i] * gamma[k]).sum();
+            gamma[i] = (gamma[i] - computed) / factor[i][i];
         }
         if gamma.iter().any(|gamma| !gamma.is_finite()) {
             self.live.clear();
@@ -173,10 +173,10 @@ impl Part {
             || {
                 [products.squared] = lanes(n, |k| [f[k] * f[k]]);
                 let Some(newest) = mixing.begun else { return };
-                let mut made = std::mem::take(&mut changes[newest]);
-                made.clear();
-                made.extend(f.iter().zip(other).map(|(now, before)| now - before));
-                let difference = &made[..n];
+                let mut newest_change = std::mem::take(&mut changes[newest]);
+                newest_change.clear();
+                newest_change.extend(f.iter().zip(other).map(|(now, before)| now - before));
+                let difference = &newest_change[..n];
                 for &place in &mixing.live {
                     let change = &changes[place][..n];
                     [products.on_f[place], products.on_newest[place]] =
@@ -184,7 +184,7 @@ impl Part {
                 }
                 [products.on_f[newest], products.on_newest[newest]] =
                     lanes(n, |k| [difference[k] * f[k], difference[k] * difference[k]]);
-                changes[newest] = made;
+                changes[newest] = newest_change;
             },
         );
         products

@@ -138,15 +138,15 @@ impl<'a> Odds<'a> {
         })
     }
 
-    /// Gathers the messages into consecutive variables, in `incoming`, and calls `found` with each variable's slots, counted
-    /// from the first one's, and B_i.
+    /// Gathers the messages into consecutive variables in `incoming`. Calls `on_variable` with B_i of each variable and with its
+    /// slots, counted from the first variable's.
     #[inline(always)]
     fn gather(
         &self,
         variables: Range<usize>,
         messages: &[f64],
         (incoming, raised): (&mut Vec<f64>, &mut Raised),
-        mut found: impl FnMut(Range<usize>, f64),
+        mut on_variable: impl FnMut(Range<usize>, f64),
     ) {
         let block = self.slots.out_of(variables.clone());
         incoming.resize(block.len(), 0.0);
@@ -154,10 +154,10 @@ impl<'a> Odds<'a> {
         let factors =
             if self.powers.is_empty() { &*incoming } else { raised.of(&block, incoming, &self.powers[block.clone()]) };
         for variable in variables {
-            let own = self.slots.out_of(variable..variable + 1);
-            let own = own.start - block.start..own.end - block.start;
-            let belief = self.odds[variable] * product(&factors[own.clone()]);
-            found(own, belief);
+            let slots = self.slots.out_of(variable..variable + 1);
+            let slots = slots.start - block.start..slots.end - block.start;
+            let belief = self.odds[variable] * product(&factors[slots.clone()]);
+            on_variable(slots, belief);
         }
     }
 
@@ -187,9 +187,9 @@ impl<'a> Odds<'a> {
             dispatched(
                 #[inline(always)]
                 || {
-                    let mut each = z.iter_mut().zip(odds).zip(beliefs.as_chunks_mut::<2>().0);
+                    let mut outputs = z.iter_mut().zip(odds).zip(beliefs.as_chunks_mut::<2>().0);
                     self.gather(chunk, messages, (&mut incoming, &mut raised), |_, belief| {
-                        let ((z, odds), beliefs) = each.next().expect("one for each variable");
+                        let ((z, odds), beliefs) = outputs.next().expect("one for each variable");
                         (*odds, *z) = (belief, 1.0 + belief);
                         *beliefs = [1.0 / *z, belief / *z];
                     });
@@ -322,7 +322,7 @@ impl MessageRule for Odds<'_> {
         dispatched(
             #[inline(always)]
             || {
-                self.gather(variables, messages, (incoming, raised), |own, belief| beliefs[own].fill(belief));
+                self.gather(variables, messages, (incoming, raised), |slots, belief| beliefs[slots].fill(belief));
                 write(&self.couplings[block.clone()], incoming, beliefs, &messages[block.clone()], out)
             },
         )

@@ -67,7 +67,7 @@ impl<'a> Ratios<'a> {
         let mut constant = (0..network.edges().len()).map(|edge| edge_scores[network.table(edge).start]).sum::<f64>();
         for i in 0..network.n_variables() {
             let scores = &task.scores.node[network.node(i)];
-            let own = ratios.len();
+            let first = ratios.len();
             ratios.extend(scores.iter().map(|score| score - scores[0]));
             constant += scores[0];
             for (slot, neighbour) in slots.out_of(i..i + 1).zip(network.neighbours(i)) {
@@ -75,7 +75,7 @@ impl<'a> Ratios<'a> {
                 let power = powers.get(slot).copied().unwrap_or(1.0);
                 let bounds = &mut bounds[slots.entries(slot..slot + 1)];
                 for x in 1..scores.len() {
-                    ratios[own + x] += table.at(x, 0) - table.at(0, 0);
+                    ratios[first + x] += table.at(x, 0) - table.at(0, 0);
                     for (y, bound) in (1..).zip(bounds.iter_mut()) {
                         let coupling = (table.at(x, y) - table.at(x, 0)) - (table.at(0, y) - table.at(0, 0));
                         let coupling = coupling / power;
@@ -100,9 +100,9 @@ impl<'a> Ratios<'a> {
             let starts: Vec<(usize, f64)> =
                 incoming.map(|slot| (self.slots.entries_into(slot).start, self.power(slot))).collect();
             self.network.node(i).skip(1).enumerate().all(|(x, at)| {
-                let own = [self.ratios[at].min(0.0), self.ratios[at].max(0.0)];
+                let ratio_range = [self.ratios[at].min(0.0), self.ratios[at].max(0.0)];
                 let sums = starts.iter().map(|&(start, power)| self.bounds[start + x].map(|bound| power * bound));
-                let [low, high] = sums.fold(own, |sum, bound| [sum[0] + bound[0], sum[1] + bound[1]]);
+                let [low, high] = sums.fold(ratio_range, |sum, bound| [sum[0] + bound[0], sum[1] + bound[1]]);
                 most - low <= RANGE_LIMIT && most + high <= RANGE_LIMIT
             })
         };

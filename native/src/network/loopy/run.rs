@@ -36,8 +36,8 @@ impl Propagation<'_> {
         self.check_appearances()?;
         let Some(start) = start else { return Ok(()) };
         if start.len() != self.slots.n_entries() {
-            let (given, wanted) = (start.len(), self.slots.n_entries());
-            return Err(Error::Option(format!("messages: expected {wanted} entries, found {given}")));
+            let (n_entries, expected) = (start.len(), self.slots.n_entries());
+            return Err(Error::Option(format!("messages: expected {expected} entries, found {n_entries}")));
         }
         match start.iter().position(|entry| !entry.is_finite()) {
             Some(at) => Err(Error::Option(format!("messages[{at}] is {}; messages must be finite", start[at]))),
@@ -47,9 +47,9 @@ impl Propagation<'_> {
 
     fn check_appearances(&self) -> Result<()> {
         let Some(appearances) = self.appearances else { return Ok(()) };
-        let (given, wanted) = (appearances.len(), self.scores.network.edges().len());
-        if given != wanted {
-            return Err(Error::Option(format!("{given} appearances for {wanted} edges")));
+        let (n_appearances, n_edges) = (appearances.len(), self.scores.network.edges().len());
+        if n_appearances != n_edges {
+            return Err(Error::Option(format!("{n_appearances} appearances for {n_edges} edges")));
         }
         match appearances.iter().position(|&rho| !(rho > 0.0 && rho <= 1.0)) {
             Some(at) => {

@@ -26,7 +26,7 @@ pub fn flooding<R: MessageRule>(
         interrupt.check()?;
         mixing.begin(iteration);
         let blocks = slots.blocks.iter().zip(&entries).zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
-        let found = share(pool, blocks, |(((block, entries), (scratch, part)), new)| {
+        let outcomes = share(pool, blocks, |(((block, entries), (scratch, part)), new)| {
             let old = &messages[entries.clone()];
             let change = rule.update(block.clone(), messages, new, scratch);
             if mixing.leaps {
@@ -38,11 +38,11 @@ pub fn flooding<R: MessageRule>(
             }
             (change, Products::default())
         });
-        let residual = rule.log_change(found.iter().fold(0.0, |most, (change, _)| change.max(most)));
+        let residual = rule.log_change(outcomes.iter().fold(0.0, |most, (change, _)| change.max(most)));
         report = Report { iterations: iteration, residual, n_messages: iteration * slots.n_messages() };
         let settled = residual <= settings.tolerance;
         if mixing.leaps && !settled {
-            mixing.weigh(&Products::total(found.into_iter().map(|(_, products)| products)));
+            mixing.weigh(&Products::total(outcomes.into_iter().map(|(_, products)| products)));
             let blocks = entries.iter().zip(&mut buffers).zip(parts(&mut next, sizes())).collect();
             share(pool, blocks, |((entries, (_, part)), new)| {
                 part.step(rule, &mixing, entries.clone(), &messages[entries.clone()], new);

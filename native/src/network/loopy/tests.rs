@@ -141,20 +141,20 @@ fn a_fixed_point_with_appearances_is_stationary_and_consistent() {
         let problem = Problem::new(states, 5, 1.0, seed).reweighted();
         problem.with(1, |task| {
             let settings = LoopySettings { damping: 0.5, max_iterations: 5000, ..TIGHT };
-            let found = task.run(None, &settings).unwrap();
-            assert!(found.report.residual <= 1e-12);
+            let outcome = task.run(None, &settings).unwrap();
+            assert!(outcome.report.residual <= 1e-12);
             for (edge, &(i, j)) in problem.network.edges().iter().enumerate() {
-                let table = &found.beliefs.edges[problem.network.table(edge)];
+                let table = &outcome.beliefs.edges[problem.network.table(edge)];
                 let across = states[j as usize] as usize;
                 let rows: Vec<f64> = table.chunks_exact(across).map(|row| row.iter().sum()).collect();
                 let columns: Vec<f64> = (0..across).map(|y| table.iter().skip(y).step_by(across).sum()).collect();
-                assert_close(&rows, &found.beliefs.nodes[problem.network.node(i as usize)], 1e-10);
-                assert_close(&columns, &found.beliefs.nodes[problem.network.node(j as usize)], 1e-10);
+                assert_close(&rows, &outcome.beliefs.nodes[problem.network.node(i as usize)], 1e-10);
+                assert_close(&columns, &outcome.beliefs.nodes[problem.network.node(j as usize)], 1e-10);
             }
             let once = LoopySettings { max_iterations: 1, ..settings };
-            let near: Vec<f64> = found.messages.iter().map(|message| message + 1e-5).collect();
+            let near: Vec<f64> = outcome.messages.iter().map(|message| message + 1e-5).collect();
             let moved = task.run(Some(&near), &once).unwrap();
-            assert!((moved.beliefs.log_z - found.beliefs.log_z).abs() < 1e-8);
+            assert!((moved.beliefs.log_z - outcome.beliefs.log_z).abs() < 1e-8);
         });
     }
 }
@@ -179,9 +179,9 @@ fn acceleration_leads_to_the_same_messages_in_fewer_iterations() {
         problem.with(1, |task| {
             let (logs, ratios) = (Logs::new(task), Ratios::new(task).unwrap());
             let both = [false, true].map(|accelerated| {
-                let mut found = vec![flooded(&logs, 0.1, accelerated), flooded(&ratios, 0.1, accelerated)];
-                found.extend(Odds::new(task).map(|rule| flooded(&rule, 0.1, accelerated)));
-                found
+                let mut results = vec![flooded(&logs, 0.1, accelerated), flooded(&ratios, 0.1, accelerated)];
+                results.extend(Odds::new(task).map(|rule| flooded(&rule, 0.1, accelerated)));
+                results
             });
             for (plain, leaps) in both[0].iter().zip(&both[1]) {
                 assert_close(&leaps.0, &plain.0, 1e-9);

@@ -79,11 +79,11 @@ impl PseudoLikelihood {
 
     /// The term of one variable over the weights that it depends on: of the pairs with its columns, then of its columns.
     pub fn node(&self, variable: usize) -> Restricted {
-        let (samples, own) = (&*self.samples, self.samples.columns(variable));
+        let (samples, columns) = (&*self.samples, self.samples.columns(variable));
         let of_row = |a: usize| samples.row[a]..samples.row[a + 1];
-        let before = |a: usize| own.clone().map(move |b| samples.row[a] + b - samples.behind(a).start);
-        let pairs = (0..own.start).flat_map(before).chain(own.clone().flat_map(of_row));
-        let features = pairs.chain(own.clone().map(|a| samples.n_interactions() + a)).collect();
+        let before = |a: usize| columns.clone().map(move |b| samples.row[a] + b - samples.behind(a).start);
+        let pairs = (0..columns.start).flat_map(before).chain(columns.clone().flat_map(of_row));
+        let features = pairs.chain(columns.clone().map(|a| samples.n_interactions() + a)).collect();
         let mut node = self.restrict(features);
         node.variables = variable..variable + 1;
         node
@@ -189,8 +189,10 @@ impl PseudoLikelihood {
             let patterns = &self.by_sample;
             arch().dispatch(Multiply { patterns, chunk, first_row: 0, dense, tables: &mut tables, out: &mut sums });
             transpose(&sums, out, TILE);
-            let own = singles[tile * TILE..].iter().take(TILE);
-            own.zip(out.chunks_exact_mut(CHUNK)).for_each(|(w, out)| out.iter_mut().for_each(|score| *score += w));
+            let tile_singles = singles[tile * TILE..].iter().take(TILE);
+            tile_singles
+                .zip(out.chunks_exact_mut(CHUNK))
+                .for_each(|(w, out)| out.iter_mut().for_each(|score| *score += w));
         });
     }
 
@@ -266,8 +268,8 @@ impl PseudoLikelihood {
         let mut pieces = Vec::new();
         for tile in 0..self.n_tiles() {
             let columns = tile * TILE..((tile + 1) * TILE).min(d);
-            let (own, rest) = interactions.split_at_mut(samples.row[columns.end] - samples.row[columns.start]);
-            pieces.push((columns, own));
+            let (part, rest) = interactions.split_at_mut(samples.row[columns.end] - samples.row[columns.start]);
+            pieces.push((columns, part));
             interactions = rest;
         }
         threads::share(self.pool, pieces, |(columns, out): (Range<usize>, &mut [f64])| {

@@ -55,13 +55,13 @@ fn missing_rows(samples: &Samples) -> Vec<usize> {
 fn groups(samples: &Samples) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (i, &r) in samples.states.iter().enumerate() {
-        let own = r + usize::from(samples.has_missing[i]);
+        let n_codes = r + usize::from(samples.has_missing[i]);
         match groups.last_mut() {
-            Some(group) if group.patterns * own <= PATTERNS => {
+            Some(group) if group.patterns * n_codes <= PATTERNS => {
                 group.variables.push(i);
-                group.patterns *= own;
+                group.patterns *= n_codes;
             }
-            _ => groups.push(Group { variables: vec![i], patterns: own }),
+            _ => groups.push(Group { variables: vec![i], patterns: n_codes }),
         }
     }
     groups

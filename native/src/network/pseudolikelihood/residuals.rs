@@ -53,15 +53,15 @@ impl WithSimd for Residuals<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         let Residuals { samples, chunk, variables, scores } = self;
         let mut losses = Losses { sums: [0.0; CHUNK], products: [1.0; CHUNK], bits: 0 };
-        let mut kept = *samples.weights(chunk);
+        let mut observed_weights = *samples.weights(chunk);
         for i in variables {
             let states = samples.states[i];
             let (codes, weights) = (samples.codes(chunk, i), samples.weights(chunk));
             let observed = if samples.has_missing[i] {
                 for s in 0..CHUNK {
-                    kept[s] = if codes[s] == MISSING { 0.0 } else { weights[s] };
+                    observed_weights[s] = if codes[s] == MISSING { 0.0 } else { weights[s] };
                 }
-                &kept
+                &observed_weights
             } else {
                 weights
             };
@@ -156,8 +156,8 @@ fn softmax<S: Simd>(simd: S, codes: &[u16; CHUNK], weights: &[f64; CHUNK], score
     }
     for (state, scores) in (1..).zip(scores.chunks_exact_mut(CHUNK)) {
         for s in 0..CHUNK {
-            let own = if codes[s] == state { 1.0 } else { 0.0 };
-            scores[s] = weights[s] * (scores[s] / normalisers[s] - own);
+            let indicator = if codes[s] == state { 1.0 } else { 0.0 };
+            scores[s] = weights[s] * (scores[s] / normalisers[s] - indicator);
         }
     }
 }

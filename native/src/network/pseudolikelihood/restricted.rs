@@ -54,10 +54,10 @@ impl Restricted {
     }
 
     /// The objective over some of its weights, given by ascending positions among them.
-    pub fn restrict(&self, kept: &[usize]) -> Restricted {
-        let features = kept.iter().map(|&at| self.features[at]).collect();
-        let made = Restricted::new(Arc::clone(&self.samples), self.pool, features);
-        Restricted { variables: self.variables.clone(), ..made }
+    pub fn restrict(&self, positions: &[usize]) -> Restricted {
+        let features = positions.iter().map(|&at| self.features[at]).collect();
+        let restricted = Restricted::new(Arc::clone(&self.samples), self.pool, features);
+        Restricted { variables: self.variables.clone(), ..restricted }
     }
 
     /// Number of weights.
@@ -139,10 +139,10 @@ impl WithSimd for OfChunk<'_> {
         scores.resize(samples.n_columns() * CHUNK, 0.0);
         InteractionScores { samples, chunk, edges, w, singles, values, out: scores }.with_simd(simd);
         let variables = objective.variables.clone();
-        let own = samples.first[variables.start] * CHUNK..samples.first[variables.end] * CHUNK;
+        let range = samples.first[variables.start] * CHUNK..samples.first[variables.end] * CHUNK;
         let value = Residuals { samples, chunk, variables, scores }.with_simd(simd);
-        scores[..own.start].fill(0.0);
-        scores[own.end..].fill(0.0);
+        scores[..range.start].fill(0.0);
+        scores[range.end..].fill(0.0);
         Derivatives { edges: &edges.all, values, residuals: scores, gradient }.with_simd(simd);
         for (&column, gradient) in objective.singles.iter().zip(&mut gradient[edges.all.len()..]) {
             *gradient += numeric::sum(simd, &scores[column * CHUNK..][..CHUNK]);

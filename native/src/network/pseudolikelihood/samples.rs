@@ -55,7 +55,7 @@ impl Samples {
         let weight = |sample: usize| weights.get(sample).copied().unwrap_or(1.0);
         let mut samples = Samples::numbered(n, states)?;
         samples.take(codes)?;
-        samples.weights.iter_mut().take(n).enumerate().for_each(|(sample, own)| *own = weight(sample));
+        samples.weights.iter_mut().take(n).enumerate().for_each(|(sample, to)| *to = weight(sample));
         samples.count();
         Ok(samples)
     }
@@ -126,7 +126,7 @@ impl Samples {
             let total: f64 = sums.iter().sum();
             let shares = sums[1..].iter().map(|sum| if total > 0.0 { sum / total } else { 0.0 });
             let columns = self.first[i]..self.first[i + 1];
-            self.frequencies[columns].iter_mut().zip(shares).for_each(|(own, share)| *own = share);
+            self.frequencies[columns].iter_mut().zip(shares).for_each(|(frequency, share)| *frequency = share);
         }
     }
 

@@ -300,13 +300,13 @@ mod tests {
                 all.record(alpha, m, scale);
                 expected = soft(expected - alpha / (m as f64 * scale) * d, alpha * l1 / scale);
             }
-            let found = all.advance(v, d, 0);
-            prop_assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{found} {expected}");
-            prop_assert_eq!(found == 0.0, expected == 0.0);
+            let actual = all.advance(v, d, 0);
+            prop_assert!((actual - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{actual} {expected}");
+            prop_assert_eq!(actual == 0.0, expected == 0.0);
             let mut row = [v, 0.0, -v, v, v, -v, -v, 0.0];
             let directions = [d, 0.0, -d, d, d, -d, -d, 0.0];
             all.advance_row(Scalar::new(), (&mut row, &directions), 0, &mut [0.0; 8]);
-            prop_assert_eq!(row, [found, 0.0, -found, found, found, -found, -found, 0.0]);
+            prop_assert_eq!(row, [actual, 0.0, -actual, actual, actual, -actual, -actual, 0.0]);
         }
     }
 }

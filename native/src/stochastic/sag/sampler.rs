@@ -58,8 +58,8 @@ impl<'a> Sampler<'a> {
         let unseen: Vec<u32> = (0..seen.len() as u32).filter(|&i| star && !seen[i as usize]).collect();
         let mut places = vec![0; if star { seen.len() } else { 0 }];
         unseen.iter().enumerate().for_each(|(place, &i)| places[i as usize] = place as u32);
-        let known = lipschitz.iter().zip(&*seen).map(|(&l, &seen)| if star && !seen { 0.0 } else { l });
-        let tree = if sampling == Sampling::Uniform { SumTree::new([].into_iter()) } else { SumTree::new(known) };
+        let estimates = lipschitz.iter().zip(&*seen).map(|(&l, &seen)| if star && !seen { 0.0 } else { l });
+        let tree = if sampling == Sampling::Uniform { SumTree::new([].into_iter()) } else { SumTree::new(estimates) };
         Sampler {
             sampling,
             lambda,
@@ -99,9 +99,9 @@ impl<'a> Sampler<'a> {
                 self.unseen[place((at - seen) / unseen as f64, unseen)] as usize
             }
         };
-        let known = self.sampling == Sampling::Nus || self.seen[sample];
+        let has_estimate = self.sampling == Sampling::Nus || self.seen[sample];
         let seen = (n - self.unseen.len()) as f64 * uniform;
-        let share = if known { self.tree.get(sample) / self.tree.sum() * seen } else { uniform };
+        let share = if has_estimate { self.tree.get(sample) / self.tree.sum() * seen } else { uniform };
         Draw { sample, probability: 0.5 * uniform + 0.5 * share }
     }
 

@@ -84,9 +84,9 @@ impl Pass<'_> {
     fn save(&mut self, sample: Sample<'_>) {
         let mut saved = std::mem::take(&mut self.saved);
         saved.clear();
-        self.weights.touched(sample, &self.bigrams, |v, kept| {
+        self.weights.touched(sample, &self.bigrams, |v, state| {
             saved.extend_from_slice(v);
-            saved.extend_from_slice(kept);
+            saved.extend_from_slice(state);
         });
         self.saved = saved;
     }
@@ -95,10 +95,10 @@ impl Pass<'_> {
     fn restore(&mut self, sample: Sample<'_>) {
         let saved = std::mem::take(&mut self.saved);
         let mut at = 0;
-        self.weights.touched(sample, &self.bigrams, |v, kept| {
+        self.weights.touched(sample, &self.bigrams, |v, state| {
             let n = v.len();
             v.copy_from_slice(&saved[at..at + n]);
-            kept.copy_from_slice(&saved[at + n..at + 2 * n]);
+            state.copy_from_slice(&saved[at + n..at + 2 * n]);
             at += 2 * n;
         });
         self.saved = saved;

@@ -1,12 +1,12 @@
 //! The L1 penalty on a weight (Tsuruoka et al. 2009, sections 3.1 and 3.2).
 //!
-//! A number is kept with each weight, NaN where a row of labels has no feature:
+//! The solver state of a weight is a number, NaN where a row of labels has no feature:
 //!
 //! - `Cumulative`: p = w - q, where q is the penalty received (Eq. 4). Both cases of Figure 2 are one soft threshold of z - q at
 //!   u, and the new q is the part taken off, negated. So p is the sum of the weight's steps: a step adds to p, and w = p -
 //!   clamp(p, -u, u).
 //! - `ClippingLazy`: the u up to which the weight has been penalised.
-//! - `Naive` and `Clipping` keep no number.
+//! - `Naive` and `Clipping` have no state.
 
 use crate::stochastic::steps::Rule;
 use pulp::Simd;
@@ -25,7 +25,7 @@ pub enum Penalty {
 }
 
 impl Penalty {
-    /// The number kept with a weight, from w and q as they are between passes; or q, from w and the number kept.
+    /// The solver state of a weight, from w and q as they are between passes; or q, from w and the state.
     #[inline(always)]
     pub(super) fn exchange(self, w: f64, q: f64) -> f64 {
         if self == Penalty::Cumulative { w - q } else { q }
@@ -79,7 +79,7 @@ pub(super) struct Unpenalised;
 
 impl Rule for Unpenalised {
     #[inline(always)]
-    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, kept: &mut S::f64s, change: S::f64s, _: bool) {
-        *v = simd.select_f64s(simd.equal_f64s(*kept, *kept), simd.add_f64s(*v, change), simd.splat_f64s(0.0));
+    fn step<S: Simd>(self, simd: S, v: &mut S::f64s, state: &mut S::f64s, change: S::f64s, _: bool) {
+        *v = simd.select_f64s(simd.equal_f64s(*state, *state), simd.add_f64s(*v, change), simd.splat_f64s(0.0));
     }
 }

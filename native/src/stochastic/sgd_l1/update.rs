@@ -70,9 +70,9 @@ impl<'a> Pass<'a> {
     pub fn finish(mut self) -> Outcome {
         let (u, penalty, scale) = (self.u, self.settings.penalty, self.scale);
         if penalty == Penalty::ClippingLazy {
-            self.weights.everywhere(|v, kept| ClippingLazy { u }.finish(v, kept));
+            self.weights.everywhere(|v, state| ClippingLazy { u }.finish(v, state));
         }
-        self.weights.store(|v, kept| (scale * v, scale * penalty.exchange(v, kept)));
+        self.weights.store(|v, state| (scale * v, scale * penalty.exchange(v, state)));
         Outcome { u: u * scale, evaluations: self.evaluations }
     }
 
@@ -116,11 +116,11 @@ impl<'a> Pass<'a> {
     /// Undoes both penalties for the intercept: the L2 penalty's factor, and the growth of u.
     #[inline(always)]
     fn spare_intercept(&mut self, factor: f64) {
-        if let Some((v, kept)) = self.weights.intercept() {
+        if let Some((v, state)) = self.weights.intercept() {
             v.iter_mut().for_each(|v| *v *= factor);
             match self.settings.penalty {
-                Penalty::Cumulative => kept.iter_mut().for_each(|p| *p *= factor),
-                Penalty::ClippingLazy => kept.fill(self.u),
+                Penalty::Cumulative => state.iter_mut().for_each(|p| *p *= factor),
+                Penalty::ClippingLazy => state.fill(self.u),
                 Penalty::Naive | Penalty::Clipping => {}
             }
         }
@@ -145,7 +145,7 @@ impl<'a> Pass<'a> {
     /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare.
     pub fn rescale(&mut self) {
         let scale = self.scale;
-        self.weights.everywhere(|v, kept| (*v, *kept) = (*v * scale, *kept * scale));
+        self.weights.everywhere(|v, state| (*v, *state) = (*v * scale, *state * scale));
         self.u *= scale;
         self.scale = 1.0;
     }
