@@ -211,8 +211,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         """
         one_of("decode", decode, DECODE)
         threads = self._threads
-        if n_best is None and decode == "viterbi" and (found := self._predicted_at_once(X, threads)) is not None:
-            return LabelSequences(typed(found, self._label_type))
+        if n_best is None and decode == "viterbi" and (label_names := self._predicted_at_once(X, threads)) is not None:
+            return LabelSequences(typed(label_names, self._label_type))
         model, corpus = self._inputs(X)
         if n_best is None:
             names = model.predict(corpus.core, decode=decode, threads=threads)
@@ -408,7 +408,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         shown = shown_words(X, corpus) if words is None else words
         return make_report(
             model,
-            Answers(gold, [each.labels for each in taggings], taggings, shown, corpus),
+            Answers(gold, [tagging.labels for tagging in taggings], taggings, shown, corpus),
             title=title,
             items="tokens",
             command=f"{self._call()}.fit(X_train, y_train)" if trained else None,
@@ -416,7 +416,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         )
 
     def _call(self) -> str:
-        """Return the Python that makes the estimator; a template that is not a preset is shown elsewhere."""
+        """Return the Python call that creates the estimator; a template that is not a preset is shown elsewhere."""
         from .explain.reports import preset_of
 
         if self.template is None or "model_" not in vars(self):
@@ -488,7 +488,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     @property
     def _constrained_model(self) -> ChainModel:
-        """The native model under the constraints that the parameter names now, after training as well."""
+        """Return the native model under the current constraints, which may be set after training."""
         check_fitted(self, "model_")
         check_constraints("constraints", self.constraints)
         if self.model_.is_constrained and str(self.constraints).lower() == "auto":  # those of the training
@@ -508,7 +508,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
 
 def _opened(start: ChainCRF | str | os.PathLike[str]) -> Start:
-    """Return the model to start a training at."""
+    """Return the model that training starts from."""
     from .training.start import Start
 
     if not isinstance(start, ChainCRF):

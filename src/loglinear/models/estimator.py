@@ -51,7 +51,7 @@ def _is_of_options(kind: type) -> bool:
 def _own_parameters(kind: type) -> dict[str, tuple[Any, Any]]:
     """Return type and default of the parameters that the body of an estimator's class annotates and gives a default.
 
-    Class variables and names that begin with an underscore are no parameters.
+    Class variables and names that begin with an underscore are not parameters.
     """
     if _is_of_options(kind):
         return {}
@@ -91,15 +91,19 @@ class Estimator(RunOptions):
         if has_new and _has_made_constructor(cls):
             shared: dict[str, Field[Any]] = {}
             for kind in _option_classes(cls):
-                for each in fields(kind):
-                    shared.setdefault(each.name, each)
-            parameters = {name: (each.type, each.default) for name, each in shared.items()}
+                for field in fields(kind):
+                    shared.setdefault(field.name, field)
+            parameters = {name: (field_of.type, field_of.default) for name, field_of in shared.items()}
             for base in reversed(cls.__mro__):
                 parameters |= _own_parameters(base) if issubclass(base, Options) else {}
-            for name in (each.name for each in fields(RunOptions)):  # last, after what the model depends on
+            for name in (
+                run_field.name for run_field in fields(RunOptions)
+            ):  # last, after the options that the model depends on
                 parameters[name] = parameters.pop(name)
             cls.__init__ = _constructor(cls.__qualname__, parameters)  # type: ignore[method-assign]
-            cls.__doc__ = _documented(cls.__doc__, {name: each.metadata["help"] for name, each in shared.items()})
+            cls.__doc__ = _documented(
+                cls.__doc__, {name: documented_field.metadata["help"] for name, documented_field in shared.items()}
+            )
         super().__init_subclass__()
 
     @property
@@ -130,8 +134,8 @@ class Estimator(RunOptions):
     def __repr__(self) -> str:
         """Return the parameters that are not at their defaults, as scikit-learn's estimators print themselves."""
         defaults = signature(type(self).__init__).parameters
-        given = ((name, getattr(self, name)) for name in self._get_param_names())
-        changed = (f"{name}={value!r}" for name, value in given if repr(value) != repr(defaults[name].default))
+        parameters = ((name, getattr(self, name)) for name in self._get_param_names())
+        changed = (f"{name}={value!r}" for name, value in parameters if repr(value) != repr(defaults[name].default))
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
@@ -141,11 +145,11 @@ class Estimator(RunOptions):
         return summary_html(self._call(), self._summary())
 
     def _call(self) -> str:
-        """Return the Python that makes the estimator."""
+        """Return the Python call that creates the estimator."""
         return repr(self)
 
     def _summary(self) -> dict[str, str]:
-        """Return what training has given, as the rows of a table; nothing before the estimator is fitted."""
+        """Return the results of training as the rows of a table; empty before the estimator is fitted."""
         return {}
 
     @classmethod
@@ -164,9 +168,9 @@ class Estimator(RunOptions):
             OptionError: there is no such parameter, but another program has it; says how it is called here.
             ValueError: there is no such parameter.
         """
-        known = self.get_params(deep=False)
-        unknown = {name: value for name, value in params.items() if name not in known}
-        if words := hint(unknown, known):
+        parameters = self.get_params(deep=False)
+        unknown = {name: value for name, value in params.items() if name not in parameters}
+        if words := hint(unknown, parameters):
             message = f"{type(self).__name__} has no parameter {', '.join(map(repr, unknown))}{words}"
             raise OptionError(message)
         _base_estimator().set_params(self, **params)
@@ -181,9 +185,9 @@ class Estimator(RunOptions):
         return estimator
 
     def _options(self, kind: type[T]) -> T:
-        """Return a dataclass of options made of the parameters of the same names."""
-        given = {each.name: getattr(self, each.name) for each in fields(kind) if each.name in vars(self)}  # type: ignore[arg-type]
-        return kind(**given)
+        """Return a dataclass of options with the values of the parameters of the same names."""
+        values = {field.name: getattr(self, field.name) for field in fields(kind) if field.name in vars(self)}  # type: ignore[arg-type]
+        return kind(**values)
 
     @property
     def _threads(self) -> int:
@@ -231,8 +235,8 @@ class LightEstimator(Estimator):
     def _twin(self) -> Any:
         """Return an estimator of scikit-learn's own that has the methods of this class, and shares the attributes."""
         kinds = type(self).__mro__
-        own = reversed(kinds[: kinds.index(LightEstimator)])
-        methods = {name: value for base in own for name, value in vars(base).items() if callable(value)}
+        kinds_below = reversed(kinds[: kinds.index(LightEstimator)])
+        methods = {name: value for base in kinds_below for name, value in vars(base).items() if callable(value)}
         twin: Any = object.__new__(type(type(self).__name__, (_base_estimator(),), methods))
         twin.__dict__ = self.__dict__
         return twin
@@ -276,7 +280,7 @@ def refuse_unfitted(message: str) -> NoReturn:
 
 
 def _has_made_constructor(kind: type) -> bool:
-    """Whether the constructor of an estimator's class, its own or inherited, was written by nobody."""
+    """Whether the constructor of an estimator's class, defined or inherited, is a generated one."""
     home = next(base for base in kind.__mro__ if "__init__" in vars(base))
     return home is object or _is_of_options(home) or vars(home)["__init__"] in _CONSTRUCTORS
 
@@ -288,7 +292,7 @@ def _base_estimator() -> Any:
 
 
 def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[..., None]:
-    """Return a constructor that stores its parameters, as scikit-learn wants it.
+    """Return a constructor that stores its parameters, as scikit-learn requires.
 
     Args:
         name: of the class.
@@ -318,18 +322,18 @@ def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[
 
 
 def _documented(text: str | None, helps: dict[str, str]) -> str | None:
-    """Return a docstring with a line in its Args for each option that has none there."""
+    """Return a docstring with a line in its Args for each option that the Args do not mention."""
     if text is None:  # python -OO
         return None
     text = cleandoc(text)
     if "\nArgs:\n" not in text:
         before, attributes, after = text.partition("\n\nAttributes:\n")
         text = f"{before}\n\nArgs:\n{attributes}{after}"
-    head, args, rest = text.partition("\nArgs:\n")
-    own, blank, tail = rest.partition("\n\n")
-    missing = (f"{name}: {help.removesuffix('.')}." for name, help in helps.items() if not _mentions(own, name))
+    head, args, described = text.partition("\nArgs:\n")
+    arguments, blank, tail = described.partition("\n\n")
+    missing = (f"{name}: {help.removesuffix('.')}." for name, help in helps.items() if not _mentions(arguments, name))
     lines = [textwrap.fill(line, 120, initial_indent=" " * 4, subsequent_indent=" " * 8) for line in missing]
-    return head + args + "\n".join([*([own] if own else []), *lines]) + blank + tail
+    return head + args + "\n".join([*([arguments] if arguments else []), *lines]) + blank + tail
 
 
 def _mentions(args: str, name: str) -> bool:

@@ -135,9 +135,9 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         """
         inference = self._method()
         graphs = Graphs.of(X)
-        known, given = _known(y, graphs)
-        labels = np.full(known.size, -1, dtype=np.int64)
-        self.classes_, labels[known] = np.unique(given, return_inverse=True)
+        is_labelled, gold = _known(y, graphs)
+        labels = np.full(is_labelled.size, -1, dtype=np.int64)
+        self.classes_, labels[is_labelled] = np.unique(gold, return_inverse=True)
         if self.classes_.size < 2:
             message = f"the data have only one label: {self.classes_.tolist()}; give two or more"
             raise DataError(message)
@@ -192,15 +192,15 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
 
     def _forbidden(self) -> list[tuple[int, int]]:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
-        found = []
+        pairs = []
         for pair in self.constraints or ():
             try:
                 first, second = (number[label] for label in pair)
             except (KeyError, TypeError, ValueError):
                 message = f"constraints={self.constraints!r} must be a list of pairs of the labels {list(number)}"
                 raise OptionError(message) from None
-            found += [(first, second), (second, first)] if self.symmetric else [(first, second)]
-        return found
+            pairs += [(first, second), (second, first)] if self.symmetric else [(first, second)]
+        return pairs
 
     def _costs(
         self, labels: npt.NDArray[np.int64], graphs: Graphs, node_weight: Sequence[npt.ArrayLike] | None
@@ -214,14 +214,14 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
                 message = "node_weight must contain finite numbers >= 0"
                 raise DataError(message)
         if self.class_weight is not None:
-            known = labels >= 0
-            names = self.classes_[labels[known]]
+            is_labelled = labels >= 0
+            names = self.classes_[labels[is_labelled]]
             try:
                 by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=names)
             except (TypeError, ValueError) as error:
                 message = f"class_weight={self.class_weight!r} does not match the labels ({error})"
                 raise OptionError(message) from error
-            costs[known] *= by_class[labels[known]]
+            costs[is_labelled] *= by_class[labels[is_labelled]]
         return costs
 
     def _field(self, X: Iterable[Graph]) -> GraphField:
@@ -271,7 +271,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         ends = field.graphs.edges
         both = pairs[np.arange(len(ends)), best[ends[:, 0]] * self.classes_.size + best[ends[:, 1]]]
         stops = np.cumsum(field.graphs.sizes)
-        found = []
+        drawn = []
         for start, stop in zip(stops - field.graphs.sizes, stops, strict=True):
             graph = networkx.Graph()
             for node in range(start, stop):
@@ -279,13 +279,13 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             for edge in np.flatnonzero((ends[:, 0] >= start) & (ends[:, 0] < stop)):
                 first, second = (ends[edge] - start).tolist()
                 graph.add_edge(first, second, first=first, second=second, probability=float(both[edge]))
-            found.append(graph)
-        return found
+            drawn.append(graph)
+        return drawn
 
     def score(self, X: Sequence[Graph], y: Sequence[Classes]) -> float:
         """Return the accuracy on the nodes with a known label."""
-        known, given = _known(y, Graphs.of(X))
-        return float(np.mean(np.concatenate(self.predict(X))[known] == given))
+        is_labelled, gold = _known(y, Graphs.of(X))
+        return float(np.mean(np.concatenate(self.predict(X))[is_labelled] == gold))
 
     def report(self, X: Sequence[Graph], y: Sequence[Classes], *, title: str = "Report of a field on graphs") -> Report:
         """Return a report about labelled graphs; notebooks display it, `save` writes a single HTML file.
@@ -307,17 +307,17 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         from .explain.reports import judged, labels_text
 
         _joined(y, Graphs.of(X))
-        labels = [np.asarray(each).tolist() for each in y]
-        places = [[k for k, label in enumerate(each) if label is not None] for each in labels]
-        gold = [[str(each[k]) for k in nodes] for each, nodes in zip(labels, places, strict=True)]
-        predicted = [each[nodes] for each, nodes in zip(self.predict(X), places, strict=True)]
+        labels = [np.asarray(sequence).tolist() for sequence in y]
+        places = [[k for k, label in enumerate(sequence) if label is not None] for sequence in labels]
+        gold = [[str(sequence[k]) for k in nodes] for sequence, nodes in zip(labels, places, strict=True)]
+        predicted = [sequence[nodes] for sequence, nodes in zip(self.predict(X), places, strict=True)]
         sure = [
             p[nodes, np.searchsorted(self.classes_, guess)].tolist()
             for p, nodes, guess in zip(self.predict_proba(X), places, predicted, strict=True)
         ]
         guessed = [[str(label) for label in guess.tolist()] for guess in predicted]
         words = [[f"node {k}" for k in nodes] for nodes in places]
-        classes = [str(each) for each in self.classes_.tolist()]
+        classes = [str(label_of) for label_of in self.classes_.tolist()]
         ties = self.edge_weights_
         return Report(
             **judged(Answers.of_rows(gold, guessed, sure, words), "nodes"),
@@ -367,8 +367,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             OSError: the file cannot be written.
         """
         check_is_fitted(self, "node_weights_")
-        given, parameters = self._options(SolverOptions).settings(), self.get_params(deep=False)
-        settings = parameters | {name: value for name, value in given.items() if name in parameters}
+        solver_settings, parameters = self._options(SolverOptions).settings(), self.get_params(deep=False)
+        settings = parameters | {name: value for name, value in solver_settings.items() if name in parameters}
         settings |= {
             "constraints": None if self.constraints is None else [list(pair) for pair in self.constraints],
             "class_weight": self.class_weight if isinstance(self.class_weight, str) else None,
@@ -386,12 +386,12 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        found = graph_file.read(os.fspath(path))
-        crf = cls._of_settings(found.settings, os.fspath(path))
-        crf.classes_, crf.exact_ = found.classes, found.settings["exact"]
-        crf._training = found.settings.get("training", {})
+        stored = graph_file.read(os.fspath(path))
+        crf = cls._of_settings(stored.settings, os.fspath(path))
+        crf.classes_, crf.exact_ = stored.classes, stored.settings["exact"]
+        crf._training = stored.settings.get("training", {})
         crf.n_iter_ = crf._training.get("iterations", 0)
-        crf._hold(found.w, found.n_node_features)
+        crf._hold(stored.w, stored.n_node_features)
         check_setting(os.fspath(path), "constraints", crf.constraints, crf._forbidden)
         check_setting(os.fspath(path), "inference_options", crf.inference_options, crf._method)
         return crf
@@ -399,22 +399,22 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
 
 def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:
     """Return the labels, or weights, of all nodes."""
-    parts = [np.asarray(each) for each in values]
+    parts = [np.asarray(part) for part in values]
     if len(parts) != len(graphs.sizes):
         message = f"{called} for {len(parts)} graphs, but X has {len(graphs.sizes)}; give one array per graph"
         raise DataError(message)
-    for number, (each, size) in enumerate(zip(parts, graphs.sizes.tolist(), strict=True)):
-        if each.shape != (size,):
-            message = f"graph {number}: {called} have shape {each.shape}, but the graph has {size} nodes"
+    for number, (part, size) in enumerate(zip(parts, graphs.sizes.tolist(), strict=True)):
+        if part.shape != (size,):
+            message = f"graph {number}: {called} have shape {part.shape}, but the graph has {size} nodes"
             raise DataError(message)
     return np.concatenate(parts)
 
 
 def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
-    """Return for all nodes whether they have a label, and the labels of those that have, of a type of their own."""
+    """Return a mask of the nodes that have a label, and their labels as an array of the labels' type."""
     labels = _joined(y, graphs)
-    known = np.array([label is not None for label in labels.tolist()], dtype=bool)
-    return known, np.array(labels[known].tolist()) if labels.dtype == object else labels
+    is_labelled = np.array([label is not None for label in labels.tolist()], dtype=bool)
+    return is_labelled, np.array(labels[is_labelled].tolist()) if labels.dtype == object else labels
 
 
 def _check_allowed(

@@ -147,7 +147,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return self
 
     def _check_options(self, *, has_dev: bool) -> None:
-        """Raise OptionError if an option is out of its range: that is cheaper to find before data are read."""
+        """Raise OptionError if an option is out of range, before data are read."""
         self._options(DevOptions).check(has_data=has_dev)
         self._options(SolverOptions).check()
         self._options(ClassifierParameters)
@@ -161,13 +161,13 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         callbacks: Iterable[Callback],
         checkpoint: Checkpoint | None,
     ) -> None:
-        """Train on data wherever they are; see `fit` for the other arguments."""
+        """Train on data in this process or elsewhere; see `fit` for the other arguments."""
         self._sizes = {"n_samples": data.n_samples, "n_features": data.n_features}
         dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
         self._train(data, self._observers(callbacks), dev, self._saving(checkpoint, data))
 
     def _saving(self, checkpoint: Checkpoint | None, data: ClassifierData) -> Saving | None:
-        """Return what writes checkpoints."""
+        """Return the object that writes checkpoints."""
         if checkpoint is None:
             return None
         self._check_one_model("checkpoints")
@@ -224,8 +224,8 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         """Return the weight of each class, None if all are 1, for the sums of the weights of the classes' samples."""
         if self.class_weight is None:
             return None
-        found = compute_class_weight(self.class_weight, classes=classes, y=classes, sample_weight=totals)
-        return np.asarray(found)
+        class_weights = compute_class_weight(self.class_weight, classes=classes, y=classes, sample_weight=totals)
+        return np.asarray(class_weights)
 
     def _train(
         self,
@@ -239,13 +239,15 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         objectives = [data.one_against_rest(k) for k in range(self.classes_.size)] if apart else [data]
         results: list[Result] = []
         interrupted = False
-        for each in objectives:
-            # After Ctrl-C the classes that remain are left as they begin.
+        for objective in objectives:
+            # After Ctrl-C the remaining classes keep their first weights.
             chosen = replace(options, max_iterations=0) if interrupted else options
-            result = train(each, chosen, unpenalised=each.n_unpenalised, callbacks=callbacks, dev=dev, saving=saving)
+            result = train(
+                objective, chosen, unpenalised=objective.n_unpenalised, callbacks=callbacks, dev=dev, saving=saving
+            )
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
-        parts = [each.coefficients(result.w) for each, result in zip(objectives, results, strict=True)]
+        parts = [objective.coefficients(result.w) for objective, result in zip(objectives, results, strict=True)]
         self.coef_: Vector | scipy.sparse.csr_array = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
         self.intercept_ = np.concatenate([intercept for _, intercept in parts])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
@@ -408,7 +410,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             self.coef_,
             self.intercept_,
             probabilities,
-            classes=[str(each) for each in self.classes_.tolist()],
+            classes=[str(label) for label in self.classes_.tolist()],
             texts=sample_texts(X, corpus, len(probabilities)) if words is None else words,
             name=(lambda column: f"column {column}") if named is None else named.__getitem__,
         )
@@ -468,19 +470,19 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return cls._of(maxent_file.read(os.fspath(path)), os.fspath(path))
 
     @classmethod
-    def _of(cls, found: maxent_file.Contents, path: str) -> MaxEnt:
-        settings = found.settings
+    def _of(cls, contents: maxent_file.Contents, path: str) -> MaxEnt:
+        settings = contents.settings
         classifier = cls._of_settings(settings, path)
         classifier.class_weight = None  # a dict of weights by class is kept as text only
-        classifier._hold(found)
+        classifier._hold(contents)
         return classifier
 
-    def _hold(self, found: maxent_file.Contents) -> None:
-        self.classes_, self.attributes_ = found.classes, found.attributes
-        self.coef_, self.intercept_ = found.coef, found.intercept
-        self.n_features_in_ = found.coef.shape[1]
-        self._template, self._format = found.template, found.settings.get("format", "python")
-        self._stored = found.settings
+    def _hold(self, contents: maxent_file.Contents) -> None:
+        self.classes_, self.attributes_ = contents.classes, contents.attributes
+        self.coef_, self.intercept_ = contents.coef, contents.intercept
+        self.n_features_in_ = contents.coef.shape[1]
+        self._template, self._format = contents.template, contents.settings.get("format", "python")
+        self._stored = contents.settings
 
     def __sklearn_tags__(self) -> Any:
         """Sparse data are welcome."""
@@ -490,6 +492,6 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
 
 def _best(scores: Vector) -> npt.NDArray[np.intp]:
-    """Return the number of the best class of each row of scores; a single score is the second of two classes'."""
+    """Return the number of the best class of each row of scores; a single score counts for the second class."""
     best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(best, dtype=np.intp)

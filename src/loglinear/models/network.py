@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .explain.explanation import Explanation
 
 __all__ = ["LogLikelihood", "PairwiseMRF"]
-# What to do where belief propagation's estimate of the likelihood ends a training.
+# Advice where belief propagation's estimate of the likelihood ends a training.
 REMEDY = (
     ": belief propagation has several solutions near these weights, and its estimate of the likelihood jumps from one "
     'to the other; use objective="pseudolikelihood" or inference="trw", which have no such jumps, or raise l1'
@@ -203,11 +203,11 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         training = Training(codes, self._numbering, weights, self._options(NetworkOptions), self._threads, ())
         samples = training.bootstrap(self._weights(), self.l1_, count, seed)
         n_variables = self._numbering.n_variables
-        found = confidence_of(samples, n_variables, level=level, observe=observe)
-        return replace(found, edges=self._varying[found.edges])
+        confidence = confidence_of(samples, n_variables, level=level, observe=observe)
+        return replace(confidence, edges=self._varying[confidence.edges])
 
     def _seed(self, random_state: int | None) -> int:
-        """Return the seed that a method was given, or else the estimator's."""
+        """Return the seed passed to a method, or else the estimator's seed."""
         return whole_number("random_state", self.random_state if random_state is None else random_state, 0, 2**32 - 1)
 
     def _weights(self) -> Vector:
@@ -218,7 +218,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return w
 
     def _warn_of_training(self, trained: Trained) -> None:
-        """Warn if training has not converged, and of belief propagation that has not settled at the weights found."""
+        """Warn if training, or belief propagation at the final weights, has not converged."""
         report = trained.report
         approximate = report is not None and report.method == LoopyBP.name
         failed = trained.result.status is Status.LINE_SEARCH_FAILED
@@ -238,8 +238,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        # Numbers of the variables that the network has: the others are left out.
-        self._varying = np.flatnonzero([known.size > 1 for known in categories])
+        # Numbers of the variables in the network; the others are left out.
+        self._varying = np.flatnonzero([states.size > 1 for states in categories])
         self._numbering = Numbering([categories[i].size for i in self._varying])
 
     def _store(self, trained: Trained) -> None:
@@ -262,8 +262,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """Return the values of each variable's states, the last axis; the states of constant variables get a number."""
         parts = iter(np.split(values, self._graph.node_at[1:-1], axis=-1))
         return [
-            next(parts) if known.size > 1 else np.full((*values.shape[:-1], known.size), constant)
-            for known in self.categories_
+            next(parts) if states.size > 1 else np.full((*values.shape[:-1], states.size), constant)
+            for states in self.categories_
         ]
 
     @property
@@ -287,22 +287,22 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return list(range(self.n_features_in_)) if names is None else names.tolist()
 
     def _called(self, variable: int) -> str:
-        """Return what a variable is called where people read it."""
+        """Return the name of a variable for messages and figures."""
         name = self._names()[variable]
         return name if isinstance(name, str) else f"column {name}"
 
     def _exactly(self) -> bool:
-        """Whether questions are answered exactly."""
+        """Whether queries are answered exactly."""
         return is_narrow(self._graph.network, ANSWER)
 
     def _codes(self, X: Table | Observations) -> Codes:
         check_is_fitted(self, "edges_")
         names = getattr(self, "feature_names_in_", None)
-        found = column_names(X)
-        if names is not None and found is not None and found != names.tolist():
-            message = f"X has the columns {found[:8]}, but the model expects {names.tolist()[:8]}"
+        columns = column_names(X)
+        if names is not None and columns is not None and columns != names.tolist():
+            message = f"X has the columns {columns[:8]}, but the model expects {names.tolist()[:8]}"
             raise DataError(message)
-        return encoded(columns_of(X), self.categories_, self.bin_edges_, found)
+        return encoded(columns_of(X), self.categories_, self.bin_edges_, columns)
 
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
@@ -355,12 +355,12 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
     def score(self, X: Table | Observations, y: object = None, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the mean log p of samples, in nats; an estimate if the treewidth is large."""
-        found = self.log_likelihood(X, sample_weight)
-        total = len(found.samples) if sample_weight is None else float(np.sum(sample_weight))
-        return found.value / total
+        likelihood = self.log_likelihood(X, sample_weight)
+        total = len(likelihood.samples) if sample_weight is None else float(np.sum(sample_weight))
+        return likelihood.value / total
 
     def _method(self) -> Inference:
-        """Method that answers questions."""
+        """Return the method of inference that answers queries."""
         return Exact(ANSWER) if self._exactly() else self._approximate()
 
     def _approximate(self) -> Inference:
@@ -372,9 +372,9 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         check_is_fitted(self, "edges_")
         method = self._method()
         report = Report(method.name)
-        found = method.moments(self._graph, self._scores, report, whole=False)
+        moments = method.moments(self._graph, self._scores, report, whole=False)
         self._warn_of(report.unconverged)
-        return self._by_variable(found.nodes, 1.0)
+        return self._by_variable(moments.nodes, 1.0)
 
     @staticmethod
     def _warn_of(unconverged: int) -> None:
@@ -384,9 +384,9 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
     def _beliefs(self, X: Table | Observations) -> tuple[Codes, Vector]:
         codes = self._codes(X)
-        found = self._method().completed(self._graph, self._scores, codes)
-        self._warn_of(found.unconverged)
-        return codes, found.beliefs
+        completed = self._method().completed(self._graph, self._scores, codes)
+        self._warn_of(completed.unconverged)
+        return codes, completed.beliefs
 
     def predict_proba(self, X: Table | Observations) -> list[Vector]:
         """Return the probability of each state of each variable given the observed values.
@@ -498,15 +498,15 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        found = network_file.read(os.fspath(path))
-        settings, network = found.settings, cls._of_settings(found.settings, os.fspath(path))
-        given = network.inference_options
-        network_file.check_setting(os.fspath(path), "inference_options", given, network._approximate)
-        bins = [None if each is None else np.array(each, dtype=np.float64) for each in settings["bin_edges"]]
-        network._store_variables(settings["names"], found.categories, bins)
+        stored = network_file.read(os.fspath(path))
+        settings, network = stored.settings, cls._of_settings(stored.settings, os.fspath(path))
+        inference_options = network.inference_options
+        network_file.check_setting(os.fspath(path), "inference_options", inference_options, network._approximate)
+        bins = [None if edges is None else np.array(edges, dtype=np.float64) for edges in settings["bin_edges"]]
+        network._store_variables(settings["names"], stored.categories, bins)
         network.l1_, network.inference_report_ = float(network.l1), None
         network._training = settings.get("training", {})
-        network._hold(Graph(network._numbering, found.edges, 0), found.scores)
+        network._hold(Graph(network._numbering, stored.edges, 0), stored.scores)
         return network
 
 
@@ -519,7 +519,7 @@ def _weights_of(sample_weight: npt.ArrayLike | None, codes: Codes) -> Vector | N
 
 def _warn_of_constants(categories: list[Array], names: list[str] | None) -> None:
     """Name the variables that are left out; raise DataError if fewer than two are left."""
-    constant = [i for i, known in enumerate(categories) if known.size < 2]
+    constant = [i for i, states in enumerate(categories) if states.size < 2]
     if not constant:
         return
     named = ", ".join(f"column {i}" if names is None else repr(names[i]) for i in constant)

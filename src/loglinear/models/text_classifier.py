@@ -46,14 +46,14 @@ class TextClassifier:
             trained = settings.get("format")
             message = f"{path}: the model reads {trained}, not text; set --format to the format of the file"
             raise OptionError(message)
-        found = maxent_file.read(path)
+        stored = maxent_file.read(path)
         words = settings["text"]["words"]
-        # The file has the words whose weights are not 0.
+        # The file contains only the words whose weights are not 0.
         place = {word: column for column, word in enumerate(words)}
-        if unknown := set(found.attributes or ()) - place.keys():
+        if unknown := set(stored.attributes or ()) - place.keys():
             refuse(f"{path}: setting text.words", words, f"a list with {min(unknown)!r}, which has weights")
-        columns = [place[word] for word in found.attributes or ()]
-        return cls(MaxEnt._of(replace(found, attributes=None), path), remade(settings["text"]), columns)
+        columns = [place[word] for word in stored.attributes or ()]
+        return cls(MaxEnt._of(replace(stored, attributes=None), path), remade(settings["text"]), columns)
 
     def fit(
         self,
@@ -95,7 +95,7 @@ class TextClassifier:
             classifier.coef_,
             classifier.intercept_,
             classifier.predict_proba(self._matrix(texts)),
-            classes=[str(each) for each in classifier.classes_.tolist()],
+            classes=[str(label) for label in classifier.classes_.tolist()],
             texts=texts,
             name=lambda column: str(words[columns[column]]),
         )

@@ -12,56 +12,60 @@ __all__ = ["hint"]
 
 
 class _Translation(NamedTuple):
-    """What parameters of another program are here.
+    """Parameters of another program and their counterparts here.
 
     Attributes:
-        given: the other program's parameters, by name.
+        theirs: the other program's parameters, by name.
         here: the parameters to give instead, by name; empty if there are none.
         remark: a note in parentheses; may be empty.
     """
 
-    given: dict[str, object]
+    theirs: dict[str, object]
     here: dict[str, object]
     remark: str = ""
 
 
-def hint(given: Mapping[str, Any], known: Collection[str], spelt: Callable[[str, Any], str] | None = None) -> str:
+def hint(unknown: Mapping[str, Any], available: Collection[str], spelt: Callable[[str, Any], str] | None = None) -> str:
     """Return parameters of other programs in the words of this library, as the end of a message that names them.
 
     Args:
-        given: unknown parameters, by name; names that no other program has are passed over.
-        known: the parameters that there are; a translation into any other is passed over.
+        unknown: unknown parameters, by name; names that no other program has are ignored.
+        available: the existing parameters; a translation into any other is ignored.
         spelt: how a parameter and its value are written; by default name=value.
 
     Returns:
         The end of the message; empty if there is nothing to translate.
     """
     # Only classifiers are compared with LogisticRegression.
-    found = [*_of_crfsuite(given), *(_of_scikit_learn(given) if "multi_class" in known else ())]
+    translations = [*_of_crfsuite(unknown), *(_of_scikit_learn(unknown) if "multi_class" in available else ())]
     write = spelt or (lambda name, value: f"{name}={value!r}")
 
     def words(parameters: Mapping[str, Any]) -> str:
         return ", ".join(write(name, value) for name, value in parameters.items())
 
     parts = [
-        (f"use {words(each.here)} for {words(each.given)}" if each.here else f"leave out {words(each.given)}")
-        + (f" ({each.remark})" if each.remark else "")
-        for each in found
-        if {*each.here} <= {*known}
+        (
+            f"use {words(translation.here)} for {words(translation.theirs)}"
+            if translation.here
+            else f"leave out {words(translation.theirs)}"
+        )
+        + (f" ({translation.remark})" if translation.remark else "")
+        for translation in translations
+        if {*translation.here} <= {*available}
     ]
     return f"; {'; '.join(parts)}" if parts else ""
 
 
-def _of_crfsuite(given: Mapping[str, Any]) -> list[_Translation]:
+def _of_crfsuite(parameters: Mapping[str, Any]) -> list[_Translation]:
     """Translate parameters of CRFsuite, python-crfsuite, sklearn-crfsuite: they minimise nll + c1 |w|_1 + c2 |w|^2."""
-    found = []
-    for name, value in given.items():
+    translations = []
+    for name, value in parameters.items():
         here: dict[str, object] = {}
         remark = _LEFT_OUT.get(name, "")
         if name == "c2":
             here = {"l2": _rounded(2 * value) if _is_number(value) else "2 * c2"}
         elif name == "delta":
-            period = given.get("period", 10)
+            period = parameters.get("period", 10)
             numbers = _is_number(value) and _is_number(period) and period > 0
             here = {"tolerance": _rounded(value / period) if numbers else "delta / period"}
         elif name == "algorithm" and value == "l2sgd":
@@ -73,34 +77,36 @@ def _of_crfsuite(given: Mapping[str, Any]) -> list[_Translation]:
         elif name in _RENAMED or name.startswith("all_possible_"):
             here = {_RENAMED.get(name, name.replace("possible_", "")): value}
         if here or remark:
-            found.append(_Translation({name: value}, here, remark))
-    if given.get("c1") and "c2" not in given:
-        found.append(_Translation({"c2": 1}, {"l2": 2}, "CRFsuite's default"))
-    return found
+            translations.append(_Translation({name: value}, here, remark))
+    if parameters.get("c1") and "c2" not in parameters:
+        translations.append(_Translation({"c2": 1}, {"l2": 2}, "CRFsuite's default"))
+    return translations
 
 
-def _of_scikit_learn(given: Mapping[str, Any]) -> list[_Translation]:
+def _of_scikit_learn(parameters: Mapping[str, Any]) -> list[_Translation]:
     """Translate parameters of LogisticRegression: it minimises C * nll + (1 - r)/2 |w|^2 + r |w|_1."""
-    found = []
-    of_penalty = {name: given[name] for name in ("C", "penalty", "l1_ratio") if name in given}
+    translations = []
+    of_penalty = {name: parameters[name] for name in ("C", "penalty", "l1_ratio") if name in parameters}
     if of_penalty:
-        C, penalty, ratio = given.get("C", 1.0), given.get("penalty", "l2"), given.get("l1_ratio")
+        C, penalty, ratio = parameters.get("C", 1.0), parameters.get("penalty", "l2"), parameters.get("l1_ratio")
         share = 1.0 if penalty == "l1" else 0.0 if ratio is None else ratio
         here: dict[str, object] = {"l2": 0.0}
         if penalty is not None:
             numbers = _is_number(C) and C > 0 and _is_number(share)
             values = {"l1": share / C, "l2": (1 - share) / C} if numbers else {"l2": "1 / C"}
             here = {name: _rounded(value) for name, value in values.items() if value} or here
-        found.append(_Translation(of_penalty, here))
-    if "max_iter" in given:
-        found.append(_Translation({"max_iter": given["max_iter"]}, {"max_iterations": given["max_iter"]}))
-    if "tol" in given:
+        translations.append(_Translation(of_penalty, here))
+    if "max_iter" in parameters:
+        translations.append(
+            _Translation({"max_iter": parameters["max_iter"]}, {"max_iterations": parameters["max_iter"]})
+        )
+    if "tol" in parameters:
         remark = "the relative decrease of the objective"
-        found.append(_Translation({"tol": given["tol"]}, {"tolerance": given["tol"]}, remark))
-    if given.get("dual"):
+        translations.append(_Translation({"tol": parameters["tol"]}, {"tolerance": parameters["tol"]}, remark))
+    if parameters.get("dual"):
         here = {"solver": "dual_cd", "fit_intercept": False}
-        found.append(_Translation({"dual": given["dual"]}, here))
-    return found
+        translations.append(_Translation({"dual": parameters["dual"]}, here))
+    return translations
 
 
 def _is_number(value: object) -> bool:
@@ -118,7 +124,7 @@ _RENAMED = {
     "min_freq": "min_count",
 }
 
-# Parameters of CRFsuite that have no counterpart, and others about which there is more to know.
+# Parameters of CRFsuite that have no counterpart, and others that need a remark.
 _LEFT_OUT = {
     "min_freq": "it counts the tokens of an attribute, whatever their labels",
     "period": "tolerance is the decrease per step",

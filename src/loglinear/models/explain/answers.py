@@ -62,7 +62,7 @@ class Answers(NamedTuple):
         if len(gold) != len(predicted):
             message = f"{len(gold)} gold labels for {len(predicted)} samples; give one label per sample"
             raise DataError(message)
-        true, labels, shown = ([[each] for each in values] for values in (gold, predicted, words))
+        true, labels, shown = ([[value] for value in values] for values in (gold, predicted, words))
         if sure is None:
             return cls(true, labels, None, shown)
         return cls.of_rows(true, labels, [[p] for p in sure], shown)
@@ -73,5 +73,5 @@ class Answers(NamedTuple):
             return {}
         from ...metrics import tagging_calibration
 
-        found = tagging_calibration(self.gold, self.taggings)
-        return {items: found.tokens} if found.spans is None else {items: found.tokens, "spans": found.spans}
+        by_item = tagging_calibration(self.gold, self.taggings)
+        return {items: by_item.tokens} if by_item.spans is None else {items: by_item.tokens, "spans": by_item.spans}

@@ -18,7 +18,7 @@ from .explanation import Contribution, Explanation, TokenExplanation
 __all__ = ["explain_samples", "explain_states"]
 
 Places = npt.NDArray[np.intp]
-# What a variable's own weight is called among the contributions of its neighbours.
+# Name of a variable's own weight among the contributions of its neighbours.
 OWN = "(its own weight)"
 
 
@@ -55,10 +55,10 @@ def explain_samples(
         inside = slice(rows.indptr[at], rows.indptr[at + 1])
         columns = rows.indices[inside]
         parts = rows.data[inside] * (weights[first, columns] - weights[second, columns])
-        found = [(name(column), part) for column, part in zip(columns.tolist(), parts.tolist(), strict=True)]
-        found.append((INTERCEPT, float(intercept[first] - intercept[second])))
+        differences = [(name(column), part) for column, part in zip(columns.tolist(), parts.tolist(), strict=True)]
+        differences.append((INTERCEPT, float(intercept[first] - intercept[second])))
         sure = probabilities[at, [first, second]].tolist()
-        entries.append(_entry(at, texts[at], [classes[first], classes[second]], sure, found))
+        entries.append(_entry(at, texts[at], [classes[first], classes[second]], sure, differences))
     return Explanation(entries)
 
 
@@ -91,16 +91,16 @@ def explain_states(
     for at, (row, unknown) in enumerate(zip(codes.tolist(), missing.tolist(), strict=True)):
         entries = []
         for variable, name in enumerate(names):
-            own = node_scores[graph.node_at[variable] : graph.node_at[variable + 1]]
-            parts = [(OWN, own)]
+            own_scores = node_scores[graph.node_at[variable] : graph.node_at[variable + 1]]
+            parts = [(OWN, own_scores)]
             parts += [(f"{names[j]}={states[j][row[j]]}", table[:, row[j]]) for j, table in tables[variable]]
             log_p = conditionals[variable][at]
-            best, other = (int(each[0]) for each in _first_two(log_p[None]))
+            best, other = (int(place[0]) for place in _first_two(log_p[None]))
             sure = np.exp(log_p[[best, other]]).tolist()
-            found = [(feature, float(part[best] - part[other])) for feature, part in parts]
+            differences = [(feature, float(part[best] - part[other])) for feature, part in parts]
             text = name if unknown[variable] else f"{name}={states[variable][row[variable]]}"
-            called = [states[variable][each] for each in (best, other)]
-            entries.append(_entry(variable, text, called, sure, found))
+            called = [states[variable][state] for state in (best, other)]
+            entries.append(_entry(variable, text, called, sure, differences))
         yield Explanation(entries)
 
 
@@ -117,7 +117,7 @@ def _entry(
 ) -> TokenExplanation:
     """Return why the first of two labels, from what each feature adds to the difference of their scores."""
     contributions = [Contribution(number, feature, weight) for feature, weight in parts if weight != 0.0]
-    contributions.sort(key=lambda each: -abs(each.weight))
-    difference = float(sum(each.weight for each in contributions))
+    contributions.sort(key=lambda contribution: -abs(contribution.weight))
+    difference = float(sum(contribution.weight for contribution in contributions))
     (label, other), (p, p_other) = labels, probabilities
     return TokenExplanation(number, text, label, p, other, p_other, [other], difference, contributions)

@@ -65,17 +65,17 @@ class Explainer:
         """
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
         states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
-        found = []
+        explanations = []
         for at, length in enumerate(corpus.core.lengths()):
             attributes = [next(states) for _ in range(length)]
             pairs = [next(bigrams, []) for _ in range(length)]
             if self.model.intercept is not None:
-                attributes = [[*each, (self.model.intercept, 1.0)] for each in attributes]
+                attributes = [[*token_attributes, (self.model.intercept, 1.0)] for token_attributes in attributes]
             sentence = _Sentence(self, attributes, pairs)
             called = texts[at] if texts is not None else [""] * length
             probabilities = np.array(marginals[at]).reshape(length, len(self.labels))
-            found.append(Explanation(sentence.explained(called, probabilities)))
-        return found
+            explanations.append(Explanation(sentence.explained(called, probabilities)))
+        return explanations
 
 
 class _Sentence:
@@ -83,7 +83,7 @@ class _Sentence:
 
     Attributes:
         scores: of the states, shape (tokens, labels).
-        edges: of the transitions into each token, shape (tokens, labels, labels); the first token's mean nothing.
+        edges: of the transitions into each token, shape (tokens, labels, labels); unused for the first token.
     """
 
     def __init__(
@@ -109,18 +109,18 @@ class _Sentence:
     def explained(self, texts: Sequence[str], probabilities: Scores) -> list[TokenExplanation]:
         """Return the explanation of each token."""
         labels, best = self.explainer.labels, self.best(self.scores)
-        found = []
+        explanations = []
         for token, label in enumerate(best):
             name, sure = labels[label], float(probabilities[token, label])
             scores = self.scores.copy()
             scores[token, label] = -np.inf
             other = self.best(scores) if np.isfinite(scores[token]).any() else []
             contributions = list(self.contributions(best, other)) if other else []
-            if not other or not np.isfinite(sum(each.weight for each in contributions)):
-                found.append(TokenExplanation(token, texts[token], name, sure))
+            if not other or not np.isfinite(sum(contribution.weight for contribution in contributions)):
+                explanations.append(TokenExplanation(token, texts[token], name, sure))
                 continue
-            contributions.sort(key=lambda each: -abs(each.weight))
-            found.append(
+            contributions.sort(key=lambda contribution: -abs(contribution.weight))
+            explanations.append(
                 TokenExplanation(
                     token,
                     texts[token],
@@ -128,12 +128,12 @@ class _Sentence:
                     sure,
                     labels[other[token]],
                     float(probabilities[token, other[token]]),
-                    [labels[each] for each in other],
-                    float(sum(each.weight for each in contributions)),
+                    [labels[rival] for rival in other],
+                    float(sum(contribution.weight for contribution in contributions)),
                     contributions,
                 )
             )
-        return found
+        return explanations
 
     def best(self, scores: Scores) -> list[int]:
         """Return the best labelling with these scores of states (Viterbi); of second order over pairs of labels."""
@@ -154,7 +154,7 @@ class _Sentence:
             sums = pair[:, :, None] + triples
             back.append(sums.argmax(axis=0))
             pair = sums.max(axis=0) + self.edges[token] + scores[token]
-        middle, last = (int(each) for each in np.unravel_index(pair.argmax(), pair.shape))
+        middle, last = (int(place) for place in np.unravel_index(pair.argmax(), pair.shape))
         path = [last, middle]
         for pointers in reversed(back):
             path.append(int(pointers[path[-1], path[-2]]))
@@ -184,7 +184,7 @@ class _Sentence:
 
     def _moves(self, moves: Sequence[tuple[int, ...]]) -> str:
         """Return the names of labels in a row in two labellings."""
-        first, second = (" > ".join(self.explainer.labels[label] for label in each) for each in moves)
+        first, second = (" > ".join(self.explainer.labels[label] for label in move) for move in moves)
         return f"{first}, not {second}"
 
 

@@ -16,11 +16,11 @@ from typing import Any
 
 __all__ = ["Contribution", "Explanation", "TokenExplanation", "page"]
 
-# Contributions of a token that are shown; the sum of the others follows.
+# Number of contributions shown for a token; the sum of the others follows.
 SHOWN = 8
-# Characters of a text that are shown.
+# Number of characters shown of a text.
 LONGEST = 80
-# What a page says of its numbers.
+# How a page explains its numbers.
 _INTRODUCTIONS = {
     "Sentence": "For each token: its label, its label in the best alternative label sequence, and the contribution of "
     "each weight to the difference of the two scores, in nats.",
@@ -104,7 +104,7 @@ class Explanation(Sequence[TokenExplanation]):
     @property
     def labels(self) -> list[str]:
         """Labels of the best labelling."""
-        return [each.label for each in self.tokens]
+        return [explained.label for explained in self.tokens]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -121,14 +121,14 @@ class Explanation(Sequence[TokenExplanation]):
             top: contributions of a token; the sum of the others follows.
         """
         lines = []
-        for each in self.tokens:
-            lines.append(f"{each.token + 1:3d}  {_named(each)}{_rivals(each)}")
-            lines += [f"     {weight:+8.3f}  {name}" for weight, name in _strongest(each, top)]
+        for explained in self.tokens:
+            lines.append(f"{explained.token + 1:3d}  {_named(explained)}{_rivals(explained)}")
+            lines += [f"     {weight:+8.3f}  {name}" for weight, name in _strongest(explained, top)]
         return "\n".join(lines)
 
     def html(self, top: int = SHOWN) -> str:
         """Return the same as HTML, with a part to unfold for each token."""
-        parts = [_token_html(each, top) for each in self.tokens]
+        parts = [_token_html(explained, top) for explained in self.tokens]
         return f'<div class="loglinear-explanation">{_STYLE}{"".join(parts)}</div>'
 
     def _repr_html_(self) -> str:
@@ -145,8 +145,8 @@ def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun
         noun: what is explained: Sentence, Text or Sample.
     """
     parts = [
-        f"<section><h2>{noun} {number}</h2>{each.html(top)}</section>"
-        for number, each in enumerate(explanations, start=1)
+        f"<section><h2>{noun} {number}</h2>{explanation.html(top)}</section>"
+        for number, explanation in enumerate(explanations, start=1)
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -157,35 +157,35 @@ def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun
 
 
 def _called(text: str) -> str:
-    """Return what is shown of a text: its beginning if it is long."""
+    """Return the text to show: the beginning of a long one."""
     return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
 
 
-def _named(each: TokenExplanation) -> str:
-    return f"{_called(each.text)}  " if each.text else ""
+def _named(explained: TokenExplanation) -> str:
+    return f"{_called(explained.text)}  " if explained.text else ""
 
 
-def _rivals(each: TokenExplanation) -> str:
+def _rivals(explained: TokenExplanation) -> str:
     """Return the two labels with their probabilities, and the difference."""
-    first = f"{each.label} {each.probability:.3f}"
-    if each.other is None:
+    first = f"{explained.label} {explained.probability:.3f}"
+    if explained.other is None:
         return f"{first}, no other label is possible"
-    return f"{first}, not {each.other} {each.other_probability:.3f}: {each.difference:+.3f}"
+    return f"{first}, not {explained.other} {explained.other_probability:.3f}: {explained.difference:+.3f}"
 
 
-def _strongest(each: TokenExplanation, top: int) -> list[tuple[float, str]]:
+def _strongest(explained: TokenExplanation, top: int) -> list[tuple[float, str]]:
     """Return weights and names of the strongest contributions of a token, and of all others together."""
     shown = []
-    for part in each.contributions[:top]:
-        away = part.token - each.token
+    for part in explained.contributions[:top]:
+        away = part.token - explained.token
         shown.append((part.weight, part.feature + (f"  (token {part.token + 1})" if away else "")))
-    if others := each.contributions[top:]:
+    if others := explained.contributions[top:]:
         shown.append((sum(part.weight for part in others), f"{len(others)} others"))
     return shown
 
 
-def _token_html(each: TokenExplanation, top: int) -> str:
-    rows = _strongest(each, top)
+def _token_html(explained: TokenExplanation, top: int) -> str:
+    rows = _strongest(explained, top)
     most = max((abs(weight) for weight, _ in rows), default=1.0)
     lines = []
     for weight, name in rows:
@@ -193,8 +193,9 @@ def _token_html(each: TokenExplanation, top: int) -> str:
         bar = f'<span class="{kind}" style="width: {7 * abs(weight) / most:.2f}rem"></span>'
         lines.append(f'<tr><td class="number">{weight:+.3f}</td><td>{escape(name)}</td><td>{bar}</td></tr>')
     heads = '<tr><th scope="col">nats</th><th scope="col">feature</th><td></td></tr>'
-    caption = f"<caption>{escape(each.label)}, not {escape(str(each.other))}</caption>"
+    caption = f"<caption>{escape(explained.label)}, not {escape(str(explained.other))}</caption>"
     table = f"<table>{caption}{heads}{''.join(lines)}</table>" if lines else ""
-    text = f"{escape(_called(each.text))} " if each.text else f"token {each.token + 1} "
-    rivals = escape(_rivals(each).removeprefix(each.label))
-    return f'<details><summary>{text}<span class="label">{escape(each.label)}</span>{rivals}</summary>{table}</details>'
+    text = f"{escape(_called(explained.text))} " if explained.text else f"token {explained.token + 1} "
+    rivals = escape(_rivals(explained).removeprefix(explained.label))
+    label = f'<span class="label">{escape(explained.label)}</span>'
+    return f"<details><summary>{text}{label}{rivals}</summary>{table}</details>"

@@ -20,7 +20,7 @@ from .reports import judged, settings_rows, training_rows
 
 __all__ = ["network_rows", "report_of_network"]
 
-# Strongest edges that are shown.
+# Number of strongest edges to show.
 _EDGES = 30
 
 
@@ -38,7 +38,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
         message = "the data have no values; give data with values"
         raise DataError(message)
     names = [network._called(i) for i in range(network.n_features_in_)]
-    found, varying = network.log_likelihood(X), network._varying.tolist()
+    likelihood, varying = network.log_likelihood(X), network._varying.tolist()
     states = [[f"{names[i]}={state}" for state in network.categories_[i].tolist()] for i in varying]
     log_p = network._graph.conditionals(network._scores, network._filled(codes, beliefs))
     gold: list[list[str]] = [[] for _ in codes]
@@ -48,12 +48,14 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
         gold[row].append(states[variable][codes[row, variable]])
         guessed[row].append(states[variable][int(log_p[variable][row].argmax())])
         sure[row].append(float(np.exp(log_p[variable][row].max())))
-    bounds = "exact" if found.exact else f"{found.lower / len(codes):.4f} to {found.upper / len(codes):.4f}"
+    bounds = (
+        "exact" if likelihood.exact else f"{likelihood.lower / len(codes):.4f} to {likelihood.upper / len(codes):.4f}"
+    )
     edges = ranked_edges(network, names)[:_EDGES]
     return Report(
         **judged(Answers.of_rows(gold, guessed, sure, gold), "values"),
         title=title,
-        headline=[("log-likelihood of a row, in nats", f"{found.value / len(codes):.4f}", bounds)],
+        headline=[("log-likelihood of a row, in nats", f"{likelihood.value / len(codes):.4f}", bounds)],
         data={
             "rows": len(codes),
             "variables": codes.shape[1],
@@ -99,7 +101,7 @@ def network_rows(network: Any) -> dict[str, str]:
 def _strongest_states(network: Any, states: list[list[str]]) -> dict[str, Strongest]:
     """Return the strongest weights of each state: its own, and those with neighbours' states.
 
-    A weight is less the mean of its variable's states, for it is the differences of a variable's states that count.
+    The mean over a variable's states is subtracted from each weight, because only differences between states count.
     """
     place = {variable: at for at, variable in enumerate(network._varying.tolist())}
     weights: dict[str, list[tuple[str, float]]] = {}
@@ -114,7 +116,7 @@ def _strongest_states(network: Any, states: list[list[str]]) -> dict[str, Strong
         for here, there, values in ((place[i], place[j], table.T), (place[j], place[i], table)):
             for name, column in zip(states[there], values, strict=True):
                 add(states[here], name, column)
-    return {state: strongest_of(found) for state, found in weights.items()}
+    return {state: strongest_of(neighbours) for state, neighbours in weights.items()}
 
 
 def _drawn(network: Any, names: Sequence[str]) -> str:

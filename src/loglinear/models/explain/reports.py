@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["judged", "labels_text", "make_report", "model_rows", "preset_of", "settings_rows", "training_rows"]
 
-# Labels that are named in the table on the data.
+# Number of labels that the table about the data lists.
 _NAMED = 30
 _NO_PROBABILITIES = "a one-vs-rest model has no joint probabilities, so there is no calibration"
 
@@ -46,7 +46,7 @@ def judged(answers: Answers, items: str, scheme: str | None = "none") -> Judged:
     """Return what a report says of a model's answers; `items`, such as "tokens", is what has labels."""
     gold, predicted = answers.gold, answers.predicted
     scores = evaluate(gold, predicted, scheme=scheme)
-    sure = None if answers.taggings is None else [each.probabilities for each in answers.taggings]
+    sure = None if answers.taggings is None else [tagging.probabilities for tagging in answers.taggings]
     return {
         "items": items,
         "scores": scores,
@@ -95,7 +95,7 @@ def _data(
     answers: Answers, model: ChainModel, features: Sequence[tuple[Feature, float]], items: str
 ) -> dict[str, object]:
     n_tokens, n_sentences = sum(map(len, answers.gold)), len(answers.gold)
-    labels = sorted({str(label) for each in answers.gold for label in each})
+    labels = sorted({str(label) for sequence in answers.gold for label in sequence})
     rows: dict[str, object] = {items: n_tokens}
     if n_sentences != n_tokens:
         rows = {"sentences": n_sentences, **rows, "tokens per sentence": f"{n_tokens / n_sentences:.1f} on average"}
@@ -103,15 +103,15 @@ def _data(
     if unknown := sorted({*labels} - {*model.labels}):
         rows["labels that the model does not know"] = ", ".join(unknown)
     if answers.corpus is not None:
-        rows |= _attributes(answers.corpus, {each.attribute for each, _ in features})
+        rows |= _attributes(answers.corpus, {feature.attribute for feature, _ in features})
     return rows
 
 
-def _attributes(corpus: Corpus, known: set[str | None]) -> dict[str, object]:
-    """Return how many of the attributes of the data have a weight."""
+def _attributes(corpus: Corpus, names: set[str | None]) -> dict[str, object]:
+    """Return the number of attributes of the data that have a weight."""
     import numpy as np
 
-    has_weight = np.array([name in known for name in corpus.core.names()], dtype=bool)
+    has_weight = np.array([name in names for name in corpus.core.names()], dtype=bool)
     _, ids, _ = corpus.core.rows()
     rows: dict[str, object] = {"attributes": has_weight.size}
     if has_weight.size and ids.size:
@@ -127,7 +127,7 @@ def model_rows(model: ChainModel) -> dict[str, str]:
     training = settings.get("training") or {}
     kind = "classifier" if settings.get("model") == "maxent" else "linear-chain CRF"
     order = {1: ", first order", 2: ", second order"}.get(settings.get("order", 0), "")
-    found = {
+    rows = {
         "model": kind + order,
         "features with a weight": model.n_features,
         "features in training": training.get("n_features"),
@@ -144,13 +144,13 @@ def model_rows(model: ChainModel) -> dict[str, str]:
         **training_rows(training),
         "loglinear": settings.get("loglinear"),
     }
-    return settings_rows(found)
+    return settings_rows(rows)
 
 
-def settings_rows(found: Mapping[str, object]) -> dict[str, str]:
+def settings_rows(settings: Mapping[str, object]) -> dict[str, str]:
     """Return the settings of a model as the texts of a table."""
-    known = {name: each for name, each in found.items() if each is not None}
-    return {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in known.items()}
+    present = {name: value for name, value in settings.items() if value is not None}
+    return {name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in present.items()}
 
 
 def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
@@ -169,7 +169,7 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
         "violation": None if violation is None or math.isnan(violation) else f"{violation:.3g}",
         "time": None if seconds is None else f"{seconds:.1f} s",
         "iteration kept": training.get("kept"),
-        "scores on development data": ", ".join(f"{name} {each:.4f}" for name, each in dev.items()) or None,
+        "scores on development data": ", ".join(f"{name} {score:.4f}" for name, score in dev.items()) or None,
     }
 
 
@@ -180,7 +180,7 @@ def _size(training: Mapping[str, Any]) -> str | None:
 
 def preset_of(template: str | None) -> str | None:
     """Return the name of the preset with this text."""
-    return next((name for name, each in PRESETS.items() if template == each.text), None)
+    return next((name for name, preset in PRESETS.items() if template == preset.text), None)
 
 
 def labels_text(labels: Iterable[Any], most: int) -> str:

@@ -30,14 +30,14 @@ __all__ = ["is_checkpoint", "read", "write"]
 NAME, VERSION = b"loglinear checkpoint ", b"1\n"
 # Bytes of the checksum, the last ones of a file.
 SIZE = 32
-# Bytes that are looked at together.
+# Number of bytes that are hashed together.
 _PIECE = 1 << 20
 
 Arrays = list[npt.NDArray[Any]]
 
 
 class _Checked:
-    """A file that is written to, and the checksum of what was written."""
+    """A file open for writing, and the checksum of the bytes written."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self.digest = file, hashlib.blake2b(digest_size=SIZE)
@@ -104,12 +104,12 @@ def read(path: str) -> dict[str, Any]:
         ) as error:
             message = f"{path}: not a checkpoint of this version of loglinear ({error}); delete it to start again"
             raise DataError(message) from error
-    found: dict[str, Any] = content
-    return found
+    checked: dict[str, Any] = content
+    return checked
 
 
 def _amiss(file: BinaryIO) -> str:
-    """Return what is wrong with a file as a whole; empty if nothing is."""
+    """Return what is wrong with a file as a whole; empty if it is intact."""
     line = file.read(len(NAME + VERSION))
     if not line.startswith(NAME):
         return "not a checkpoint"
@@ -125,20 +125,20 @@ def _amiss(file: BinaryIO) -> str:
 
 @cache
 def _state_classes() -> dict[str, type[Any]]:
-    """Return the dataclasses that the modules of solvers define, by name: states are made of them."""
+    """Return the dataclasses that the modules of solvers define, by name; they describe states."""
     inside = f"{solvers.__name__}."
     modules = [module for name, module in sys.modules.items() if name.startswith(inside)]
-    found = [thing for module in modules for thing in vars(module).values() if isinstance(thing, type)]
-    return {f"{each.__module__.removeprefix(inside)}.{each.__name__}": each for each in found if is_dataclass(each)}
+    classes = [thing for module in modules for thing in vars(module).values() if isinstance(thing, type)]
+    return {f"{kind.__module__.removeprefix(inside)}.{kind.__name__}": kind for kind in classes if is_dataclass(kind)}
 
 
 def _encoded(value: Any, arrays: Arrays, places: dict[int, int]) -> Any:
-    """Return a value as JSON, in which an object with one key, its kind, stands for all that JSON does not know.
+    """Return a value as JSON; an object with one key, its kind, represents a type that JSON does not have.
 
     Args:
         value: the value.
         arrays: arrays met so far; the value's are added.
-        places: of the arrays by their identity: an array that occurs twice is written once, and remains one.
+        places: of the arrays by their identity: an array that occurs twice is written once, and read as one.
 
     Raises:
         OptionError: the value is of a kind that no state of a solver has.
@@ -156,28 +156,28 @@ def _encoded(value: Any, arrays: Arrays, places: dict[int, int]) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, list):
-        return [_encoded(each, arrays, places) for each in value]
+        return [_encoded(element, arrays, places) for element in value]
     if type(value) is tuple:
-        return {"tuple": [_encoded(each, arrays, places) for each in value]}
+        return {"tuple": [_encoded(element, arrays, places) for element in value]}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: _encoded(each, arrays, places) for key, each in value.items()}}
+        return {"dict": {key: _encoded(element, arrays, places) for key, element in value.items()}}
     for name, kind in _state_classes().items():
         if type(value) is kind:
-            state = value.__reduce_ex__(2)[2]  # what pickle would keep of it
-            return {name: {key: _encoded(each, arrays, places) for key, each in state.items()}}
+            state = value.__reduce_ex__(2)[2]  # the state that pickle would store
+            return {name: {key: _encoded(element, arrays, places) for key, element in state.items()}}
     message = f"a checkpoint cannot contain a {type(value).__name__}"
     raise OptionError(message)
 
 
 def _decoded(value: Any, arrays: Arrays) -> Any:
-    """Return the value that `_encoded` has made JSON of.
+    """Return the value from the JSON that `_encoded` returned.
 
     Raises:
         ValueError: a state has other attributes than its class, or is of no class of states.
         LookupError, TypeError: the JSON was not made by `_encoded`.
     """
     if isinstance(value, list):
-        return [_decoded(each, arrays) for each in value]
+        return [_decoded(element, arrays) for element in value]
     if not isinstance(value, dict):
         return value
     ((name, content),) = value.items()
@@ -188,20 +188,20 @@ def _decoded(value: Any, arrays: Arrays) -> Any:
     if name == "status":
         return Status[content]
     if name == "tuple":
-        return tuple(_decoded(each, arrays) for each in content)
-    parts = {key: _decoded(each, arrays) for key, each in content.items()}
+        return tuple(_decoded(element, arrays) for element in content)
+    parts = {key: _decoded(element, arrays) for key, element in content.items()}
     return parts if name == "dict" else _state(name, parts)
 
 
 def _state(name: str, parts: dict[str, Any]) -> Any:
     """Return an object of a class of states, as pickle would make it."""
     kind = _state_classes().get(name)
-    if kind is None or {each.name for each in fields(kind)} != parts.keys():
+    if kind is None or {field.name for field in fields(kind)} != parts.keys():
         message = f"{name} with {', '.join(parts)} is not a state of a solver"
         raise ValueError(message)
-    made = object.__new__(kind)
+    state = object.__new__(kind)
     if hasattr(kind, "__setstate__"):
-        made.__setstate__(parts)
+        state.__setstate__(parts)
     else:
-        made.__dict__.update(parts)
-    return made
+        state.__dict__.update(parts)
+    return state

@@ -62,10 +62,10 @@ def read(path: str) -> Contents:
         OSError: the file cannot be read.
     """
     file, settings = opened(path, "graph")
-    given, n, m = (settings.pop(name) for name in ("classes", "n_node_features", "n_edge_features"))
-    classes = typed_array(f"{path}: setting classes", given, settings.pop("class_type"))
+    labels, n, m = (settings.pop(name) for name in ("classes", "n_node_features", "n_edge_features"))
+    classes = typed_array(f"{path}: setting classes", labels, settings.pop("class_type"))
     if classes.size < 2:
-        refuse(f"{path}: setting classes", given, "two or more labels")
+        refuse(f"{path}: setting classes", labels, "two or more labels")
     check_order(f"{path}: setting classes", classes)
     if file.edges.size:
         refuse(f"{path}: the list of edges", file.edges.tolist(), "empty")

@@ -19,7 +19,7 @@ from .settings import settings_text
 
 __all__ = ["INTERCEPT", "Contents", "model_of", "read"]
 
-# The attribute that every sample has.
+# Name of the attribute that every sample has.
 INTERCEPT = "(intercept)"
 # The most weights of columns with numbers, 16 GiB of memory, of which the file has those that are not 0.
 _MOST_WEIGHTS = 2**31
@@ -53,7 +53,7 @@ def model_of(contents: Contents) -> _core.ChainModel:
         DataError: the classes are neither numbers nor strings, or two columns have the same name.
     """
     classes, coef, attributes = contents.classes.tolist(), contents.coef, contents.attributes
-    if not all(isinstance(each, (str, int, float)) for each in classes):
+    if not all(isinstance(label, (str, int, float)) for label in classes):
         message = f"classes of type {type(classes[0]).__name__} cannot be saved; use strings or numbers"
         raise DataError(message)
     names = [str(column) for column in range(coef.shape[1])] if attributes is None else attributes
@@ -65,7 +65,7 @@ def model_of(contents: Contents) -> _core.ChainModel:
     }
     return _core.classifier_model(
         [*names, INTERCEPT],
-        [str(each) for each in classes],
+        [str(label) for label in classes],
         np.vstack([coef.T, contents.intercept]).ravel(),
         settings_text("maxent", settings),
         template=contents.template,

@@ -45,7 +45,7 @@ def write(path: str, settings: dict[str, Any], categories: Sequence[Array], edge
     Raises:
         DataError: categories are neither strings, numbers nor truth values.
     """
-    lists = [listed(known, "categories") for known in categories]
+    lists = [listed(states, "categories") for states in categories]
     text = {**settings, "categories": [values for values, _ in lists], "category_types": [kind for _, kind in lists]}
     _core.write_network(path, settings_text("network", text), edges.astype(np.uint32), *scores)
 
@@ -58,23 +58,33 @@ def read(path: str) -> Contents:
         OSError: the file cannot be read.
     """
     file, settings = opened(path, "network")
-    given, kinds = settings.pop("categories"), settings.pop("category_types")
+    state_lists, kinds = settings.pop("categories"), settings.pop("category_types")
     for name, values in (("category_types", kinds), ("names", settings["names"]), ("bin_edges", settings["bin_edges"])):
-        if values is not None and len(values) != len(given):
-            refuse(f"{path}: setting {name}", values, f"one for each of {len(given)} variables")
+        if values is not None and len(values) != len(state_lists):
+            refuse(f"{path}: setting {name}", values, f"one for each of {len(state_lists)} variables")
     categories = [
-        typed_array(f"{path}: setting categories[{i}]", known, kind)
-        for i, (known, kind) in enumerate(zip(given, kinds, strict=True))
+        typed_array(f"{path}: setting categories[{i}]", variable_states, kind)
+        for i, (variable_states, kind) in enumerate(zip(state_lists, kinds, strict=True))
     ]
-    for i, (known, between) in enumerate(zip(categories, settings["bin_edges"], strict=True)):
+    for i, (variable_states, between) in enumerate(zip(categories, settings["bin_edges"], strict=True)):
         if between is None:
-            check_order(f"{path}: setting categories[{i}]", known)
-        elif len(between) != known.size - 1 or not between or not all(low < high for low, high in pairwise(between)):
-            refuse(f"{path}: setting bin_edges[{i}]", between, f"the {known.size - 1} edges of its bins, ascending")
-    states = np.array([known.size for known in categories if known.size > 1], dtype=np.int64)
+            check_order(f"{path}: setting categories[{i}]", variable_states)
+        elif (
+            len(between) != variable_states.size - 1
+            or not between
+            or not all(low < high for low, high in pairwise(between))
+        ):
+            refuse(
+                f"{path}: setting bin_edges[{i}]",
+                between,
+                f"the {variable_states.size - 1} edges of its bins, ascending",
+            )
+    states = np.array(
+        [variable_states.size for variable_states in categories if variable_states.size > 1], dtype=np.int64
+    )
     pairs = file.edges.astype(np.int64).reshape(-1, 2)
     if states.size < 2:
-        refuse(f"{path}: setting categories", given, "states of variables, two or more of which have several")
+        refuse(f"{path}: setting categories", state_lists, "states of variables, two or more of which have several")
     numbers = pairs @ [states.size, 1]
     if not (pairs[:, 0] < pairs[:, 1]).all() or pairs.max(initial=0) >= states.size or (np.diff(numbers) <= 0).any():
         refuse(f"{path}: the list of edges", pairs.tolist(), f"pairs i < j of {states.size} variables, ascending")

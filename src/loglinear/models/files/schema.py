@@ -57,11 +57,11 @@ KINDS = {
 }
 # Other programs' formats of models that are read and written -> the programs.
 PROGRAMS = {"crfsuite": "CRFsuite", "wapiti": "Wapiti", "crf++": "CRF++", "crf++-text": "CRF++"}
-# The deepest that lists and objects stand in each other.
+# Maximum depth of nested lists and objects.
 _DEEPEST = 16
 # The types of arrays: texts, whole numbers, floating-point numbers and truth values, as NumPy writes them.
 _ARRAY_TYPE = r"[<>=|]?(?:U\d*|[iu][1248]|f[248]|b1)"
-# What stands for a format in models whose data no file of a format held.
+# Formats of models whose data were not read from a file of a format.
 _NO_FORMATS = ("python", "corpus")
 
 
@@ -112,7 +112,7 @@ def check_options(settings: Mapping[str, Any], path: str, *kinds: type[Options])
 
 
 def _check(settings: Mapping[str, Any], path: str, checks: Mapping[str, Check], needed: Sequence[str] = ()) -> None:
-    """Check the settings of a file, and put its name before what is wrong."""
+    """Check the settings of a file; its name begins the message."""
     try:
         _check_fields("", settings, checks, needed)
     except OptionError as error:
@@ -121,7 +121,7 @@ def _check(settings: Mapping[str, Any], path: str, checks: Mapping[str, Check], 
 
 
 def _check_fields(before: str, values: Mapping[str, Any], checks: Mapping[str, Check], needed: Sequence[str]) -> None:
-    """Check the fields of an object, whose names follow a text in messages."""
+    """Check the fields of an object; in messages their names follow a text."""
     for name in needed:
         if name not in values:
             message = f"{before}{name} is missing"
@@ -135,27 +135,29 @@ def check_kind(kind: object, path: str, *kinds: str) -> None:
     """Raise ModelFileError if the kind of the model in a file is not one of some kinds."""
     if kind not in kinds:
         called, estimator = KINDS.get(str(kind), ("", ""))
-        message = f"{path}: {called and f'{called}, '}not {' or '.join(KINDS[each][0] for each in kinds)}"
+        message = (
+            f"{path}: {called and f'{called}, '}not {' or '.join(KINDS[expected_kind][0] for expected_kind in kinds)}"
+        )
         raise ModelFileError(message + (f"; open it with loglinear.{estimator}" if estimator else ""))
 
 
 def _parsed(text: str, path: str) -> dict[str, Any]:
-    """Return JSON as Python has it: an object, not too deep, all of whose texts are Unicode."""
+    """Return parsed JSON: an object of limited depth, all of whose texts are valid Unicode."""
     try:
-        found = json.loads(text)
-        if "\\ud" in text.lower():  # halves of surrogate pairs, which belong together and are no text by themselves
-            json.dumps(found, ensure_ascii=False).encode()
+        settings = json.loads(text)
+        if "\\ud" in text.lower():  # halves of surrogate pairs, which are not text by themselves
+            json.dumps(settings, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         refuse(f"{path}: the text of its settings", text, "JSON")
-    if type(found) is not dict:
+    if type(settings) is not dict:
         refuse(f"{path}: the text of its settings", text, "a JSON object")
-    level: list[Any] = [found]
+    level: list[Any] = [settings]
     for _ in range(_DEEPEST):
-        inside = [each for value in level for each in (value.values() if type(value) is dict else value)]
-        level = [each for each in inside if type(each) in (dict, list)]
+        inside = [inner for value in level for inner in (value.values() if type(value) is dict else value)]
+        level = [inner for inner in inside if type(inner) in (dict, list)]
     if level:
         refuse(f"{path}: the text of its settings", text, f"a JSON object at most {_DEEPEST} levels deep")
-    return found
+    return settings
 
 
 def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> None:
@@ -166,7 +168,11 @@ def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> 
     """
     if settings["model"] == "maxent":
         classes = settings["classes"]
-        if len(set(labels)) < 2 or [str(each) for each in classes] != labels or len(set(labels)) < len(labels):
+        if (
+            len(set(labels)) < 2
+            or [str(class_label) for class_label in classes] != labels
+            or len(set(labels)) < len(labels)
+        ):
             refuse(
                 f"{path}: setting classes", classes, f"two or more values that match the labels {reprlib.repr(labels)}"
             )
@@ -190,25 +196,25 @@ def typed_array(name: str, values: list[Any], kind: str) -> npt.NDArray[Any]:
     """
     import numpy as np  # here: labelling text needs no NumPy
 
-    found: npt.NDArray[Any] = np.empty(len(values), dtype=object)
-    found[:] = values
+    array: npt.NDArray[Any] = np.empty(len(values), dtype=object)
+    array[:] = values
     if kind != "O":
-        # The length of texts in the file is not believed: the values have one.
+        # The length of texts in the file is ignored: the values have their lengths.
         dtype: Any = str if "U" in kind else np.dtype(kind)
-        names = [str(each) for each in values] if kind == "U" else values
+        names = [str(element) for element in values] if kind == "U" else values
         try:
-            found = np.array(names, dtype=dtype)
+            array = np.array(names, dtype=dtype)
         except (OverflowError, TypeError, ValueError):
             refuse(name, values, f"a list of values of type {kind}")
-        if found.tolist() != names:
+        if array.tolist() != names:
             refuse(name, values, f"a list of values of type {kind}")
     if len(set(values)) < len(values):
         refuse(name, values, "a list of different values")
-    return found
+    return array
 
 
 def _is(wanted: str, fits: Callable[[Any], object]) -> Check:
-    """Return the check whether a value fits, described in words."""
+    """Return a check of a value, with a description in words."""
 
     def check(name: str, value: object) -> None:
         if not fits(value):
@@ -218,17 +224,17 @@ def _is(wanted: str, fits: Callable[[Any], object]) -> Check:
 
 
 def _list_of(*kinds: type) -> Callable[[Any], bool]:
-    """Return the test whether something is a list of values of these types."""
+    """Return a function that tests whether a value is a list of values of these types."""
     return lambda value: type(value) is list and {*map(type, value)} <= {*kinds}
 
 
 def _object(checks: dict[str, Check], needed: Sequence[str] = ()) -> Check:
-    """Return the check of a JSON object by those of its fields, of which some are needed."""
+    """Return the check of a JSON object by the checks of its fields, some of which are required."""
     return lambda name, value: _fields(name, value, checks, needed)
 
 
 def _fields(name: str, value: object, checks: Mapping[str, Check], needed: Sequence[str] = ()) -> Mapping[str, Any]:
-    """Return a JSON object, whose fields are checked."""
+    """Return a JSON object after a check of its fields."""
     if not isinstance(value, dict):
         fail(name, value, "is not a JSON object")
     _check_fields(f"{name}.", value, checks, needed)
@@ -301,12 +307,15 @@ _NETWORK: dict[str, Check] = {
     ),
     "category_types": _is(
         "a list of types of arrays",
-        lambda value: _list_of(str)(value) and all(each == "O" or re.fullmatch(_ARRAY_TYPE, each) for each in value),
+        lambda value: (
+            _list_of(str)(value) and all(element == "O" or re.fullmatch(_ARRAY_TYPE, element) for element in value)
+        ),
     ),
     "bin_edges": _is(
         "a list with a list of numbers, or nothing, for each variable",
         lambda value: (
-            _list_of(list, type(None))(value) and all(map(_is_number, (edge for each in value for edge in each or ())))
+            _list_of(list, type(None))(value)
+            and all(map(_is_number, (edge for edges in value for edge in edges or ())))
         ),
     ),
 }
@@ -316,7 +325,7 @@ _GRAPH: dict[str, Check] = {
     **dict.fromkeys(("symmetric", "exact"), truth_value),
     **dict.fromkeys(("n_node_features", "n_edge_features"), _width),
 }
-# Kind -> the checks of what its settings say beside options, and the names of the settings that have to be there.
+# Kind -> the checks of its settings other than options, and the names of the required settings.
 _SETTINGS: dict[str, tuple[dict[str, Check], Sequence[str]]] = {
     "chain": (_EVERY | _CHAIN, ()),
     "maxent": (_EVERY | _MAXENT, tuple(_MAXENT)),

@@ -90,8 +90,8 @@ def tag_corpus(
     """
     rule = chunk_rule(tuple(model.labels)) if spans else None
     rows = model.tag(corpus.core, decode=decode, rule=rule, threads=threads)
-    found = typed([labels for labels, *_ in rows], label_type)
+    label_sequences = typed([labels for labels, *_ in rows], label_type)
     return [
         Tagging(labels, probabilities, [Span(*span) for span in chunks], log_probability)
-        for labels, (_, probabilities, chunks, log_probability) in zip(found, rows, strict=True)
+        for labels, (_, probabilities, chunks, log_probability) in zip(label_sequences, rows, strict=True)
     ]

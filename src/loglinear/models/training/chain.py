@@ -135,6 +135,6 @@ class DevSet:
 
         return DevData(score, headline, partial(of_corpus, self.corpus), self.options)
 
-    def unknown_labels(self, known: Sequence[str]) -> list[str]:
+    def unknown_labels(self, labels: Sequence[str]) -> list[str]:
         """Return the labels that are not among the known ones: training cannot learn them."""
-        return sorted(set(self.corpus.labels) - set(known))
+        return sorted(set(self.corpus.labels) - set(labels))

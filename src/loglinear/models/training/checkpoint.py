@@ -103,8 +103,8 @@ class Checkpoint:
         """Return what the file holds, once; None if the training starts from the beginning."""
         if self._found is None:
             self.open()
-        found, self._found = self._found, None
-        return found
+        saved, self._found = self._found, None
+        return saved
 
     def tell(self, message: str) -> None:
         """Say something of the file, if there is someone to say it to."""
@@ -137,7 +137,7 @@ class _Found:
     Attributes:
         terms: of the training.
         records: the trace up to the checkpoint.
-        memory: of the callback that remembers.
+        memory: state of the callback that keeps the best weights.
         state: of the solver.
     """
 
@@ -218,12 +218,12 @@ class Saving:
         _check_solver(solver)
         self._terms, self._memory = terms.as_json(), memory
         callbacks = tuple(callbacks)
-        found = self._checkpoint.take()
-        self._begin(found, callbacks)
-        given = {"w0": w0} if found is None else {"state": found.state}
+        saved = self._checkpoint.take()
+        self._begin(saved, callbacks)
+        start = {"w0": w0} if saved is None else {"state": saved.state}
         self._written = time.monotonic()
         with self._interrupts:
-            result = minimize(problem, solver, stop=stop, callbacks=(self._continue, *callbacks, self._save), **given)
+            result = minimize(problem, solver, stop=stop, callbacks=(self._continue, *callbacks, self._save), **start)
             result = replace(
                 result, trace=Trace([*self._earlier, *result.trace]), seconds=self._before + result.seconds
             )
@@ -235,11 +235,11 @@ class Saving:
             return replace(result, status=Status.INTERRUPTED)
         return result
 
-    def _begin(self, found: _Found | None, callbacks: Iterable[Callback]) -> None:
-        """Take up what a checkpoint holds, say where the training starts, and tell callbacks of it."""
-        place, records = self._checkpoint, Trace() if found is None else found.records
-        if found is not None:
-            if changed := changes(found.terms, self._terms):
+    def _begin(self, saved: _Found | None, callbacks: Iterable[Callback]) -> None:
+        """Continue from a checkpoint, if any; say where the training starts, and inform callbacks."""
+        place, records = self._checkpoint, Trace() if saved is None else saved.records
+        if saved is not None:
+            if changed := changes(saved.terms, self._terms):
                 message = (
                     f"{place.path}: cannot resume: {'; '.join(changed)}; use the data and options of the first run, "
                     "or start again without resuming"
@@ -250,18 +250,18 @@ class Saving:
             # The first record of this run is the last one of the run before.
             self._earlier = list(records[:-1])
             if self._memory is not None:
-                self._memory.restore(found.memory, records)
+                self._memory.restore(saved.memory, records)
             place.tell(f"continuing from iteration {last.iteration:,}, after {last.seconds:.1f} s")
         elif place.resume:
             place.tell("no checkpoint yet; starting from the beginning")
         elif os.path.exists(place.path):
             place.tell("starting from the beginning, which overwrites this checkpoint; resume to continue it")
-        for each in callbacks:
-            if isinstance(each, Resumes):
-                each.resume(records)
+        for callback in callbacks:
+            if isinstance(callback, Resumes):
+                callback.resume(records)
 
     def _continue(self, record: TraceRecord, state: State) -> None:
-        """Count the seconds of the runs before; the first of the callbacks."""
+        """Add the seconds of earlier runs; the first of the callbacks."""
         record.seconds += self._before
         if not self._records:
             record.dev = self._dev

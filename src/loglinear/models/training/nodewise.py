@@ -111,13 +111,13 @@ def nodewise(
     )
     nodes = {
         i: _Node(
-            np.full(each.columns.size, numbering.first[i]),
-            each.columns,
-            each.weights,
-            np.array([each.intercept]),
-            (each.nll, each.violation, each.steps, each.converged),
+            np.full(regression.columns.size, numbering.first[i]),
+            regression.columns,
+            regression.weights,
+            np.array([regression.intercept]),
+            (regression.nll, regression.violation, regression.steps, regression.converged),
         )
-        for i, each in zip(binary.tolist(), regressions, strict=True)
+        for i, regression in zip(binary.tolist(), regressions, strict=True)
     }
     solver = (OWLQN if penalty.l1 else LBFGS)(tolerance=tolerance, gradient_tolerance=gradient_tolerance)
     for i in set(range(numbering.n_variables)) - nodes.keys():
@@ -138,9 +138,9 @@ class _Node(NamedTuple):
 def _softmax(objective: PseudoLikelihood, i: int, penalty: ElasticNet, solver: OWLQN | LBFGS, stop: Stop) -> _Node:
     """Regress a variable of any number of states."""
     numbering = objective.numbering
-    own, features = objective.core.node(i)
+    objective_of_node, features = objective.core.node(i)
     width = int(numbering.states[i]) - 1
-    result = minimize(Problem(own, ElasticNet(penalty.l1, penalty.l2, width)), solver, stop=stop)
+    result = minimize(Problem(objective_of_node, ElasticNet(penalty.l1, penalty.l2, width)), solver, stop=stop)
     pairs = np.flatnonzero(result.w[:-width])
     first, second = numbering.columns_of(features[pairs])
     mine = numbering.variable[first] == i

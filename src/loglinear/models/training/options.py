@@ -186,15 +186,15 @@ class SolverOptions(SolverParameters):
 
         if self.solver is None or isinstance(self.solver, str):
             name = self.solver or default
-            given: dict[str, object] = {}
-            known = option_names(SOLVERS[name]) if name in SOLVERS else []
+            values: dict[str, object] = {}
+            names = option_names(SOLVERS[name]) if name in SOLVERS else []
             if self.tolerance is not None:
-                given["tolerance"] = self.tolerance
-            elif self.gap is not None and "tolerance" in known:
-                given["tolerance"] = 0.0
-            if "seed" in known:
-                given["seed"] = self.random_state or 0
-            return name, make_solver(name, **given | dict(self.solver_options or {}))
+                values["tolerance"] = self.tolerance
+            elif self.gap is not None and "tolerance" in names:
+                values["tolerance"] = 0.0
+            if "seed" in names:
+                values["seed"] = self.random_state or 0
+            return name, make_solver(name, **values | dict(self.solver_options or {}))
         if self.solver_options:
             fail(
                 "solver_options",

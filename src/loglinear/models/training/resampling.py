@@ -42,8 +42,8 @@ class EdgeConfidence:
 
     def __getitem__(self, edge: tuple[int, int]) -> float:
         """Share of the samples that have an edge."""
-        found = np.flatnonzero((self.edges == sorted(edge)).all(axis=1))
-        return float(self.shares[found[0]]) if found.size else 0.0
+        places = np.flatnonzero((self.edges == sorted(edge)).all(axis=1))
+        return float(self.shares[places[0]]) if places.size else 0.0
 
 
 def bootstrap_rows(n: int, seed: int, number: int) -> Numbers:
@@ -106,23 +106,23 @@ def confidence_of(
     Raises:
         KeyboardInterrupt: Ctrl-C came before the first sample was done; later it ends the samples.
     """
-    found: list[tuple[Numbers, Vector]] = []
+    by_sample: list[tuple[Numbers, Vector]] = []
     try:
         for edges, strengths in samples:
-            found.append((edges[:, 0] * n_variables + edges[:, 1], strengths))
+            by_sample.append((edges[:, 0] * n_variables + edges[:, 1], strengths))
             if observe is not None:
-                observe(len(found))
+                observe(len(by_sample))
     except KeyboardInterrupt:
-        if not found:
+        if not by_sample:
             raise
-    n, known = len(found), np.unique(np.concatenate([numbers for numbers, _ in found]))
-    table = np.zeros((n, known.size))
-    for row, (numbers, strengths) in zip(table, found, strict=True):
-        row[np.searchsorted(known, numbers)] = strengths
+    n, edge_numbers = len(by_sample), np.unique(np.concatenate([numbers for numbers, _ in by_sample]))
+    table = np.zeros((n, edge_numbers.size))
+    for row, (numbers, strengths) in zip(table, by_sample, strict=True):
+        row[np.searchsorted(edge_numbers, numbers)] = strengths
     shares = (table > 0.0).mean(axis=0)
     lower, upper = np.quantile(table, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
-    order = np.lexsort([known, -table.sum(axis=0), -shares])
-    edges = np.stack([known // n_variables, known % n_variables], axis=1)
+    order = np.lexsort([edge_numbers, -table.sum(axis=0), -shares])
+    edges = np.stack([edge_numbers // n_variables, edge_numbers % n_variables], axis=1)
     return EdgeConfidence(edges[order], shares[order], lower[order], upper[order], level, n)
 
 

@@ -91,7 +91,7 @@ def train(
     """
     problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
     observers, stop = tuple(callbacks), options.stop()
-    watchers: list[Any] = [each for each in observers if isinstance(each, Shows)]
+    watchers: list[Any] = [observer for observer in observers if isinstance(observer, Shows)]
     scores = None if dev is None else DevScores(dev, stop, watchers)
     first = () if scores is None else (scores,)
     run: Callable[..., Result] = minimize
@@ -110,18 +110,18 @@ def _terms(saving: Saving, problem: Problem, options: SolverOptions, dev: DevDat
     """Return what determines the weights."""
     name, solver = options.make_solver()
     penalty = problem.penalty
-    given = {"l1": penalty.l1, "l2": penalty.l2, "unpenalised": penalty.unpenalised}
+    of_penalty = {"l1": penalty.l1, "l2": penalty.l2, "unpenalised": penalty.unpenalised}
     use = DevOptions() if dev is None else dev.options
     data = {
         "starting weights": None if w0 is None else {"features": w0.size, "checksum": checksum([w0])},
         "development data": dev.fingerprint() if dev is not None and dev.chooses else None,
     }
-    kept = {"keep": "best" if use.keeps_best else "last", "patience": use.patience}
-    return Terms({**saving.options, **given, **kept}, name, of_solver(solver), {**saving.data, **data})
+    of_dev = {"keep": "best" if use.keeps_best else "last", "patience": use.patience}
+    return Terms({**saving.options, **of_penalty, **of_dev}, name, of_solver(solver), {**saving.data, **data})
 
 
 def _warn_if_empty(problem: Problem, result: Result) -> None:
-    """Warn if the L1 penalty has left no feature; unpenalised weights are none."""
+    """Warn if the L1 penalty has left no feature; unpenalised weights do not count."""
     l1, n_free = problem.penalty.l1, problem.penalty.unpenalised
     if not l1 or not result.status.converged or count_nonzero(result.w[: result.w.size - n_free]):
         return
@@ -149,7 +149,7 @@ class DevScores:
 
     def __call__(self, record: TraceRecord, state: State) -> bool:
         """Fill in `record.dev`; return whether the patience is at its end."""
-        # Every watcher is asked: it may count the records.
+        # Ask every watcher, because it may count the records.
         shown = [watcher.shows(record) for watcher in self._watchers]
         options = self._dev.options
         ends = self._stop.status(state, record.seconds, record.gap) is not Status.RUNNING

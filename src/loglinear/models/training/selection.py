@@ -178,19 +178,19 @@ def follow_path(
     """
     problem = Problem(data, options.penalty())
     scored = None if dev is None else dev.of(data)
-    found = path(
+    followed = path(
         problem,
         number if last is None else _strengths(problem, last, number),
         solver=options.make_solver(default_solver(problem.penalty))[1],
         score=None if scored is None else lambda w: scored.score(w)[scored.headline],
         callbacks=callbacks,
     )
-    if not found.points:
+    if not followed.points:
         raise KeyboardInterrupt
-    best = found.best if any(point.score is not None for point in found.points) else None
-    chosen = best or found.points[-1]
+    best = followed.best if any(point.score is not None for point in followed.points) else None
+    chosen = best or followed.points[-1]
     model = chain_model(data, replace(options, l1=chosen.l1), chosen.result)
-    return Followed(found, best, None if scored is None else scored.headline, model)
+    return Followed(followed, best, None if scored is None else scored.headline, model)
 
 
 def _strengths(problem: Problem, last: float, number: int) -> Vector:

@@ -71,8 +71,8 @@ class Start:
         if data.template != self.model.template:
             warn(f"{self._other_template(data.template)}; only attributes with the same names start from its weights")
         w, n_shared = data.start_weights(self.model)
-        known = {*self.model.labels}
-        new_labels = [label for label in data.label_names if label not in known]
+        old_labels = {*self.model.labels}
+        new_labels = [label for label in data.label_names if label not in old_labels]
         return w, WarmStart(self.name, n_shared, data.n_features, new_labels)
 
     def _other_template(self, template: str | None) -> str:

@@ -48,9 +48,9 @@ ObjectiveName = Literal["likelihood", "pseudolikelihood", "nodewise"]
 OBJECTIVES: tuple[ObjectiveName, ...] = get_args(ObjectiveName)
 Criterion = Literal["ebic", "cv", "stars"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
-# Strengths of a path.
+# Number of strengths of a path.
 POINTS = 20
-# L2 penalty when weights are fitted again: it keeps the weights of variables that determine each other finite.
+# L2 penalty when weights are fitted again: the weights of variables that determine each other stay finite.
 RIDGE = 1e-3
 Callbacks = tuple[Callback, ...]
 Objectives = NetworkLikelihood | PseudoLikelihood
@@ -147,7 +147,7 @@ class NetworkOptions(NetworkParameters):
 
     def at(self, l1: float) -> SolverOptions:
         """Return what to minimise with at a strength of the L1 penalty."""
-        shared = {each.name: getattr(self, each.name) for each in fields(Minimisation)}
+        shared = {field.name: getattr(self, field.name) for field in fields(Minimisation)}
         return SolverOptions(**shared | {"l1": l1})
 
 
@@ -166,10 +166,10 @@ def check_cuts(name: str, value: object) -> None:
         fail(name, value, f"is not {wanted}")
     for column, edges in value.items():
         try:
-            found = np.array(edges, dtype=np.float64)
+            numbers = np.array(edges, dtype=np.float64)
         except (TypeError, ValueError):
-            found = np.array(math.nan)
-        if found.ndim != 1 or not found.size or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+            numbers = np.array(math.nan)
+        if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0.0).any():
             message = f"{name}[{column!r}]={edges!r} is not valid; give {wanted}"
             raise OptionError(message)
 
@@ -254,10 +254,10 @@ class Training:
     ) -> None:
         self.codes, self.numbering, self.weights, self.callbacks = codes, numbering, weights, callbacks
         self.options, self.threads, self.n = options, threads, len(codes) if n is None else n
-        known = [each.name for each in fields(PathOptions)]
-        unknown = set(options.path_options or {}).difference(known)
+        names = [field.name for field in fields(PathOptions)]
+        unknown = set(options.path_options or {}).difference(names)
         if unknown:
-            message = f"unknown path_options: {', '.join(sorted(map(str, unknown)))}; choose from {', '.join(known)}"
+            message = f"unknown path_options: {', '.join(sorted(map(str, unknown)))}; choose from {', '.join(names)}"
             raise OptionError(message)
         self.path_options = PathOptions(**options.path_options or {})
 
@@ -272,7 +272,7 @@ class Training:
         )
 
     def _samples(self, rows: slice | Numbers) -> tuple[Codes, Vector | None]:
-        """Return some of the samples and their weights, samples that repeat others merged."""
+        """Return some of the samples and their weights; equal samples are merged."""
         return merged(self.codes[rows], None if self.weights is None else self.weights[rows])
 
     def problem(self, objective: Objectives, l1: float) -> Problem:
@@ -288,7 +288,7 @@ class Training:
         if options.solver == "grafting_light" and self.options.grouped:
             options = replace(options, solver="prox_gradient")
         elif options.solver == "grafting_light" and self.options.objective == "likelihood":
-            # Few at a time: edges that the strongest ones explain are not selected after them.
+            # Few at a time: edges explained by the strongest ones are then not selected.
             few = {"select": max(1, self.numbering.n_variables // 10)}
             options = replace(options, solver_options=few | dict(options.solver_options or {}))
         return options.make_solver()[1]
@@ -313,28 +313,29 @@ class Training:
         """Train along a path and choose."""
         objective = self.objective()
         strengths = self._strengths(objective)
-        found = self._path(slice(None), strengths, objective, score=self.options.l1 == "ebic")
-        if self.options.l1 == "cv" and not found.interrupted:
-            found = self._cross_validated(found, strengths)
-            warn_if_best_is_last(found)
-        if self.options.l1 == "stars" and not found.interrupted:
-            found = self._stable(found, strengths)
-            warn_if_best_is_last(found)
-        if not found.points:
+        followed_path = self._path(slice(None), strengths, objective, score=self.options.l1 == "ebic")
+        if self.options.l1 == "cv" and not followed_path.interrupted:
+            followed_path = self._cross_validated(followed_path, strengths)
+            warn_if_best_is_last(followed_path)
+        if self.options.l1 == "stars" and not followed_path.interrupted:
+            followed_path = self._stable(followed_path, strengths)
+            warn_if_best_is_last(followed_path)
+        if not followed_path.points:
             raise KeyboardInterrupt
-        scored = any(point.score is not None for point in found.points)
-        best = found.best if scored else found.points[-1]
-        result = replace(best.result, status=Status.INTERRUPTED) if found.interrupted else best.result
+        scored = any(point.score is not None for point in followed_path.points)
+        best = followed_path.best if scored else followed_path.points[-1]
+        result = replace(best.result, status=Status.INTERRUPTED) if followed_path.interrupted else best.result
         points = (
-            replace(point, result=replace(point.result, w=objective.natural(point.result.w))) for point in found.points
+            replace(point, result=replace(point.result, w=objective.natural(point.result.w)))
+            for point in followed_path.points
         )
         report, w = _report(objective, best.result.w), objective.natural(best.result.w)
-        found = replace(found, points=tuple(points))
-        return Trained(w, best.l1, replace(result, w=w), report, found)
+        followed_path = replace(followed_path, points=tuple(points))
+        return Trained(w, best.l1, replace(result, w=w), report, followed_path)
 
     @property
     def _goes_on(self) -> bool:
-        """Whether a path with scores goes on behind its strengths: not if the strengths are given."""
+        """Whether a path with scores continues after its last strength: not if the strengths are given."""
         return isinstance(self.path_options.l1, (int, np.integer))
 
     def _strengths(self, objective: Objectives) -> Vector:
@@ -381,17 +382,17 @@ class Training:
         which has shrunk them.
         """
         free = np.arange(self.numbering.n_interactions, self.numbering.n_features)
-        kept = np.flatnonzero(w[: self.numbering.n_interactions])
-        features = np.concatenate([kept, free])
+        active = np.flatnonzero(w[: self.numbering.n_interactions])
+        features = np.concatenate([active, free])
         problem = Problem(objective.restrict(features), ElasticNet(0.0, max(self.options.l2, RIDGE), free.size))
         fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
         if fitted.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         cost = math.log(self.n) + 4.0 * self.path_options.gamma * math.log(self.numbering.n_variables)
-        return -(2.0 * fitted.nll + kept.size * cost)
+        return -(2.0 * fitted.nll + active.size * cost)
 
-    def _cross_validated(self, found: Path, strengths: Vector) -> Path:
-        """Score the points by the mean NLL of folds held out; Ctrl-C leaves the folds that are done."""
+    def _cross_validated(self, followed_path: Path, strengths: Vector) -> Path:
+        """Score the points by the mean NLL of held-out folds; after Ctrl-C by the finished folds."""
         shuffled = np.random.default_rng(self.options.random_state).permutation(len(self.codes))
         folds = np.array_split(shuffled, min(self.path_options.folds, len(shuffled)))
         totals, interrupted = np.zeros(strengths.size), False
@@ -399,11 +400,11 @@ class Training:
             for number, held in enumerate(folds):
                 totals += self._held_out(np.setdiff1d(shuffled, held), held, strengths)
                 scores = -totals / sum(fold.size for fold in folds[: number + 1])
-                points = (replace(point, score=float(scores[k])) for k, point in enumerate(found.points))
-                found = replace(found, points=tuple(points))
+                points = (replace(point, score=float(scores[k])) for k, point in enumerate(followed_path.points))
+                followed_path = replace(followed_path, points=tuple(points))
         except KeyboardInterrupt:
             interrupted = True
-        return replace(found, interrupted=interrupted)
+        return replace(followed_path, interrupted=interrupted)
 
     @property
     def n_threads(self) -> int:
@@ -430,9 +431,9 @@ class Training:
             part = self.part(bootstrap_rows(len(self.codes), seed, number), stopped)
             return self.numbering.strengths(part.at(l1, w).w)
 
-        return (found for _, found in in_parallel(make, n, self.n_threads))
+        return (sample for _, sample in in_parallel(make, n, self.n_threads))
 
-    def _stable(self, found: Path, strengths: Vector) -> Path:
+    def _stable(self, followed_path: Path, strengths: Vector) -> Path:
         """Score the points whose edges, and those of all stronger penalties, are stable: the weakest penalty is best.
 
         The instability of a point is the largest one up to it (Liu, Roeder & Wasserman 2010, section 3).
@@ -444,37 +445,37 @@ class Training:
             part = self.part(rows, stopped)
             points = part._path(slice(None), strengths * (rows.size / n_rows), part.objective()).points
             edges = (numbering.edges_of(np.flatnonzero(point.result.w[: numbering.n_interactions])) for point in points)
-            return [each[:, 0] * numbering.n_variables + each[:, 1] for each in edges]
+            return [pairs_of[:, 0] * numbering.n_variables + pairs_of[:, 1] for pairs_of in edges]
 
-        made: list[list[Numbers]] = []
+        supports_of: list[list[Numbers]] = []
         interrupted = False
         try:
-            for _, each in in_parallel(make, self.path_options.subsamples, self.n_threads):
-                made.append(each)
-                for callback in self.callbacks:  # shows that the work goes on
-                    callback(found.points[-1].result.record, found.points[-1].result.state)
+            for _, by_point in in_parallel(make, self.path_options.subsamples, self.n_threads):
+                supports_of.append(by_point)
+                for callback in self.callbacks:  # shows progress
+                    callback(followed_path.points[-1].result.record, followed_path.points[-1].result.state)
         except KeyboardInterrupt:
             interrupted = True
-        if len(made) < 2:
-            return replace(found, interrupted=interrupted)
+        if len(supports_of) < 2:
+            return replace(followed_path, interrupted=interrupted)
         points, worst = [], 0.0
         pairs = numbering.n_variables * (numbering.n_variables - 1) // 2
-        for point, *supports in zip(found.points, *made, strict=False):
+        for point, *supports in zip(followed_path.points, *supports_of, strict=False):
             worst = max(worst, instability(supports, pairs))
             points.append(replace(point, score=-point.l1 if worst <= self.path_options.instability else None))
-        return replace(found, points=tuple(points), interrupted=interrupted)
+        return replace(followed_path, points=tuple(points), interrupted=interrupted)
 
-    def _held_out(self, kept: Numbers, held: Numbers, strengths: Vector) -> Vector:
-        """Return the NLL of the held samples at each strength, trained on the kept ones."""
-        trained = self.objective(kept)
-        found = self._path(kept, strengths * (kept.size / len(self.codes)), trained)
-        if found.interrupted:
+    def _held_out(self, training_rows: Numbers, held: Numbers, strengths: Vector) -> Vector:
+        """Return the NLL of the held-out samples at each strength, trained on the training rows."""
+        trained = self.objective(training_rows)
+        followed_path = self._path(training_rows, strengths * (training_rows.size / len(self.codes)), trained)
+        if followed_path.interrupted:
             raise KeyboardInterrupt
         dev, free = self.objective(held), np.arange(self.numbering.n_interactions, self.numbering.n_features)
         if isinstance(dev, NetworkLikelihood) and isinstance(trained, NetworkLikelihood):
             dev.centres = trained.centres
         values = []
-        for point in found.points:
+        for point in followed_path.points:
             w = point.result.w
             features = np.union1d(np.flatnonzero(w), free)
             values.append(dev.restrict(features).value_and_gradient(w[features])[0])
@@ -486,7 +487,7 @@ class Training:
         if options.grouped:
             message = 'grouped=True is not available for "nodewise"; use "pseudolikelihood"'
             raise OptionError(message)
-        found = nodewise(
+        regressed = nodewise(
             codes,
             self.numbering,
             ElasticNet(l1, options.l2),
@@ -496,23 +497,23 @@ class Training:
             max_steps=2**31 - 1 if options.max_iterations is None else options.max_iterations,
             **({} if options.tolerance is None else {"tolerance": options.tolerance}),
         )
-        size, squares = (float(abs(found.coefficients).sum()), float((found.coefficients**2).sum()))
-        nll = float(found.nll.sum())
-        steps = int(found.steps.max())
+        size, squares = (float(abs(regressed.coefficients).sum()), float((regressed.coefficients**2).sum()))
+        nll = float(regressed.nll.sum())
+        steps = int(regressed.steps.max())
         result = Result(
-            w=found.w,
-            status=Status.CONVERGED if found.converged.all() else Status.MAX_ITERATIONS,
+            w=regressed.w,
+            status=Status.CONVERGED if regressed.converged.all() else Status.MAX_ITERATIONS,
             trace=Trace(),
             objective=nll + l1 * size + options.l2 / 2.0 * squares,
             nll=nll,
-            violation=float(found.violations.max()),
+            violation=float(regressed.violations.max()),
             iterations=steps,
             passes=float(steps),
             gradient_evaluations=steps,
             seconds=0.0,
             state=None,
         )
-        return Trained(found.w, l1, result)
+        return Trained(regressed.w, l1, result)
 
 
 def _report(objective: Objectives, w: Vector) -> Report | None:

@@ -48,42 +48,46 @@ def of_solver(solver: object) -> dict[str, object]:
         >>> of_solver(OWLQN(memory=5))["memory"], of_solver(TwoStage(memory=7))["second.memory"]
         (5, 7)
     """
-    found: dict[str, object] = {}
+    options: dict[str, object] = {}
     for name, value in vars(solver).items():
         inner = of_solver(value) if is_dataclass(value) else None
-        found |= {name: value} if inner is None else {f"{name}.{each}": option for each, option in inner.items()}
-    return found
+        options |= (
+            {name: value} if inner is None else {f"{name}.{inner_name}": option for inner_name, option in inner.items()}
+        )
+    return options
 
 
-def is_terms(found: Any) -> bool:
-    """Whether something that was read from a file are terms as JSON."""
-    if type(found) is not list or [*map(type, found)] != [dict, str, dict, dict]:
+def is_terms(value: Any) -> bool:
+    """Whether the decoded JSON value is a valid list of terms."""
+    if type(value) is not list or [*map(type, value)] != [dict, str, dict, dict]:
         return False
-    fingerprints = [each for each in found[3].values() if each is not None]
+    fingerprints = [fingerprint for fingerprint in value[3].values() if fingerprint is not None]
     return all(
-        type(each) is dict and len(each) > 1 and all(type(each[name]) is int for name in each if name != "checksum")
-        for each in fingerprints
+        type(fingerprint) is dict
+        and len(fingerprint) > 1
+        and all(type(fingerprint[name]) is int for name in fingerprint if name != "checksum")
+        for fingerprint in fingerprints
     )
 
 
 def changes(before: Any, now: Any) -> list[str]:
     """Return what has changed, a clause for each change, between two terms as JSON."""
     (old, old_solver, old_its, old_data), (new, new_solver, new_its, new_data) = before, now
-    found = _changed_options(old, new)
+    clauses = _changed_options(old, new)
     if old_solver != new_solver:
-        found.append(f"solver changed from {old_solver} to {new_solver}")
+        clauses.append(f"solver changed from {old_solver} to {new_solver}")
     else:
-        found += _changed_options(_with_later_options(new_solver, old_its, new_its), new_its)
+        clauses += _changed_options(_with_later_options(new_solver, old_its, new_its), new_its)
     names = [name for name in {**new_data, **old_data} if old_data.get(name) != new_data.get(name)]
-    return found + [f"the {name} have changed ({_sizes(old_data.get(name), new_data.get(name))})" for name in names]
+    return clauses + [f"the {name} have changed ({_sizes(old_data.get(name), new_data.get(name))})" for name in names]
 
 
 def _with_later_options(solver: str, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return a solver's options of before, with the defaults of options that came into the library since.
+    """Return a solver's earlier options, plus the defaults of options added to the library since.
 
-    The default of such an option is what the library did before. An inner solver's option has its name behind a dot.
+    The default of such an option is the earlier behaviour. An inner solver's option has its name after a dot.
     """
-    defaults = {each.name: each.default for each in solver_options(solver_class(solver))}
+    defaults = {solver_option.name: solver_option.default for solver_option in solver_options(solver_class(solver))}
     names = {name: name.rpartition(".")[2] for name in new if name not in old}
     return {**old, **{name: defaults[option] for name, option in names.items() if option in defaults}}
 
@@ -102,7 +106,9 @@ def _sizes(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
     """Return the first size in which two fingerprints differ, before and now."""
     either = new or old or {}
     names = [name for name in either if name != "checksum"]
-    name = next((each for each in names if (old or {}).get(each) != (new or {}).get(each)), names[0])
+    name = next(
+        (size_name for size_name in names if (old or {}).get(size_name) != (new or {}).get(size_name)), names[0]
+    )
     if old is None or new is None:
         size = f"{either[name]:,} {name}"
         return f"none in the checkpoint, {size} now" if old is None else f"{size} in the checkpoint, none now"
