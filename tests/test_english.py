@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import pytest
 
-from oracles.prose import Passage, passages
+from oracles.prose import NATIVE, Passage, passages
 
 PATTERNS = {
     r"(?<!there )\b(is|are|was|were) no\b(?! (longer|more|less|fewer|larger|smaller|better|faster)\b)": "is not a",
@@ -113,3 +113,49 @@ def test_the_dialect_occurs_as_often_as_the_table_says():
 )
 def test_a_hit_names_line_text_and_remedy(text, expected):
     assert hits(Passage("page.md", 3, text)) == expected
+
+
+# What a name of Rust stands in: comments, strings, raw strings and characters hold no names.
+RUST_TEXT = re.compile(r"""//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\[^']+|[^'\\])'""", re.DOTALL)
+# Names that say how a value came about, not what it is; names of methods and functions may be such words.
+VAGUE = re.compile(r"(?<!\w)(?<!(?<!\.)\.)(?<!fn )(found|given|known|kept|made|each)(?!\w)")
+
+
+def vague_names(source: str) -> list[tuple[int, str]]:
+    """The names of variables, fields and modules in Rust code that do not say what they hold, with their lines."""
+    code = RUST_TEXT.sub(lambda text: "\n" * text[0].count("\n"), source)
+    return [(code.count("\n", 0, name.start()) + 1, name[1]) for name in VAGUE.finditer(code)]
+
+
+def test_names_in_native_code_say_what_they_hold():
+    paths = sorted(NATIVE.rglob("*.rs"))
+    assert len(paths) > 200
+    complaints = [
+        f"{path.relative_to(NATIVE).as_posix()}:{line}: '{name}' does not say what it holds"
+        for path in paths
+        for line, name in vague_names(path.read_text(encoding="utf-8"))
+    ]
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "let found = 1;",
+        "let (mut kept, rest) = pair;",
+        "for known in names {}",
+        "names.map(|given| given.len());",
+        "if let Some(found) = first {}",
+        "match first { Ok(kept) => {} }",
+        "fn f(x: usize, known: &str) {}",
+        "struct S { made: usize }",
+        "let all = 0..known;",
+    ],
+)
+def test_every_kind_of_binding_is_looked_at(binding):
+    assert vague_names(f'// found\n"known \\" kept";\n{binding}')[0][0] == 3
+
+
+def test_words_in_comments_and_strings_and_names_of_methods_are_no_bindings():
+    methods = "labels.given(); fn known() {} let found_at = 1;"
+    assert not vague_names(methods + """ // found\n let c = '"'; r#"made "each" "#; "known";""")

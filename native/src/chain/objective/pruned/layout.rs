@@ -2,8 +2,8 @@
 
 use crate::chain::inference::Pieces;
 use crate::chain::objective::layout::Block;
+use crate::chain::objective::pruned::by_attribute::FeaturesByAttribute;
 use crate::chain::objective::pruned::entries::CellEntries;
-use crate::chain::objective::pruned::kept::KeptFeatures;
 use crate::chain::objective::pruned::likely::BlockLabels;
 use crate::chain::objective::pruned::pieces::{Bounds, Cutter, Piece};
 use crate::chain::objective::weighted::Weighted;
@@ -82,7 +82,7 @@ impl PrunedBlock {
         own_range: Range<usize>,
         likely: &BlockLabels,
         (bounds, order): (Bounds, usize),
-        by_attribute: &KeptFeatures<'_>,
+        by_attribute: &FeaturesByAttribute<'_>,
     ) -> PrunedBlock {
         let corpus = sentences.corpus;
         let mut cutter = Cutter::new(by_attribute.features.n_labels as u16, order, bounds);
@@ -227,7 +227,7 @@ impl PrunedBlock {
         corpus: &Corpus,
         cutter: &Cutter,
         group: &[Piece],
-        by_attribute: &KeptFeatures<'_>,
+        by_attribute: &FeaturesByAttribute<'_>,
         buffers: &mut Buffers,
     ) {
         let n_labels = by_attribute.features.n_labels;
@@ -327,7 +327,7 @@ impl PrunedBlock {
 
 simd_task!(
     /// Lays out all groups; dispatched to the machine's instruction set, for it counts bits.
-    AddGroups<'a>(laid: &'a mut PrunedBlock, corpus: &'a Corpus, cutter: &'a Cutter, by_attribute: &'a KeptFeatures<'a>) -> (),
+    AddGroups<'a>(laid: &'a mut PrunedBlock, corpus: &'a Corpus, cutter: &'a Cutter, by_attribute: &'a FeaturesByAttribute<'a>) -> (),
     |_| {
         let mut buffers = Buffers::default();
         for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {

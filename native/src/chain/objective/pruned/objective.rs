@@ -3,7 +3,7 @@
 use crate::chain::features::Features;
 use crate::chain::inference::{LinkCounts, LinkFactors, PrunedLattice};
 use crate::chain::objective::ChainObjective;
-use crate::chain::objective::pruned::kept::KeptFeatures;
+use crate::chain::objective::pruned::by_attribute::FeaturesByAttribute;
 use crate::chain::objective::pruned::layout::PrunedBlock;
 use crate::chain::objective::pruned::likely::LikelyLabels;
 use crate::chain::objective::pruned::pieces::Bounds;
@@ -61,7 +61,7 @@ impl PrunedObjective {
             None => Features::clone(&whole.features),
         };
         let n_attributes = whole.corpus.attributes.len();
-        let by_attribute = KeptFeatures::new(&features, n_attributes);
+        let by_attribute = FeaturesByAttribute::new(&features, n_attributes);
         let order = usize::from(whole.order());
         let pairs = whole.blocks.par_iter().zip(&features.blocks).zip(&likely.blocks);
         let blocks: Vec<PrunedBlock> = whole.install(|| {

@@ -3,7 +3,7 @@
 use crate::chain::features::Features;
 
 /// The attributes that have state features, found in tables small enough for the nearest caches.
-pub struct KeptFeatures<'a> {
+pub struct FeaturesByAttribute<'a> {
     pub features: &'a Features,
     /// Bit per attribute: whether it has features.
     bits: Vec<u64>,
@@ -22,9 +22,9 @@ pub struct Start {
     pub labels: u64,
 }
 
-impl<'a> KeptFeatures<'a> {
+impl<'a> FeaturesByAttribute<'a> {
     /// The features of a chain whose corpus has `n_attributes` attributes.
-    pub fn new(features: &'a Features, n_attributes: usize) -> KeptFeatures<'a> {
+    pub fn new(features: &'a Features, n_attributes: usize) -> FeaturesByAttribute<'a> {
         let mut all: Vec<(u32, u32, u32)> = Vec::with_capacity(features.state_attributes.len());
         let mut start = 0;
         for &(attribute, end) in &features.state_attributes {
@@ -45,7 +45,7 @@ impl<'a> KeptFeatures<'a> {
             Start { first, end, labels: labels.fold(0, |bits, label| bits | 1 << label) }
         };
         let starts = all.iter().map(start).collect();
-        KeptFeatures { features, bits, before, starts }
+        FeaturesByAttribute { features, bits, before, starts }
     }
 
     /// The features of an attribute; None if it has none.
