@@ -16,9 +16,9 @@ from .numbering import Numbers
 
 __all__ = ["DENSE", "appearances", "forests", "shares"]
 
-# Most variables of a component whose appearances are exact: a matrix of this size is inverted.
+# Maximum number of variables of a component with exact appearances; a matrix of this size is inverted.
 DENSE = 3000
-# Least number of forests that are drawn for a larger component.
+# Minimum number of forests drawn for a larger component.
 FORESTS = 50
 
 
@@ -38,25 +38,27 @@ def appearances(n_variables: int, edges: Numbers, weights: Vector | None = None,
         weights: > 0, shape (n_edges,); None for 1.
         seed: of the forests that are drawn.
     """
-    found = np.ones(len(edges))
+    probabilities = np.ones(len(edges))
     weights = np.ones(len(edges)) if weights is None else weights
     for variables, chosen in _components_with_cycles(n_variables, edges):
         ends = np.searchsorted(variables, edges[chosen])
         share = _resistances if variables.size <= DENSE else _drawn
-        found[chosen] = share(variables.size, ends, weights[chosen], seed)
-    return np.asarray(np.clip(found, np.finfo(np.float64).tiny, 1.0))
+        probabilities[chosen] = share(variables.size, ends, weights[chosen], seed)
+    return np.asarray(np.clip(probabilities, np.finfo(np.float64).tiny, 1.0))
 
 
 def _components_with_cycles(n_variables: int, edges: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
-    """Yield the variables, ascending, and the numbers of the edges of each component that is no tree."""
+    """Yield the variables, ascending, and the numbers of the edges of each component that is not a tree."""
     graph = coo_array((np.ones(len(edges)), edges.T.astype(np.int32)), shape=(n_variables, n_variables))
     n, component = connected_components(graph, directed=False)
     of_edge = component[edges[:, 0]]
     n_edges = np.bincount(of_edge, minlength=n)
     cyclic = np.flatnonzero(n_edges >= np.bincount(component, minlength=n))
     by_edge, by_variable = np.argsort(of_edge, kind="stable"), np.argsort(component, kind="stable")
-    for each in cyclic.tolist():
-        bounds = [np.searchsorted(sorted_, [each, each + 1]) for sorted_ in (component[by_variable], of_edge[by_edge])]
+    for number in cyclic.tolist():
+        bounds = [
+            np.searchsorted(sorted_, [number, number + 1]) for sorted_ in (component[by_variable], of_edge[by_edge])
+        ]
         yield by_variable[slice(*bounds[0])], by_edge[slice(*bounds[1])]
 
 
@@ -90,11 +92,11 @@ def forests(
     """
     random, (i, j) = np.random.default_rng(seed), edges.T.astype(np.int32)
     missing = np.ones(i.size, dtype=bool)
-    found: list[Numbers] = []
-    while len(found) < least or missing.any():
+    chosen_forests: list[Numbers] = []
+    while len(chosen_forests) < least or missing.any():
         clocks = random.exponential(size=i.size) / (1.0 if weights is None else weights)
         order = np.lexsort([clocks, ~missing])
         ranks = csr_array((np.arange(1.0, i.size + 1.0), (i[order], j[order])), shape=(n_variables, n_variables))
-        found.append(order[minimum_spanning_tree(ranks).data.astype(np.int64) - 1])
-        missing[found[-1]] = False
-    return found
+        chosen_forests.append(order[minimum_spanning_tree(ranks).data.astype(np.int64) - 1])
+        missing[chosen_forests[-1]] = False
+    return chosen_forests

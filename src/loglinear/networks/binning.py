@@ -23,7 +23,7 @@ def numbers(values: Iterable[Any]) -> Vector | None:
 
     A text with a leading zero, such as 007, is a code and no number.
     """
-    found = []
+    parsed = []
     for value in values:
         text = isinstance(value, str)
         if isinstance(value, bool) or (text and re.match(r"\s*[+-]?0\d", value)):
@@ -36,8 +36,8 @@ def numbers(values: Iterable[Any]) -> Vector | None:
             return None
         if number != number:  # NAN and -nan are texts: a missing value is not among the values
             return None
-        found.append(number)
-    return np.array(found)
+        parsed.append(number)
+    return np.array(parsed)
 
 
 def bin_edges(values: Vector, bins: int) -> Vector:
@@ -52,7 +52,7 @@ def bin_edges(values: Vector, bins: int) -> Vector:
     """
     quantiles = np.quantile(values, np.arange(1, bins) / bins, method="higher")
     exact = np.unique(quantiles[quantiles > values.min()])
-    if not exact.size:  # the least value is that frequent: it has a bin of its own
+    if not exact.size:  # the smallest value is so frequent that it gets its own bin
         return np.array([values[values > values.min()].min()])
     place = bins_of(values, exact)
     for digits in range(2, 17):

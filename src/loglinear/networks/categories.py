@@ -18,15 +18,15 @@ from .numbering import Codes, Numbers
 
 __all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded", "without_values"]
 
-# Columns that a message names.
+# Number of columns that a message lists.
 _SHOWN = 3
 
 
 def column_names(X: object) -> list[str] | None:
     """Names of the columns of a table; None if it has no names, or if a name is not a string."""
     names = X.names if isinstance(X, Table) else getattr(X, "columns", None)
-    found = None if names is None else list(names)
-    return found if found and all(isinstance(name, str) for name in found) else None
+    as_list = None if names is None else list(names)
+    return as_list if as_list and all(isinstance(name, str) for name in as_list) else None
 
 
 def columns_of(X: Table | Observations) -> list[Array]:
@@ -85,7 +85,7 @@ def _is_absent(value: object) -> bool:
 
 
 def _looked_up(values: list[Any], answer: Callable[[Any], Any], dtype: Any) -> Array:
-    """Return the answer for each value; it is asked for once for each different value, of which there are few."""
+    """Return the answer for each value; it is computed once for each distinct value."""
     try:
         answers = {value: answer(value) for value in set(values)}
     except TypeError:  # a value that cannot be hashed
@@ -120,35 +120,35 @@ def categories_of(
         DataError: columns have more than ``max_states`` different values, or values that cannot be compared; or
             ``cuts`` name no column, or one whose values are not all numbers.
     """
-    found = [_different(column, _named(names, i)) for i, column in enumerate(columns)]
-    edges: list[Vector | None] = [None] * len(found)
+    categories = [_different(column, _named(names, i)) for i, column in enumerate(columns)]
+    edges: list[Vector | None] = [None] * len(categories)
     told = _told(cuts or {}, range(len(columns)) if names is None else names)
-    for i, (column, known) in enumerate(zip(columns, found, strict=True)):
+    for i, (column, values) in enumerate(zip(columns, categories, strict=True)):
         if i in told:
-            if known.size and numbers(known.tolist()) is None:
+            if values.size and numbers(values.tolist()) is None:
                 message = f"{_named(names, i)} has values that are not numbers; leave it out of cuts"
                 raise DataError(message)
-            edges[i], found[i] = told[i], bin_labels(told[i])
-        elif bins is not None and known.size > bins and numbers(known.tolist()) is not None:
+            edges[i], categories[i] = told[i], bin_labels(told[i])
+        elif bins is not None and values.size > bins and numbers(values.tolist()) is not None:
             whole = column if counts is None else np.repeat(column, counts)
             between = bin_edges(_floats(whole[~_missing(whole)]), bins)
-            edges[i], found[i] = between, bin_labels(between)
-    many = [i for i, known in enumerate(found) if known.size > max_states]
+            edges[i], categories[i] = between, bin_labels(between)
+    many = [i for i, values in enumerate(categories) if values.size > max_states]
     if many:
-        raise DataError(_refused(many, found, names, max_states))
-    return found, edges
+        raise DataError(_refused(many, categories, names, max_states))
+    return categories, edges
 
 
 def _told(cuts: Mapping[Any, Sequence[float]], names: Sequence[Any]) -> dict[int, Vector]:
     """Edges of bins by number of the column."""
     number = {name: k for k, name in enumerate(names)}
-    found = {}
-    for name, given in cuts.items():
+    edges_by_column = {}
+    for name, edges in cuts.items():
         if name not in number:
             message = f"cuts: no column {name!r}; the columns are {', '.join(map(str, list(names)[:20]))}"
             raise DataError(message)
-        found[number[name]] = np.array(given, dtype=np.float64)
-    return found
+        edges_by_column[number[name]] = np.array(edges, dtype=np.float64)
+    return edges_by_column
 
 
 def _floats(values: Array) -> Vector:
@@ -156,18 +156,18 @@ def _floats(values: Array) -> Vector:
     return values.astype(np.float64)
 
 
-def _refused(many: list[int], found: list[Array], names: Sequence[str] | None, max_states: int) -> str:
+def _refused(many: list[int], categories: list[Array], names: Sequence[str] | None, max_states: int) -> str:
     """What is wrong with columns of too many values, and what to do about numbers and about texts."""
-    shown = ", ".join(f"{_named(names, i)} has {found[i].size:,} different values" for i in many[:_SHOWN])
+    shown = ", ".join(f"{_named(names, i)} has {categories[i].size:,} different values" for i in many[:_SHOWN])
     if len(many) > _SHOWN:
         shown += f", and {len(many) - _SHOWN} more columns have too many"
-    numeric = [i for i in many if numbers(found[i].tolist()) is not None]
+    numeric = [i for i in many if numbers(categories[i].tolist()) is not None]
     texts = [i for i in many if i not in numeric]
     remedies = ["bin them with bins=4 (--bins 4)"] if numeric else []
     if texts:
         left_out = "" if names is None else f" (--ignore {shlex.quote(join_names([names[i] for i in texts]))})"
         remedies.append(f"leave out identifiers{left_out}")
-    most = max(found[i].size for i in many)
+    most = max(categories[i].size for i in many)
     remedies.append(f"raise max_states (--max-states {most})")
     return f"{shown}, more than max_states={max_states}; {', or '.join(remedies)}"
 
@@ -196,9 +196,9 @@ def _distinct(values: Array) -> Array:
         # NumPy has no type for some: whole numbers of more than 64 bits, texts that end in a null character.
         if shared.tolist() == distinct:
             return shared
-    found = np.empty(len(distinct), dtype=object)
-    found[:] = distinct
-    return found
+    objects = np.empty(len(distinct), dtype=object)
+    objects[:] = distinct
+    return objects
 
 
 def encoded(
@@ -217,24 +217,24 @@ def encoded(
     if len(columns) != len(categories):
         message = f"X has {len(columns)} columns, but the model has {len(categories)} variables"
         raise DataError(message)
-    varying = [i for i, known in enumerate(categories) if known.size > 1]
+    varying = [i for i, values in enumerate(categories) if values.size > 1]
     codes = np.empty((len(columns[0]), len(varying)), dtype=np.int32)
     for k, i in enumerate(varying):
         codes[:, k] = _codes(columns[i], categories[i], edges[i], _named(names, i))
     return codes
 
 
-def _codes(column: Array, known: Array, edges: Vector | None, name: str) -> Codes:
+def _codes(column: Array, values: Array, edges: Vector | None, name: str) -> Codes:
     """States of the values of a column with these categories, which are bins if there are edges between bins."""
     missing = _missing(column)
     if edges is not None and column.dtype.kind in "iuf":
         at = bins_of(column.astype(np.float64), edges)
         unknown = np.zeros(column.size, np.bool_)
-    elif column.dtype.kind in "biufU" and known.dtype.kind == column.dtype.kind and edges is None:
-        at = np.minimum(np.searchsorted(known, column), known.size - 1)
-        unknown = ~missing & (known[at] != column)
+    elif column.dtype.kind in "biufU" and values.dtype.kind == column.dtype.kind and edges is None:
+        at = np.minimum(np.searchsorted(values, column), values.size - 1)
+        unknown = ~missing & (values[at] != column)
     else:
-        place = {value: number for number, value in enumerate(known.tolist())}
+        place = {value: number for number, value in enumerate(values.tolist())}
         if edges is not None:
             place = _places_of_numbers(column[~missing], edges) | place
         at = _looked_up(column.tolist(), lambda value: place.get(value, -1) if _hashable(value) else -1, np.int64)
@@ -244,7 +244,7 @@ def _codes(column: Array, known: Array, edges: Vector | None, name: str) -> Code
         value = column[row].item() if isinstance(column[row], np.generic) else column[row]
         message = f"row {row}, {name}: the model does not know the value {value!r}; leave the cell empty, or use "
         message += "a number, " if edges is not None else ""
-        message += f"{', '.join(repr(each) for each in known.tolist()[:8])}{', ...' if known.size > 8 else ''}"
+        message += f"{', '.join(repr(example) for example in values.tolist()[:8])}{', ...' if values.size > 8 else ''}"
         raise DataError(message)
     return np.where(missing, -1, at).astype(np.int32)
 
@@ -268,12 +268,12 @@ def decoded(codes: Codes, categories: Sequence[Array], columns: Sequence[Array] 
         columns: what the samples have in the columns of one state or none; without it they have that state, or None.
     """
     places, table = iter(codes.T), []
-    for i, known in enumerate(categories):
-        if known.size > 1:
-            table.append(known[next(places)])
+    for i, values in enumerate(categories):
+        if values.size > 1:
+            table.append(values[next(places)])
         else:
-            state = known[0] if known.size else None
-            constant = np.full(len(codes), state, dtype=known.dtype if known.size else object)
+            state = values[0] if values.size else None
+            constant = np.full(len(codes), state, dtype=values.dtype if values.size else object)
             table.append(constant if columns is None else np.where(_missing(columns[i]), constant, columns[i]))
     if len({column.dtype.kind for column in table}) == 1 and table[0].dtype.kind != "O":
         return np.stack(table, axis=1)

@@ -15,7 +15,7 @@ from .numbering import Codes
 
 __all__ = ["Gibbs"]
 
-# Least effective share of the samples; below it, new samples are drawn.
+# Minimum effective share of the samples; below it, new samples are drawn.
 EFFECTIVE = 0.2
 
 
@@ -107,7 +107,7 @@ class Gibbs:
         return self._sampled(empty, alone, log_z, codes)
 
     def _drawn(self, anchor: _Anchor, graph: Graph, scores: Scores) -> _Anchor:
-        """Samples of the network, by way of networks between the anchor and it, each near the one before."""
+        """Samples of the network, drawn through intermediate networks from the anchor to it."""
         both = Graph(
             graph.numbering,
             np.unique(np.concatenate([anchor.graph.edges, graph.edges]), axis=0),

@@ -23,7 +23,7 @@ __all__ = ["Graph", "Inference", "Moments", "Report", "Scores"]
 # Scores of the states of all variables, and the tables of all edges, one after the other.
 Scores = tuple[Vector, Vector]
 
-# Edges whose scores are looked up at a time.
+# Number of edges whose scores are looked up at a time.
 _EDGES = 1024
 
 
@@ -91,7 +91,7 @@ class Graph:
         for i, j, table in self.tables(edge_scores):
             totals[i] += table.T[codes[:, j]]
             totals[j] += table[codes[:, i]]
-        return [np.asarray(log_softmax(each, axis=1)) for each in totals]
+        return [np.asarray(log_softmax(variable_scores, axis=1)) for variable_scores in totals]
 
     def score(self, scores: Scores, codes: Codes) -> Vector:
         """Return log p~ of samples without missing values, shape (n_samples,)."""
@@ -107,10 +107,10 @@ class Graph:
         They are laid out as the scores.
         """
         nodes, edges = np.zeros(self.node_at[-1]), np.zeros(self.edge_at[-1])
-        for found, places in [(nodes, codes + self.node_at[:-1]), *((edges, places) for places in self._pairs(codes))]:
+        for counts, places in [(nodes, codes + self.node_at[:-1]), *((edges, places) for places in self._pairs(codes))]:
             least = int(places.min(initial=0))
             counted = np.bincount((places - least).ravel(), np.repeat(weights, places.shape[1]))
-            found[least : least + counted.size] += counted
+            counts[least : least + counted.size] += counted
         return nodes, edges
 
     def _pairs(self, codes: Codes) -> Iterator[Numbers]:

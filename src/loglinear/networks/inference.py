@@ -15,7 +15,9 @@ from .tree_reweighted import TreeReweighted
 
 __all__ = ["INFERENCES", "InferenceName", "make_inference"]
 
-INFERENCES: dict[str, Callable[..., Inference]] = {each.name: each for each in (LoopyBP, TreeReweighted, Exact, Gibbs)}
+INFERENCES: dict[str, Callable[..., Inference]] = {
+    inference.name: inference for inference in (LoopyBP, TreeReweighted, Exact, Gibbs)
+}
 InferenceName = Literal["loopy_bp", "trw", "exact", "gibbs"]
 """The names in INFERENCES, for type checkers."""
 

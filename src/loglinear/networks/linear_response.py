@@ -25,10 +25,10 @@ from .numbering import Numbering, Numbers
 
 __all__ = ["pair_probabilities"]
 
-# Least probability of a state: covariances stay invertible.
+# Minimum probability of a state, so that covariances stay invertible.
 LEAST = 1e-12
-# Iterations that a column of a sparse inverse usually takes: a matrix of more entries than its square over this many
-# is inverted as a dense one. Columns up to which that takes no time.
+# Usual number of iterations for a column of a sparse inverse: a matrix with more entries than D^2 over this number
+# is inverted as a dense one. Number of columns up to which the dense inverse is always fast.
 ITERATIONS, FEW = 40, 400
 # Euclidean norm of the residual of a column of the inverse of H, scaled to a diagonal of 1.
 TOLERANCE = 1e-5
@@ -55,12 +55,12 @@ def pair_probabilities(
     means = np.clip(means, LEAST, 1.0)
     hessian = _hessian(numbering, edges, means, joint)
     if numbering.n_columns <= FEW or hessian.nnz * ITERATIONS > numbering.n_columns**2:
-        found = _dense(numbering, hessian)
+        inverse = _dense(numbering, hessian)
     else:
-        found = _sparse(numbering, hessian, threads)
-    if found is None:
+        inverse = _sparse(numbering, hessian, threads)
+    if inverse is None:
         return None
-    variances, covariances = found
+    variances, covariances = inverse
     if not (np.isfinite(covariances).all() and (variances > 0.0).all()):
         return None
     scale = np.sqrt(np.maximum(means * (1.0 - means), 0.0) / variances)
@@ -71,7 +71,7 @@ def _hessian(numbering: Numbering, edges: Numbers, means: Vector, joint: Vector)
     """Return H, sparse, shape (D, D)."""
     widths = numbering.states - 1
     degrees = np.bincount(edges.ravel(), minlength=numbering.n_variables)
-    rest = np.maximum(1.0 - np.add.reduceat(means, numbering.first[:-1]), LEAST)
+    reference = np.maximum(1.0 - np.add.reduceat(means, numbering.first[:-1]), LEAST)
     rows: list[Numbers] = []
     columns: list[Numbers] = []
     values: list[Vector] = []
@@ -86,7 +86,7 @@ def _hessian(numbering: Numbering, edges: Numbers, means: Vector, joint: Vector)
     for width in np.unique(widths).tolist():
         chosen = np.flatnonzero(widths == width)
         places = numbering.first[chosen, None] + np.arange(width)
-        blocks = np.eye(width) / means[places][:, None, :] + 1.0 / rest[chosen, None, None]
+        blocks = np.eye(width) / means[places][:, None, :] + 1.0 / reference[chosen, None, None]
         add(places, (1.0 - degrees[chosen])[:, None, None] * blocks)
     sizes = widths[edges[:, 0]] * widths[edges[:, 1]]
     starts = np.cumsum(sizes) - sizes
@@ -127,5 +127,5 @@ def _sparse(numbering: Numbering, hessian: csr_array, threads: int) -> tuple[Vec
     entries = hessian.tocoo()
     values = entries.data * unit[entries.row] * unit[entries.col]
     at, columns = hessian.indptr.astype(np.int32), hessian.indices.astype(np.int32)
-    found = _core.symmetric_inverse(at, columns, values, numbering.behind, tolerance=TOLERANCE, threads=threads)
-    return None if found is None else (found[0] * unit**2, numbering.scaled(found[1], unit))
+    inverse = _core.symmetric_inverse(at, columns, values, numbering.behind, tolerance=TOLERANCE, threads=threads)
+    return None if inverse is None else (inverse[0] * unit**2, numbering.scaled(inverse[1], unit))

@@ -21,9 +21,9 @@ from .tree_reweighted import TreeReweighted
 
 __all__ = ["LogPartition", "log_partition"]
 
-# Least number of forests of the upper bound.
+# Minimum number of forests of the upper bound.
 FORESTS = 10
-# Most iterations of belief propagation.
+# Maximum number of iterations of belief propagation.
 MOST = 2000
 
 
@@ -63,13 +63,13 @@ def log_partition(graph: Graph, scores: Scores, *, limit: int = ANSWER, seed: in
     except OptionError:
         pass
     report = Report("loopy_bp")
-    found = LoopyBP(max_iterations=MOST).moments(graph, scores, report, whole=False)
-    lower = graph.network.mean_field(*scores, found.nodes)[0]
+    moments = LoopyBP(max_iterations=MOST).moments(graph, scores, report, whole=False)
+    lower = graph.network.mean_field(*scores, moments.nodes)[0]
     trees = forests(graph.numbering.n_variables, graph.edges, least=FORESTS, seed=seed)
     share = shares(len(graph.edges), trees)
     spread = TreeReweighted(max_iterations=MOST).run(graph, scores, None, appearances=share)
     upper = _mean(graph, _moved(graph, scores, spread.nodes, spread.edges, share), trees, share)
-    value = min(max(found.log_z, lower), upper)
+    value = min(max(moments.log_z, lower), upper)
     return LogPartition(value, lower, upper, False, "bethe", report.unconverged == 0)
 
 
@@ -85,16 +85,16 @@ def _moved(graph: Graph, scores: Scores, nodes: Vector, edges: Vector, share: Ve
     log_nodes = np.log(np.maximum(nodes, least))
     moved_nodes, moved_edges = scores[0].copy(), scores[1].copy()
     for e, (i, j) in enumerate(graph.edges.tolist()):
-        own = slice(edge_at[e], edge_at[e + 1])
+        place = slice(edge_at[e], edge_at[e + 1])
         shape = states[i], states[j]
         first, second = (slice(node_at[v], node_at[v + 1]) for v in (i, j))
-        belief = np.log(np.maximum(edges[own].reshape(shape), least))
-        messages = scores[1][own].reshape(shape) + share[e] * (log_nodes[first, None] + log_nodes[second] - belief)
+        belief = np.log(np.maximum(edges[place].reshape(shape), least))
+        messages = scores[1][place].reshape(shape) + share[e] * (log_nodes[first, None] + log_nodes[second] - belief)
         towards_first = messages.mean(axis=1) - messages.mean() / 2.0
         towards_second = messages.mean(axis=0) - messages.mean() / 2.0
         moved_nodes[first] += towards_first
         moved_nodes[second] += towards_second
-        moved_edges[own] -= (towards_first[:, None] + towards_second).ravel()
+        moved_edges[place] -= (towards_first[:, None] + towards_second).ravel()
     return moved_nodes, moved_edges
 
 

@@ -13,7 +13,7 @@ from .numbering import Codes
 
 __all__ = ["LoopyBP", "Propagation"]
 
-# Score, in nats, that pulls messages towards labels, and the iterations in which it does.
+# Score, in nats, that pulls messages towards labels, and the number of iterations with this score.
 CERTAIN, PULLED = 20.0, 50
 
 
@@ -33,7 +33,7 @@ class Propagation:
 
     def last_messages(self, graph: Graph) -> Vector | None:
         """Return the messages of the last run if it was on this graph."""
-        last = self._last  # read once: another thread may put its own there
+        last = self._last  # read once, because another thread may replace it
         return last[1] if last is not None and last[0] is graph else None
 
     def run(
@@ -118,14 +118,14 @@ class LoopyBP(Propagation):
     def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
         """Return expectations; unless there are labels, messages start where the last run on this graph ended."""
         runs = [self.run(graph, scores, start, schedule=self.schedule) for start in self._starts(graph, scores)]
-        found = max(runs, key=lambda run: run.log_z)
-        self._last = graph, found.messages
-        report.add(found.iterations, found.residual, self.tolerance)
+        best = max(runs, key=lambda run: run.log_z)
+        self._last = graph, best.messages
+        report.add(best.iterations, best.residual, self.tolerance)
         products = None
-        if whole and self.candidates == "response" and found.residual <= self.tolerance:
-            columns, pairs = found.nodes[graph.columns], found.edges[graph.places]
+        if whole and self.candidates == "response" and best.residual <= self.tolerance:
+            columns, pairs = best.nodes[graph.columns], best.edges[graph.places]
             products = pair_probabilities(graph.numbering, graph.edges, columns, pairs, graph.network.n_threads)
-        return Moments(found.log_z, found.nodes, found.edges, products)
+        return Moments(best.log_z, best.nodes, best.edges, products)
 
     def _starts(self, graph: Graph, scores: Scores) -> list[Vector | None]:
         """Return the messages with which to start."""

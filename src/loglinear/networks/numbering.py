@@ -37,18 +37,18 @@ def sample_weights(weights: npt.ArrayLike | None, n_samples: int) -> Vector:
     """
     if weights is None:
         return np.ones(n_samples)
-    given = np.asarray(weights)
-    if given.ndim != 1 or not np.can_cast(given.dtype, np.float64, "same_kind"):
-        message = f"weights have type {given.dtype} and shape {given.shape}; give one number per sample"
+    array = np.asarray(weights)
+    if array.ndim != 1 or not np.can_cast(array.dtype, np.float64, "same_kind"):
+        message = f"weights have type {array.dtype} and shape {array.shape}; give one number per sample"
         raise DataError(message)
-    if given.size != n_samples:
-        message = f"{n_samples} samples, but {given.size} weights; give one weight per sample"
+    if array.size != n_samples:
+        message = f"{n_samples} samples, but {array.size} weights; give one weight per sample"
         raise DataError(message)
-    wrong = np.flatnonzero(~(np.isfinite(given) & (given >= 0.0)))
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0.0)))
     if wrong.size:
-        message = f"weight {given[wrong[0]]} of sample {wrong[0]} is not a finite number >= 0"
+        message = f"weight {array[wrong[0]]} of sample {wrong[0]} is not a finite number >= 0"
         raise DataError(message)
-    return np.ascontiguousarray(given, dtype=np.float64)
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def merged(codes: Codes, weights: Vector | None) -> tuple[Codes, Vector | None]:
@@ -88,7 +88,7 @@ class Numbering:
     """
 
     def __init__(self, states: Sequence[int] | Numbers) -> None:
-        self.states = np.array([operator.index(each) for each in states], dtype=np.int64)
+        self.states = np.array([operator.index(count) for count in states], dtype=np.int64)
         if self.states.size == 0 or self.states.min() < 2:
             message = "every variable of a network needs two or more states"
             raise OptionError(message)
@@ -128,7 +128,7 @@ class Numbering:
         return edges, np.sqrt(np.bincount(edge, w[inner] ** 2, minlength=len(edges)))
 
     def _edges(self, interactions: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the edges of interactions, each once, ascending, and the place among them of each interaction's."""
+        """Return the distinct edges of interactions, ascending, and for each interaction the place of its edge."""
         first, second = self.columns_of(interactions)
         pairs, place = np.unique(self.variable[first] * self.n_variables + self.variable[second], return_inverse=True)
         return np.stack([pairs // self.n_variables, pairs % self.n_variables], axis=1).astype(np.int64), place
@@ -188,18 +188,18 @@ class Numbering:
         Raises:
             DataError: the shape is wrong, or a number is not a state.
         """
-        given = np.asarray(codes)
-        whole = np.issubdtype(given.dtype, np.integer) or given.dtype == np.bool_
-        if given.ndim != 2 or given.shape[1] != self.n_variables or not len(given) or not whole:
-            message = f"states have type {given.dtype} and shape {given.shape}; give whole numbers of shape "
+        array = np.asarray(codes)
+        whole = np.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_
+        if array.ndim != 2 or array.shape[1] != self.n_variables or not len(array) or not whole:
+            message = f"states have type {array.dtype} and shape {array.shape}; give whole numbers of shape "
             message += f"(n_samples, {self.n_variables}), with one sample or more"
             raise DataError(message)
-        wrong = np.argwhere((given < -1) | (given >= self.states))
+        wrong = np.argwhere((array < -1) | (array >= self.states))
         if wrong.size:
             s, i = wrong[0]
-            message = f"sample {s} has state {given[s, i]} of variable {i}, which has states 0 to {self.states[i] - 1}"
+            message = f"sample {s} has state {array[s, i]} of variable {i}, which has states 0 to {self.states[i] - 1}"
             raise DataError(message)
-        return np.ascontiguousarray(given, dtype=np.int32)
+        return np.ascontiguousarray(array, dtype=np.int32)
 
     def independent(self, codes: Codes, weights: Vector) -> Vector:
         """Return the weights of the best model without interactions for samples; missing values do not count."""

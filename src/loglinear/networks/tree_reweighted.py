@@ -55,7 +55,7 @@ class TreeReweighted(Propagation):
         [[0, 1], [1, 2], [2, 3]]
     """
 
-    # With this damping messages settle soonest on grids, random graphs and letters.
+    # With this damping messages converge fastest on grids, random graphs and letters.
     damping: float = 0.1
     _pairs: Vector | None = field(default=None, init=False, repr=False)
     _known: tuple[Graph, Vector] | None = field(default=None, init=False, repr=False)
@@ -79,24 +79,24 @@ class TreeReweighted(Propagation):
             raise OptionError(message)
         edges = np.stack(np.triu_indices(numbering.n_variables, 1), axis=1)
         largest = float(dependence.max(initial=0.0)) or 1.0
-        found = replace(self)
+        fixed_copy = replace(self)
         weights = np.maximum((dependence / largest) ** SHARPNESS, LEAST)
-        found._pairs = appearances(numbering.n_variables, edges, weights)
-        return found
+        fixed_copy._pairs = appearances(numbering.n_variables, edges, weights)
+        return fixed_copy
 
     def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
         """Return expectations; messages start where the last run on this graph ended."""
-        found = self.run(graph, scores, self.last_messages(graph), appearances=self.of(graph))
-        self._last = graph, found.messages
-        report.add(found.iterations, found.residual, self.tolerance)
-        return Moments(found.log_z, found.nodes, found.edges)
+        reached = self.run(graph, scores, self.last_messages(graph), appearances=self.of(graph))
+        self._last = graph, reached.messages
+        report.add(reached.iterations, reached.residual, self.tolerance)
+        return Moments(reached.log_z, reached.nodes, reached.edges)
 
     def of(self, graph: Graph) -> Vector:
         """Return the appearances of a graph's edges."""
-        known = self._known
-        if known is None or known[0] is not graph:
-            self._known = known = graph, self._looked_up(graph)
-        return known[1]
+        looked_up = self._known
+        if looked_up is None or looked_up[0] is not graph:
+            self._known = looked_up = graph, self._looked_up(graph)
+        return looked_up[1]
 
     def _looked_up(self, graph: Graph) -> Vector:
         if self._pairs is None:
