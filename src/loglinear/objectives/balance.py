@@ -17,7 +17,7 @@ Classes = npt.NDArray[np.uint32]
 
 # Newton steps at most; none where a step takes more operations than this.
 STEPS, OPERATIONS = 20, 1e10
-# Derivatives, as a share of all samples, that are small enough.
+# Derivatives up to this share of all samples count as 0.
 SMALL = 1e-12
 
 
@@ -47,7 +47,7 @@ def best_shift(shares: Vector, targets: Classes, weights: Vector) -> Vector:
         slope = expected - counts
         if np.abs(slope).max() <= SMALL * counts.sum():
             break
-        # All entries of b may rise together: the mean has no curvature, and gets some.
+        # All entries of b may rise together: the mean has no curvature, so some is added.
         hessian = np.diag(expected) - p.T @ (weights[:, None] * p) + expected.mean() / size
         step = np.linalg.lstsq(hessian, slope, rcond=None)[0]
         for alpha in 0.5 ** np.arange(STEPS):

@@ -261,10 +261,12 @@ class ChainObjective(ChainData):
     core: _core.ChainObjective
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
-        found = features.settled(corpus.labels, lambda: are_bio(corpus.gold()))
-        self.core = _core.ChainObjective(corpus.core, features, constraints=as_json(found.constraints), threads=threads)
+        settled = features.settled(corpus.labels, lambda: are_bio(corpus.gold()))
+        self.core = _core.ChainObjective(
+            corpus.core, features, constraints=as_json(settled.constraints), threads=threads
+        )
         self.corpus, self.requested = corpus, features
-        self.features = replace(found, order=self.core.order)
+        self.features = replace(settled, order=self.core.order)
         self.label_names, self.label_type = corpus.core.labels, corpus.label_type
         self.format, self.template = corpus.format, corpus.template
         self.n_features, self.n_samples = self.core.n_features, self.core.n_samples
@@ -416,8 +418,8 @@ class ChainObjective(ChainData):
             guard: factor in [0, 1] of the guard, which stands for the curvature of what is pruned.
             features: numbers of the features in the working set, ascending, shape (k,); all by default.
         """
-        kept = None if features is None else _numbers(features)
-        return self.core.pruned(likely, bound, links, guard, w, value, gradient, kept)
+        numbers = None if features is None else _numbers(features)
+        return self.core.pruned(likely, bound, links, guard, w, value, gradient, numbers)
 
     def restrict(self, features: npt.ArrayLike) -> ChainObjective:
         """Return the objective over some of the features, in this order; the weights of all others are 0.
@@ -458,7 +460,7 @@ class ChainObjective(ChainData):
         return self.core.per_sample()
 
 
-def _numbers(given: npt.ArrayLike) -> Numbers:
+def _numbers(numbers: npt.ArrayLike) -> Numbers:
     import numpy as np
 
-    return np.ascontiguousarray(given, dtype=np.int64)
+    return np.ascontiguousarray(numbers, dtype=np.int64)

@@ -141,9 +141,9 @@ class ClassifierObjective:
             DataError: there are attributes of label bigrams, which a classifier cannot use, or no attributes are left.
         """
         check_no_bigrams(corpus)
-        given = _numbers(targets, corpus.n_tokens, n_classes), _weights(weights)
+        labels_and_weights = _numbers(targets, corpus.n_tokens, n_classes), _weights(weights)
         core, columns = _core.classifier_of_corpus(
-            corpus.core, min_count, *given, n_classes=n_classes, threads=threads, **_intercept(intercept)
+            corpus.core, min_count, *labels_and_weights, n_classes=n_classes, threads=threads, **_intercept(intercept)
         )
         if not columns.size:
             message = f"no attribute occurs in {min_count} or more samples; lower min_count"
@@ -161,8 +161,8 @@ class ClassifierObjective:
 
     def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
         other = object.__new__(ClassifierObjective)
-        own = self.n_columns - (self.intercept != 0.0)
-        other._set(core, own if n_columns is None else n_columns, self.intercept)
+        own_columns = self.n_columns - (self.intercept != 0.0)
+        other._set(core, own_columns if n_columns is None else n_columns, self.intercept)
         return other
 
     @property
@@ -268,7 +268,7 @@ class ClassifierObjective:
 
     @cached_property
     def _largest_values(self) -> Vector | None:
-        """The result of a pass over the data, which solvers ask for more than once."""
+        """The result of a pass over the data, cached because solvers need it more than once."""
         largest = self.core.largest_values()
         if largest is None:
             return None
@@ -394,12 +394,12 @@ class ClassifierObjective:
         """
         free = self.n_unpenalised
         first = self.n_features - free
-        kept = features.size - free
-        if not np.array_equal(features[max(kept, 0) :], np.arange(first, self.n_features)):
+        n_penalised = features.size - free
+        if not np.array_equal(features[max(n_penalised, 0) :], np.arange(first, self.n_features)):
             return None
         if self.n_outputs > 1:
             return self.core.as_chain().restrict(features)
-        return self._like(self.core.restrict(features[:kept]), kept)
+        return self._like(self.core.restrict(features[:n_penalised]), n_penalised)
 
 
 def _nlls(shares: Vector, targets: npt.NDArray[np.uint32]) -> Vector:

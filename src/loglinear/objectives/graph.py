@@ -19,7 +19,7 @@ from ..vectors import Vector
 
 __all__ = ["LOOPY", "GraphField", "GraphLikelihood"]
 
-# Loopy belief propagation on graphs, unless options are given.
+# Default options of loopy belief propagation on graphs.
 LOOPY = LoopyBP(damping=0.1, max_iterations=1000)
 # Score of a pair of labels that is forbidden: its probability is 0 in double precision.
 FORBIDDEN = -1e4
@@ -63,9 +63,9 @@ class GraphLikelihood:
         costs: Vector | None = None,
         threads: int = 0,
     ) -> None:
-        known = np.flatnonzero(labels >= 0)
+        labelled = np.flatnonzero(labels >= 0)
         nodes = np.zeros((len(labels), n_labels))
-        nodes[known, labels[known]] = 1.0
+        nodes[labelled, labels[labelled]] = 1.0
         self._field = GraphField(
             graphs, n_labels, inference, symmetric=symmetric, forbidden=forbidden, gold=nodes, threads=threads
         )
@@ -74,7 +74,7 @@ class GraphLikelihood:
         self._factor = 1.0
         self.n_samples = len(graphs.sizes)
         self.n_features, self.n_threads = self._field.n_features, self._field.n_threads
-        self._hidden: Codes | None = None if known.size == labels.size else labels[None, :].astype(np.int32)
+        self._hidden: Codes | None = None if labelled.size == labels.size else labels[None, :].astype(np.int32)
         first, second = labels[graphs.edges].T
         pairs = np.zeros((len(graphs.edges), n_labels**2))
         whole = np.flatnonzero((first >= 0) & (second >= 0))
@@ -178,7 +178,7 @@ class GraphPasses:
             adagrad_update(w, squares, gradient, rate, delta, l2)
 
     def _gradients(self, w: Vector, visits: Numbers) -> Iterator[Vector]:
-        """Yield the gradient of each graph in turn, at the weights that w has by then."""
+        """Yield the gradient of each graph in turn, at the current values of w."""
         gradient = np.empty_like(w)
         for graph in visits.tolist():
             self._graphs[graph].value_and_gradient(w, gradient)
@@ -235,16 +235,16 @@ class GraphField:
 
     def marginals(self, w: Vector, costs: Vector | None = None) -> tuple[float, Vector, Vector]:
         """Log Z of all graphs together, and probabilities of labels, (n_nodes, L), and of pairs, (n_edges, L^2)."""
-        found = self.inference.moments(self._graph, self.scores(w, costs), self.report, whole=False)
-        return found.log_z, found.nodes.reshape(-1, self.n_labels), found.edges.reshape(-1, self.n_labels**2)
+        moments = self.inference.moments(self._graph, self.scores(w, costs), self.report, whole=False)
+        return moments.log_z, moments.nodes.reshape(-1, self.n_labels), moments.edges.reshape(-1, self.n_labels**2)
 
     def given(self, w: Vector, labels: Codes) -> tuple[float, Vector, Vector]:
         """The same given the labels that are known, shape (1, n_nodes), -1 for the others."""
         method = LOOPY if isinstance(self.inference, TreeReweighted) else self.inference
-        found = method.completed(self._graph, self.scores(w), labels)
-        nodes, pairs = found.beliefs.reshape(-1, self.n_labels), found.edges.reshape(-1, self.n_labels**2)
-        self.report.unconverged += found.unconverged
-        return float(found.log_z[0]), nodes, pairs
+        completed = method.completed(self._graph, self.scores(w), labels)
+        nodes, pairs = completed.beliefs.reshape(-1, self.n_labels), completed.edges.reshape(-1, self.n_labels**2)
+        self.report.unconverged += completed.unconverged
+        return float(completed.log_z[0]), nodes, pairs
 
     def gradient(self, nodes: Vector, pairs: Vector) -> Vector:
         """Return sums of features, each times the value given for its label or pair of labels."""
@@ -266,6 +266,6 @@ def weights_of_pairs(n_labels: int, *, symmetric: bool) -> Numbers:
     if not symmetric:
         return np.arange(n_labels**2)
     first, second = np.triu_indices(n_labels)
-    found = np.zeros((n_labels, n_labels), dtype=np.int64)
-    found[first, second] = found[second, first] = np.arange(first.size)
-    return found.ravel()
+    numbers = np.zeros((n_labels, n_labels), dtype=np.int64)
+    numbers[first, second] = numbers[second, first] = np.arange(first.size)
+    return numbers.ravel()

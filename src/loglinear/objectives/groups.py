@@ -33,22 +33,22 @@ class Group(Protocol):
     def size(self) -> int:
         """Number of parts, at least 1."""
 
-    def mapped(self, name: str, work: Work, *given: object) -> Group:
+    def mapped(self, name: str, work: Work, *arguments: object) -> Group:
         """Return the group of what the work makes of each object, which stays where it was made.
 
         Args:
             name: of the work, for people.
             work: see the class.
-            given: further arguments of the work.
+            arguments: further arguments of the work.
         """
 
-    def each(self, name: str, work: Callable[..., T], *given: object) -> list[T]:
+    def each(self, name: str, work: Callable[..., T], *arguments: object) -> list[T]:
         """Return what the work returns for each object, in the order of the parts."""
 
-    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *given: object) -> tuple[Any, ...]:
+    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *arguments: object) -> tuple[Any, ...]:
         """Return the sum, by `added`, of what the work returns, added up as `in_tree` does."""
 
-    def joined(self, name: str, work: Callable[..., T], *given: object, join: Callable[[T, T], T]) -> T:
+    def joined(self, name: str, work: Callable[..., T], *arguments: object, join: Callable[[T, T], T]) -> T:
         """Return what ``join`` makes, as `in_tree` does, of what the work returns."""
 
     def shared(self, name: str, thing: object) -> Held:
@@ -71,10 +71,10 @@ def in_tree(items: Iterable[T], join: Callable[[T, T], T]) -> T:
         while waiting and waiting[-1][0] == level:
             item, level = join(waiting.pop()[1], item), level + 1
         waiting.append((level, item))
-    found = waiting.pop()[1]
+    joined = waiting.pop()[1]
     while waiting:
-        found = join(waiting.pop()[1], found)
-    return found
+        joined = join(waiting.pop()[1], joined)
+    return joined
 
 
 def added(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -83,15 +83,15 @@ def added(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def total_of(
-    objects: Iterable[object], work: Callable[..., tuple[Any, ...]], given: Iterable[object]
+    objects: Iterable[object], work: Callable[..., tuple[Any, ...]], arguments: Iterable[object]
 ) -> tuple[Any, ...]:
     """Return the sum, as `in_tree` makes it, of what the work returns for objects in this process."""
-    things = list(given)
-    return in_tree((work(each, *things) for each in objects), _added_here)
+    things = list(arguments)
+    return in_tree((work(part, *things) for part in objects), _added_here)
 
 
 def _added_here(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return what `added` does; the arrays on the left, which nobody else holds, take the sum."""
+    """Return what `added` returns; the sum overwrites the arrays on the left, which are not used elsewhere."""
     pairs = zip(left, right, strict=True)
     return tuple(np.add(a, b, out=a) if isinstance(a, np.ndarray) else a + b for a, b in pairs)
 
@@ -111,21 +111,21 @@ class LocalGroup:
         """Number of parts."""
         return len(self.objects)
 
-    def mapped(self, name: str, work: Work, *given: object) -> LocalGroup:
+    def mapped(self, name: str, work: Work, *arguments: object) -> LocalGroup:
         """Return the group of what the work makes of each object."""
-        return LocalGroup(self.each(name, work, *given))
+        return LocalGroup(self.each(name, work, *arguments))
 
-    def each(self, name: str, work: Callable[..., T], *given: object) -> list[T]:
+    def each(self, name: str, work: Callable[..., T], *arguments: object) -> list[T]:
         """Return what the work returns for each object."""
-        return [work(each, *_things(given)) for each in self.objects]
+        return [work(part, *_things(arguments)) for part in self.objects]
 
-    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *given: object) -> tuple[Any, ...]:
+    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *arguments: object) -> tuple[Any, ...]:
         """Return the sum of what the work returns."""
-        return total_of(self.objects, work, _things(given))
+        return total_of(self.objects, work, _things(arguments))
 
-    def joined(self, name: str, work: Callable[..., T], *given: object, join: Callable[[T, T], T]) -> T:
+    def joined(self, name: str, work: Callable[..., T], *arguments: object, join: Callable[[T, T], T]) -> T:
         """Return what ``join`` makes of what the work returns."""
-        return in_tree((work(each, *_things(given)) for each in self.objects), join)
+        return in_tree((work(part, *_things(arguments)) for part in self.objects), join)
 
     def shared(self, name: str, thing: object) -> Here:
         """Return the thing."""
@@ -143,5 +143,5 @@ class Here:
         return self._thing
 
 
-def _things(given: tuple[object, ...]) -> list[object]:
-    return [each.get() if isinstance(each, Here) else each for each in given]
+def _things(arguments: tuple[object, ...]) -> list[object]:
+    return [argument.get() if isinstance(argument, Here) else argument for argument in arguments]

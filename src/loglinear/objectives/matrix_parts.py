@@ -96,7 +96,7 @@ class MatrixPart:
         self._recipe: Recipe = MatrixPart, (chunk, classes, intercept, class_weights)
         self._n_bytes, self.n_samples = chunk.__sizeof__(), chunk.X.shape[0]
         X, (targets, weights) = chunk.X, chunk.weighed(classes, class_weights)
-        if not self.n_samples:  # an objective needs a sample: this one has no weight
+        if not self.n_samples:  # an objective needs at least one sample; this one has weight 0
             X, targets, weights = scipy.sparse.csr_array((1, X.shape[1])), np.zeros(1, np.intp), np.zeros(1)
         self.core: ClassifierObjective = ClassifierObjective(
             X, targets, weights, n_classes=len(classes), intercept=intercept or False, threads=1
@@ -186,11 +186,11 @@ class ClassifierParts(PartsObjective):
 
     def restrict(self, features: npt.ArrayLike) -> Any:
         """Return the objective over some of the features; None if the intercept is left out."""
-        kept = np.ascontiguousarray(features, dtype=np.int64)
+        numbers = np.ascontiguousarray(features, dtype=np.int64)
         first = self.n_features - self.n_unpenalised
-        if not np.array_equal(kept[kept >= first], np.arange(first, self.n_features)):
+        if not np.array_equal(numbers[numbers >= first], np.arange(first, self.n_features)):
             return None
-        return super().restrict(kept)
+        return super().restrict(numbers)
 
     def one_against_rest(self, target: int) -> ClassifierParts:
         """Return the objective of two classes, the target as class 1 and all others as 0."""
@@ -206,7 +206,7 @@ class ClassifierParts(PartsObjective):
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is seen in chunks: their classes and the weight of each one's samples, numbers of columns and samples."""
+    """Facts about chunks: their classes with the weights of their samples, the numbers of columns and samples."""
 
     classes: Array
     totals: Vector
@@ -224,7 +224,7 @@ def _joined(left: _Seen, right: _Seen) -> _Seen:
     if left.n_columns != right.n_columns:
         message = f"some chunks of X have {left.n_columns} columns, others {right.n_columns}; give all the same columns"
         raise DataError(message)
-    # A chunk without samples says nothing of the type of the classes.
+    # A chunk without samples does not determine the type of the classes.
     chunks = [seen for seen in (left, right) if seen.n_samples] or [left]
     classes = np.unique(np.concatenate([seen.classes for seen in chunks]))
     totals = np.zeros(classes.size)

@@ -15,7 +15,7 @@ from ..vectors import Vector
 
 __all__ = ["NetworkLikelihood"]
 
-# Rows that are turned into indicators at a time.
+# Number of rows that are turned into indicators at a time.
 _ROWS = 4096
 
 
@@ -62,20 +62,20 @@ class NetworkLikelihood:
         centred: bool = False,
         threads: int = 0,
     ) -> None:
-        found = numbering.checked(codes)
+        checked = numbering.checked(codes)
         self.numbering, self.inference, self.threads = numbering, inference or LoopyBP(), threads
-        self.n_samples, self.n_features, self.n_unpenalised = len(found), numbering.n_features, numbering.n_columns
+        self.n_samples, self.n_features, self.n_unpenalised = len(checked), numbering.n_features, numbering.n_columns
         self.report = Report(self.inference.name)
         unit = weights is None
-        weights = sample_weights(weights, len(found))
+        weights = sample_weights(weights, len(checked))
         self.total = float(weights.sum())
-        self._independent = numbering.independent(found, weights)
+        self._independent = numbering.independent(checked, weights)
         odds = np.exp(self._independent[numbering.n_interactions :])
         shares = odds / (1.0 + np.add.reduceat(odds, numbering.first[:-1]))[numbering.variable]
         self.centres: Vector = shares if centred else np.zeros(numbering.n_columns)
-        hidden = (found < 0).any(axis=1)
-        self._hidden, self._hidden_weights = found[hidden], weights[hidden]
-        self._counts = self._counted(found[~hidden], weights[~hidden], unit)
+        hidden = (checked < 0).any(axis=1)
+        self._hidden, self._hidden_weights = checked[hidden], weights[hidden]
+        self._counts = self._counted(checked[~hidden], weights[~hidden], unit)
         if isinstance(self.inference, TreeReweighted):
             self.inference = self.inference.fixed(numbering, self._dependence(shares))
         self._independent_graph = Graph(numbering, np.empty((0, 2), np.int64), threads)
@@ -125,10 +125,10 @@ class NetworkLikelihood:
 
     def natural(self, w: Vector) -> Vector:
         """Return the weights of the same model with interactions that are not centred."""
-        found, k = w.copy(), self.numbering.n_interactions
+        natural, k = w.copy(), self.numbering.n_interactions
         pairs = np.flatnonzero(w[:k])
-        found[k:] -= self.shifts(*self.numbering.columns_of(pairs), w[pairs])
-        return found
+        natural[k:] -= self.shifts(*self.numbering.columns_of(pairs), w[pairs])
+        return natural
 
     def shifts(self, first: Numbers, second: Numbers, w: Vector) -> Vector:
         """Return minus what centred interactions of these columns add to the weights of single columns, shape (D,)."""
@@ -140,9 +140,12 @@ class NetworkLikelihood:
         """Return the thread's last graph if it has all edges of these interactions and few others, else a new graph."""
         edges = self.numbering.edges_of(interactions)
         graph = getattr(self._last, "graph", self._independent_graph)
-        known = graph.edges
+        graph_edges = graph.edges
         number = edges @ [self.numbering.n_variables, 1]
-        covered = len(known) <= 1.25 * len(edges) and np.isin(number, known @ [self.numbering.n_variables, 1]).all()
+        covered = (
+            len(graph_edges) <= 1.25 * len(edges)
+            and np.isin(number, graph_edges @ [self.numbering.n_variables, 1]).all()
+        )
         if not covered:
             graph = self._last.graph = Graph(self.numbering, edges, self.threads)
         return graph
@@ -166,10 +169,10 @@ class NetworkLikelihood:
     def measure(self, w: Vector) -> None:
         """Enter into the report how inference goes at these weights, and bounds of log Z if it is tree-reweighted."""
         graph, scores = self._scored(self.natural(w))
-        found = self.inference.moments(graph, scores, self.report, whole=False)
+        moments = self.inference.moments(graph, scores, self.report, whole=False)
         if isinstance(self.inference, TreeReweighted):
-            self.report.lower = graph.network.mean_field(*scores, found.nodes)[0]
-            self.report.upper = found.log_z
+            self.report.lower = graph.network.mean_field(*scores, moments.nodes)[0]
+            self.report.upper = moments.log_z
 
     def nll(self, model: Moments, data: Completed | None, score: float) -> float:
         """The NLL, given the score of the samples without missing values."""
@@ -200,11 +203,11 @@ class NetworkLikelihood:
         """Expectations of samples with missing values; None if there are no such samples."""
         if not len(self._hidden):
             return None
-        found = self.inference.completed(graph, scores, self._hidden, self._hidden_weights)
-        self.report.unconverged += found.unconverged
-        self.report.settled &= found.unconverged == 0
-        log_z = float(self._hidden_weights @ found.log_z)
-        return Completed(log_z, found.beliefs, found.edges, self._hidden_weights, graph.columns)
+        completed = self.inference.completed(graph, scores, self._hidden, self._hidden_weights)
+        self.report.unconverged += completed.unconverged
+        self.report.settled &= completed.unconverged == 0
+        log_z = float(self._hidden_weights @ completed.log_z)
+        return Completed(log_z, completed.beliefs, completed.edges, self._hidden_weights, graph.columns)
 
     def restrict(self, features: Numbers) -> RestrictedLikelihood:
         """Return the objective over some of the weights, the others being 0: inference on their edges alone."""

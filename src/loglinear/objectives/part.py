@@ -202,9 +202,9 @@ class ChainPart:
             )
         return self._everywhere((after - before) * n)
 
-    def _everywhere(self, own: Vector) -> Vector:
+    def _everywhere(self, of_part: Vector) -> Vector:
         everywhere = np.zeros(self.n_features)
-        self.core.scatter(own, everywhere)
+        self.core.scatter(of_part, everywhere)
         return everywhere
 
     @property

@@ -76,9 +76,9 @@ class PartsObjective:
         Args:
             features: their numbers, ascending, shape (k,).
         """
-        kept = np.ascontiguousarray(features, dtype=np.int64)
-        parts = self.group.mapped("restrict", _restricted, kept)
-        return PartsObjective(parts, kept.size, self.n_samples, is_convex=self.is_convex)
+        numbers = np.ascontiguousarray(features, dtype=np.int64)
+        parts = self.group.mapped("restrict", _restricted, numbers)
+        return PartsObjective(parts, numbers.size, self.n_samples, is_convex=self.is_convex)
 
     def checksum(self, *arrays: npt.NDArray[Any]) -> str:
         """Return a checksum of arrays and of the value and gradient at weights of 0, which depend on every sample.
@@ -142,8 +142,8 @@ class ChainParts(PartsObjective, ChainData):
         self.label_type, self.format, self.template = counts.kinds
         n_samples, self.n_tokens, self.n_entries = core.sizes
         self.n_attributes = counts.core.n_attributes
-        found = features.settled(self.labels, lambda: all(encoded.each("look", _are_bio)))
-        self.requested, self.features = features, replace(found, order=core.order)
+        settled = features.settled(self.labels, lambda: all(encoded.each("look", _are_bio)))
+        self.requested, self.features = features, replace(settled, order=core.order)
         table = encoded.shared("table", self.table)
         parts = encoded.mapped("lay-out", ChainPart, table, self.features)
         self._shares: Vector | None = None
