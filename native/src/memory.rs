@@ -1,7 +1,7 @@
 //! What happens when memory runs out.
 //!
-//! Rust ends the process with SIGABRT when an allocation fails. Large tables, which `Aligned` holds, are asked for fallibly and
-//! end the work that needs them with a panic that carries `OutOfMemory`; the bindings make Python's `MemoryError` of it. On the
+//! Rust ends the process with SIGABRT when an allocation fails. Large tables, which `Aligned` holds, are allocated fallibly: a
+//! failure ends the work with a panic that carries `OutOfMemory`, which the bindings turn into Python's `MemoryError`. On the
 //! command line every failed allocation ends the process as other failures do: a message, and exit code 1.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -52,8 +52,8 @@ pub fn count(threads: usize) -> usize {
     if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads.min(1024) }
 }
 
-/// A number of threads to share work among. The threads are started once for each number in each process, and kept; a pool that
-/// a forked process inherits starts its threads anew.
+/// A number of threads to share work among. Each process starts the threads once for each number and reuses them. A pool that a
+/// forked process inherits starts its threads again.
 #[derive(Clone, Copy)]
 pub struct Pool {
     n_threads: usize,

@@ -81,8 +81,8 @@ pub fn write<'a, T: Element, D: Dimension>(array: &'a mut PyReadwriteArray<'_, T
     array.as_slice_mut().map_err(|_| OptionError::new_err("arrays must be contiguous"))
 }
 
-/// Calls an objective of n weights with w and with the array for its gradient: `out`, or a new one. `quick` work runs on this
-/// thread.
+/// Calls an objective of n weights with w and an array for its gradient: `out`, or a new one. Runs on this thread if `quick` is
+/// set.
 pub fn value_and_gradient<'py>(
     py: Python<'py>,
     (n, quick): (usize, bool),

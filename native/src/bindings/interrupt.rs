@@ -17,7 +17,7 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Se
     returned(py.detach(|| catch_unwind(AssertUnwindSafe(work))))
 }
 
-/// Runs `work`: on this thread if it is quick, and Python looks for signals after it; else as `interruptible` does.
+/// Runs `work` on this thread if it is fast, and lets Python handle signals afterwards; otherwise as `interruptible` does.
 pub fn interruptible_unless<T: Send>(
     quick: bool,
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! `ItemSequence`: a sentence read once, and handed to as many taggers and trainers as one likes.
+//! `ItemSequence`: a sentence that is read once and passed to any number of taggers and trainers.
 
 use crate::bindings::items::{AttributeReader, ItemDialect, Problem};
 use crate::corpus::sink::{Gold, Sink};

@@ -211,8 +211,8 @@ impl AttributeReader {
     /// Passes on the attributes of a dict.
     fn map<S: Sink>(&mut self, map: &Bound<'_, PyDict>, depth: usize, sink: &mut S) -> Result<(), Problem> {
         let size = map.len();
-        // A number's or a collection's own code may change the dict: the iterator panics at a changed size, and behind as many
-        // items as there were.
+        // Code of a number or a collection may change the dict. The iterator panics if the size changes, or after as many items
+        // as there were at the start.
         for (key, value) in map.iter().take(size) {
             let Some(key) = text(&key, self.dialect)? else {
                 return Err(self.mistyped(&key, || "an attribute's key is not a str".to_owned()));

@@ -37,7 +37,7 @@ fn end_when_exhausted() {
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // A panic becomes an exception that carries its message (see `interrupt`); nothing is printed beside it.
+    // A panic becomes an exception that carries its message (see `interrupt`); nothing else is printed.
     std::panic::set_hook(Box::new(|_| {}));
     module.add_class::<data::Corpus>()?;
     module.add_class::<corpus_writer::CorpusWriter>()?;

@@ -120,7 +120,7 @@ impl ChainModel {
         self.inner.template.as_deref().map(Template::source)
     }
 
-    /// The model under these constraints (JSON) in place of its own. Returns itself, or the model of the last call, if the
+    /// The model with its constraints replaced by these (JSON). Returns itself, or the model of the last call, if the
     /// constraints are the same.
     fn constrained<'py>(slf: &Bound<'py, Self>, constraints: &str) -> PyResult<Bound<'py, Self>> {
         let (py, model, stated) = (slf.py(), slf.get(), parsed(constraints)?);

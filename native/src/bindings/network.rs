@@ -80,7 +80,7 @@ impl Network {
         junction.is_some_and(|junction| junction.entries() < QUICK)
     }
 
-    /// Calls `work` with the cliques and the checked scores, without the GIL. Looks for Ctrl-C unless `quick` is set and the
+    /// Calls `work` with the cliques and the checked scores, without the GIL. Checks for Ctrl-C unless `quick` is set and the
     /// network is small.
     fn exactly<T: Send>(
         &self,
@@ -94,7 +94,7 @@ impl Network {
         })
     }
 
-    /// Calls `work` with the checked scores, without the GIL. Looks for Ctrl-C unless it is `quick`.
+    /// Calls `work` with the checked scores, without the GIL. Checks for Ctrl-C unless `quick` is set.
     fn infer<T: Send>(
         &self,
         py: Python<'_>,
@@ -375,8 +375,8 @@ impl Network {
     }
 }
 
-/// The upper triangle of the inverse of a sparse symmetric matrix whose diagonal is 1, row by row, row a from column behind[a] on,
-/// and its diagonal; None if the matrix is not positive definite or too ill-conditioned.
+/// The upper triangle of the inverse of a sparse symmetric matrix whose diagonal is 1, row by row, where row a begins at column
+/// behind[a], and its diagonal. None if the matrix is not positive definite or too ill-conditioned.
 #[pyfunction]
 #[pyo3(signature = (at, columns, values, behind, *, tolerance=1e-8, max_iterations=1000, threads=0))]
 #[allow(clippy::too_many_arguments)]

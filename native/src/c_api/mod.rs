@@ -53,7 +53,7 @@ unsafe fn values<'a, T>(pointer: *const T, length: usize, argument: &str) -> Res
     }
 }
 
-/// The model behind a pointer.
+/// The model that a pointer refers to.
 ///
 /// # Safety
 ///

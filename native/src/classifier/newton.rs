@@ -101,7 +101,7 @@ struct Subproblem<'a> {
     settings: &'a NewtonSettings,
     /// The working set, by ascending column.
     columns: Vec<Column>,
-    /// The coordinate of the intercept, which bears no penalty.
+    /// The coordinate of the intercept, which has no penalty.
     intercept: Option<Column>,
     /// Sample -> its entry of D.
     curvatures: Vec<f64>,

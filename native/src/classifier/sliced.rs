@@ -5,8 +5,8 @@
 //! share one loop, whose eight sums do not wait for each other. Lists are sorted by length within each piece of work.
 //!
 //! Departure from the paper:
-//! - no padding: entries of a list beyond the length of the shortest of its eight are kept list by list, behind the entries
-//!   that stand side by side.
+//! - no padding: entries of a list beyond the length of the shortest of its eight are stored list by list, after the entries
+//!   that are side by side.
 
 use crate::numeric::ragged::{Entries, GROUP, Id, Ids, Lists, Value, Values, total, with_entries};
 use crate::threads::parts;

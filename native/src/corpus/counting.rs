@@ -161,7 +161,7 @@ mod tests {
         let mut builder = Builder::default();
         for token in tokens {
             for name in token.chunks(1) {
-                // Each name has a value of its own.
+                // Each name has a different value.
                 builder.state(key_of(name), f64::from(name[0]), |out| out.extend_from_slice(name));
             }
             builder.bigram(key_of(b"B"), |out| out.push(b'B'));

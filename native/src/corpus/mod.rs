@@ -64,7 +64,7 @@ impl Rows {
 
 /// Compares numbers of the arrays of a folder with the checksums of the blocks that contain them.
 type Compare = Box<dyn Fn(&Interrupt, &Wanted<'_>) -> Result<()> + Send + Sync>;
-/// Which numbers of an array are to be compared.
+/// Which numbers of an array to compare.
 type Wanted<'a> = dyn Fn(Array) -> Range<usize> + Sync + 'a;
 
 /// The folder on disk that a corpus is mapped from.

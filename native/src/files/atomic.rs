@@ -1,7 +1,7 @@
 //! Files and folders written whole or not at all.
 //!
-//! What is being written has a temporary name and a lock. A process that is killed leaves it behind without the lock, and the next
-//! one that writes beside it removes it.
+//! A file or folder has a temporary name and a lock while it is written. A process that is killed leaves it there without the
+//! lock, and the next process that writes to the same folder removes it.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File};
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Beginning and end of temporary names.
 const NAME: (&str, &str) = (".loglinear-", ".tmp");
 
-/// Makes something with a temporary name beside `path` and locks it; also returns the lock, which ends with the process at the
-/// latest. Leftovers of processes that were killed are removed first.
+/// Makes a file or folder with a temporary name next to `path` and locks it. Also returns the lock, which ends with the process
+/// at the latest. Leftovers of processes that were killed are removed first.
 pub fn made_beside<T: AsRef<Path>>(
     path: &Path,
     make: impl Fn(&mut tempfile::Builder<'_, '_>, &Path) -> std::io::Result<T>,
@@ -62,8 +62,8 @@ fn without_path(error: &std::io::Error) -> std::io::Error {
     number.map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error)
 }
 
-/// Puts a folder that is complete at the place of another one, or of none. The old one is gone afterwards; at no moment is there
-/// nothing, where the system can exchange two names at a stroke.
+/// Moves a complete folder to a place where another one may be, which it replaces. Where the system can exchange two names
+/// atomically, one of the two is always there.
 pub fn replace_folder(new: &Path, path: &Path) -> std::io::Result<()> {
     if !path.exists() {
         return fs::rename(new, path);
@@ -107,8 +107,8 @@ fn exchange(_one: &Path, _other: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-/// Writes a temporary file beside `path`, and renames it to `path` once it is complete and on disk. A path that is not a regular
-/// file (a pipe, a terminal, /dev/stdout) is written to directly.
+/// Writes a temporary file next to `path`, and renames it to `path` once it is complete and on disk. A path that is not a
+/// regular file (a pipe, a terminal, /dev/stdout) is written to directly.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     let fail = |source| Error::io(path, source);
     if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {

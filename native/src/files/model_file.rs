@@ -149,8 +149,8 @@ pub fn seal(bytes: &mut [u8]) {
     *checksum = xxhash_rust::xxh3::xxh3_64(content).to_le_bytes();
 }
 
-/// Brings the keys of the header, JSON of a length that the first eight bytes hold, into their own sequence: the metadata stand in
-/// a random one, and the same model should have the same bytes.
+/// Sorts the keys of the header, JSON whose length is in the first eight bytes. The metadata come in random order, and the same
+/// model should have the same bytes.
 fn sort_header(bytes: &mut [u8]) {
     let (length, rest) = bytes.split_first_chunk_mut::<8>().expect("a file begins with a length");
     let header = &mut rest[..u64::from_le_bytes(*length) as usize];

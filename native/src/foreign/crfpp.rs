@@ -1,4 +1,4 @@
-//! CRF++'s model files: the binary one, and the text that `crf_learn -t` writes beside it.
+//! CRF++'s model files: the binary one, and the text that `crf_learn -t` writes in addition.
 //!
 //! | binary: little-endian | text |
 //! | --- | --- |
@@ -8,9 +8,9 @@
 //! | trie: units of 32-bit base and check | `NUMBER ATTRIBUTE`, a line each |
 //! | weights as floats | weights, a line each |
 //!
-//! Empty lines stand between the parts of a text. The number of an attribute that starts with `U` is that of its weight for the
-//! first label; one that starts with `B` has weights for all pairs of labels. Labellings are scored with the weights times the
-//! cost factor.
+//! Empty lines separate the parts of a text. The number of an attribute that starts with `U` is the number of its weight for
+//! the first label; one that starts with `B` has weights for all pairs of labels. Labellings are scored with the weights times
+//! the cost factor.
 //!
 //! The trie is a double array: from unit b, byte c leads to unit b + c + 1 if its check is b; its base is the next b. At the end of a
 //! string, unit b has check b, and base -1 - number. A model that is written has the trie of this module's builder, which is laid

@@ -11,12 +11,12 @@
 //! NUMBER=WEIGHT                 a line each: weights that are not 0, in hexadecimal or decimal notation
 //! ```
 //!
-//! Weights are numbered through the observations: one that starts with `u` has a weight for each label, with `b` for each pair of
-//! labels, with `*` both. A pattern that stands there twice counts twice, as the lines of a template do.
+//! Weights are numbered through the observations: one that starts with `u` has a weight for each label, with `b` for each pair
+//! of labels, with `*` both. A pattern that occurs twice counts twice, as lines of a template do.
 //!
 //! Differences of a model that is written to the one that was read: observations without weights are left out, as `wapiti train
-//! --compact` leaves them out; observations of pairs come behind the others; the weights of several patterns without macros, such as
-//! `b`, are added up.
+//! --compact` leaves them out; observations of pairs come after the others; the weights of several patterns without macros,
+//! such as `b`, are added up.
 
 use crate::chain::model::{Model, Parts};
 use crate::error::{Error, Result};
@@ -135,7 +135,7 @@ fn parse_weight(text: &[u8]) -> Option<f64> {
     Some(sign * (digits as f64 * 2f64.powi(half)) * 2f64.powi(exponent.clamp(-4000, 4000) - half))
 }
 
-/// A number as C's `%la` writes it, but for numbers below 2^-1022, whose leading digit is 0.
+/// A number as C's `%la` writes it, except for numbers below 2^-1022, whose leading digit is 0.
 fn hexadecimal(weight: f64) -> String {
     let bits = weight.to_bits();
     let (sign, exponent, fraction) = (if weight < 0.0 { "-" } else { "" }, bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));

@@ -2,8 +2,8 @@
 //!
 //! log p(x) = sum over variables of node_scores[i, x_i] + sum over edges of edge_scores[e, x_i, x_j] - log Z.
 //!
-//! The node scores of all variables stand one behind the other, and so do the tables of all edges. A table has a row for each
-//! state of the edge's first variable and a column for each state of its second.
+//! The node scores of all variables are stored one after the other, and so are the tables of all edges. A table has a row for
+//! each state of the edge's first variable and a column for each state of its second.
 
 pub mod evidence;
 pub mod file;

@@ -59,7 +59,7 @@ impl Symmetric<'_> {
         curvatures
     }
 
-    /// Writes row a of the inverse from column behind[a] on, for all rows a, one after the other, and the diagonal. False if the
+    /// Writes the rows of the inverse one after the other, row a from column behind[a] on, and the diagonal. False if the
     /// matrix is not positive definite, or a column has not been solved within the iterations.
     pub fn inverse(
         &self,

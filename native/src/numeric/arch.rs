@@ -3,7 +3,7 @@
 use pulp::Arch;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Names, the lowest instruction set first. NEON is the only one of AArch64 beside the baseline.
+/// Names, the lowest instruction set first. NEON is the only one of AArch64 apart from the baseline.
 pub const NAMES: [&str; 4] = ["baseline", "NEON", "AVX2 and FMA", "AVX-512"];
 
 /// The highest instruction set that is used, by its place in `NAMES`.

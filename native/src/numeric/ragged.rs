@@ -236,9 +236,9 @@ impl Lists {
     pub fn combine_one<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, x: &[f64]) -> f64 {
         let (ids, values) = self.list(list, all);
         assert!(x.len() >= self.bound && self.owns(all));
-        // SAFETY: the ids are those of `self` (`owns`), `new` has checked that they are below `bound`, no method changes
-        // them, and x has at least `bound` elements.
-        // Test: `classifier::matrix::tests::sums_over_lists_and_into_lists_are_those_of_the_dense_matrix`.
+        // SAFETY: the ids belong to `self` (`owns`), `new` has checked that they are below `bound`, no method changes them, and
+        // x has at least `bound` elements. Test:
+        // `classifier::matrix::tests::sums_over_lists_and_into_lists_are_those_of_the_dense_matrix`.
         let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
         total(ids, values, term)
     }

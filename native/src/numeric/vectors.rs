@@ -211,7 +211,7 @@ fn chunk_pseudo_gradient(
 pub struct Penalty {
     pub l1: f64,
     pub l2: f64,
-    /// Number of weights at the end that bear no penalty.
+    /// Number of weights at the end without a penalty.
     pub unpenalised: usize,
 }
 

@@ -131,7 +131,7 @@ impl Pass<'_> {
             seen.fill(*step + 1.0);
             at += w.len();
         });
-        // The intercept bears no penalty: its division is undone.
+        // The intercept has no penalty: its division is undone.
         if let (Some((w, _)), Some((_, squares))) = (weights.intercept(), gradient.intercept()) {
             w.iter_mut().zip(squares).for_each(|(w, squares)| *w *= 1.0 + settings.alpha(*squares) * settings.l2);
         }

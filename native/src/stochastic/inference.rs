@@ -88,8 +88,8 @@ impl<'a> Inference<'a> {
         }
     }
 
-    /// Computes the sample's scores at `scale` times the weights stored, then the forward recursion; returns -log p(y|x), y being
-    /// what is known of the labels.
+    /// Computes the sample's scores at `scale` times the weights stored, then the forward recursion; returns -log p(y|x), where
+    /// y are the known labels.
     #[inline(always)]
     pub fn evaluate<S: Simd>(&mut self, simd: S, weights: &Weights<'_>, scale: f64, sample: Sample<'_>) -> f64 {
         self.transitions.update(simd, &weights.pairs.values, weights.pairs.stride(), scale);
@@ -176,8 +176,8 @@ impl<'a> Inference<'a> {
     }
 }
 
-// The recursions over the labellings that agree with what is known are compiled once for each instruction set instead of into every
-// pass.
+// The recursions over the labellings that agree with the known labels are compiled once for each instruction set instead of
+// into every pass.
 
 simd_task!(
     Forward<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions) -> f64,

@@ -7,7 +7,7 @@
 //! A step of the paper changes every weight: w <- (1 - alpha lambda) w - alpha / m d. Here a step costs what the sample's
 //! features cost. All weights are kept as w = scale (z - S d), where S is the sum of alpha / (m scale) over the steps made. A
 //! step adds to S and shrinks the scale. Where the sample has features, d changes by D = new g_i - old g_i; z then changes by S
-//! D, which leaves w as it was. SAGA takes a step of its own along D: z changes by less. With an L1 penalty, S remains 0 and each
+//! D, which leaves w as it was. SAGA takes a separate step along D: z changes by less. With an L1 penalty, S remains 0 and each
 //! weight makes its steps when it is needed: see `proximal`.
 //!
 //! One visit makes lines 4 to 11 of Algorithm 1: gradient, line search, exchange of g_i in d, step. Line 3, the draw, is made

@@ -58,7 +58,7 @@ impl SamplePasses {
     }
 }
 
-/// A sentence with its block, and where its entries are there.
+/// A sentence with its block, and the places of its entries in the block.
 #[derive(Clone, Copy)]
 pub struct Sample<'a> {
     pub block: &'a Block,

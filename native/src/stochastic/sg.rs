@@ -87,7 +87,7 @@ impl Visitor for Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// The intercept is not shrunk: v becomes w / scale anew, and the sum of the iterates before remains.
+    /// The intercept is not shrunk: v becomes w / scale again, and the sum of earlier iterates remains.
     #[inline(always)]
     fn spare_intercept(&mut self) {
         if let Some((v, a)) = self.weights.intercept() {

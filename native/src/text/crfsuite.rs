@@ -1,11 +1,11 @@
 //! CRFsuite's attribute files: label TAB attribute TAB attribute ..., a blank line between sequences.
 //!
-//! An attribute is `name` or `name:value`; `\:` and `\\` stand for a colon and a backslash. `@weight:2.5`, on a line of its own or
-//! before the label, weighs the sequence. `a:1:2` gives `a` with value 1 and an attribute without name with value 2, as in
-//! CRFsuite.
+//! An attribute is `name` or `name:value`; `\:` and `\\` stand for a colon and a backslash. `@weight:2.5`, on a separate line
+//! or before the label, is the weight of the sequence. `a:1:2` gives `a` with value 1 and an attribute without name with value
+//! 2, as in CRFsuite.
 //!
 //! Departures from CRFsuite:
-//! - a value that is no finite number is an error; CRFsuite takes it for 0;
+//! - a value that is not a finite number is an error; CRFsuite reads it as 0;
 //! - line ends may be CRLF.
 
 use crate::corpus::hash::key_of;

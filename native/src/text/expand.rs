@@ -231,7 +231,7 @@ U5:%shape[0,0]|%normal[0,0]"#,
         let rows = words.iter().zip(&tags).flat_map(|(word, tag)| [word.as_bytes(), tag.as_bytes()]);
         let cells = Cells { columns: 2, cells: rows.collect() };
         let mut sink = Collect::default();
-        // The sink compares each key with the key of the attribute's string, which is formed anew.
+        // The sink compares each key with the key of the attribute's string, which is built again.
         Expander::new(&template).expand(&cells, &mut sink, |_| None);
         assert_eq!(sink.tokens.len(), 3000);
     }

@@ -111,7 +111,7 @@ pub struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Fails if the template does not go with the format.
+    /// Fails if the format does not support the template.
     pub fn new(format: Format, template: Option<&'a Template>, labels: Labels) -> Result<Self> {
         format.check_template(template)?;
         Ok(Reading { format, template, labels, shape: None })

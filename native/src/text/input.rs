@@ -27,7 +27,7 @@ pub struct Source {
     reader: Box<dyn Read + Send>,
     /// Whether the file is compressed.
     compressed: bool,
-    /// Lines of the file before the text, for messages; 0 but for a range of a file.
+    /// Lines of the file before the text, for messages; 0 except for a range of a file.
     pub lines_before: usize,
 }
 

@@ -1,11 +1,11 @@
-//! The labels of column and attribute files, where a cell may say that a token's label is only partly known.
+//! The labels of column and attribute files, where a cell may hold a partial label.
 
 use crate::corpus::sink::Gold;
 
 /// How a reader takes the labels of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Labels {
-    /// There are none, or they are ignored.
+    /// The text has no labels, or they are ignored.
     Ignored,
     /// A cell is a label.
     Whole,
@@ -40,7 +40,7 @@ impl Labels {
     }
 }
 
-/// What a cell of partly known labels says.
+/// The content of a cell of partial labels.
 fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
     if cell == b"?" {
         return Ok(Gold::Unknown);

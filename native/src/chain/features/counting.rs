@@ -1,8 +1,8 @@
 //! What parts of a data set have in common is found in two steps: each part counts what is seen in it, and the counts of two parts
 //! are joined, until there is one count of everything (`table` makes features of it).
 //!
-//! Attributes and labels have the sequence of their first appearance, part after part: joined counts are those of the joined
-//! data, however these were cut.
+//! Attributes and labels are ordered by their first appearance, part after part. So joined counts equal the counts of the
+//! joined data, however the data were divided.
 
 use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
 use crate::chain::features::{blocks, too_many_labels};

@@ -101,7 +101,7 @@ pub struct Features {
     pub n_dense: usize,
     /// The number of shared attributes, which come next.
     pub n_shared: usize,
-    /// The sentences of each block, and the range of its own features in `state_labels`.
+    /// The sentences of each block, and the range in `state_labels` of the features that occur in this block only.
     pub blocks: Vec<(Range<usize>, Range<usize>)>,
 }
 

@@ -1,8 +1,8 @@
 //! The features of a whole data set by name, which parts of it look up: its labels, and which attributes go with which of them.
 //!
-//! The features are those that the joined data have in memory, under the same selection. Their sequence is the same too, but for
-//! attributes of states that are not dense: they stand by the sequence of their first appearance alone, for blocks of the joined
-//! data are not known here.
+//! The features are those that the joined data have in memory, under the same selection. Their order is the same too, except
+//! for attributes of states that are not dense: these are ordered by first appearance alone, because the blocks of the joined
+//! data are unknown here.
 
 use crate::chain::features::counting::{Counts, pack_names, unpack_names};
 use crate::chain::features::source::Source;

@@ -11,10 +11,10 @@
 //! alpha_t(y) = psi_t(y) r_t (s sum over x of alpha_{t-1}(x) + sum over links (x, y) of alpha_{t-1}(x) w(x, y))
 //! beta_{t-1}(x) = s sum over y of in_t(y) + sum over links (x, y) of w(x, y) in_t(y), where in_t(y) = psi_t(y) r_t beta_t(y)
 //!
-//! In second order the sum over x runs over the pairs that end with the first label of y, and the sum over y over the pairs that
-//! begin with the last label of x. Before the first token alpha is 0 and its sum is taken as 1; behind the last token `in` is 0
-//! and its sum is taken as factor / Z. Beyond the end of a sentence its potentials are 0, and so is its alpha: sentences of
-//! different lengths run together without a test for the end.
+//! In second order the sum over x runs over the pairs that end with the first label of y, and the sum over y over the pairs
+//! that begin with the last label of x. Before the first token alpha is 0 and its sum is taken as 1; after the last token `in`
+//! is 0 and its sum is taken as factor / Z. Beyond the end of a sentence its potentials are 0, and so is its alpha: sentences
+//! of different lengths run together without a test for the end.
 //!
 //! Over 400 lines: the parts of this one recursion share its buffers.
 
@@ -182,8 +182,8 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
     }
 
     /// The sums of a bundle's lists: over the rows of links, weight * the value of the link's other node. `on_link` gets every
-    /// value with the entry beside its row, and its place in the bundle. With `SHARED`, which
-    /// `BundledLists::are_shared` allows, a row's links are read once.
+    /// value, the entry paired with its row, and its place in the bundle. With `SHARED`, which `BundledLists::are_shared`
+    /// allows, a row's links are read once.
     #[inline(always)]
     fn bundle_sums<'a, const SHARED: bool, T>(
         self,

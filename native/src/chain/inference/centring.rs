@@ -18,13 +18,14 @@
 //! e^(-F - D), in second order e^(-2 F - 2 D), and backward variables at most e^(2 D): `MOST_SPREAD` keeps them in the range of a
 //! double. Constraints know no such bounds.
 //!
-//! From the result, for sentences abreast, whatever the spread: factors of transitions and triples are raised to `FLOOR` too, and
-//! every factor is at most 1. The rescaled sum of all forward variables is 1 before each token. So a raised factor on the way into
-//! node y at token t is met with a probability of at most FLOOR * psi_t(y) * beta_t(y) / Z, and a raised state with its marginal.
-//! A forward variable that becomes 0 or loses digits below 1e-307 loses at most 1e-318 * (1 + psi_t(y) r_t), sums over thousands
-//! of labels included, and Z loses that much times beta_t(y). `LEAST_BACKWARD` is added to all backward variables at all tokens:
-//! that is more than they can lose themselves, and adds nothing, for they are multiplied by forward variables of at most 1. So
-//! they are nowhere too small, whatever is forbidden, and m is at most the sum over tokens and nodes of
+//! From the result, for sentences abreast, whatever the spread: factors of transitions and triples are raised to `FLOOR` too,
+//! and every factor is at most 1. The rescaled sum of all forward variables is 1 before each token. So a raised factor on the
+//! way into node y at token t is met with a probability of at most FLOOR * psi_t(y) * beta_t(y) / Z, and a raised state with
+//! its marginal. A forward variable that becomes 0 or loses digits below 1e-307 loses at most 1e-318 * (1 + psi_t(y) r_t), sums
+//! over thousands of labels included, and Z loses that much times beta_t(y). `LEAST_BACKWARD` is added to all backward
+//! variables at all tokens: that is more than they can lose, and changes no result, because they are multiplied by forward
+//! variables of at most 1. So they are never too small, whatever is forbidden, and m is at most the sum over tokens and nodes
+//! of
 //!
 //! FLOOR * psi_t(y) * beta_t(y) / Z + 1e-318 * (1 + psi_t(y) r_t) * beta_t(y) / Z
 //!

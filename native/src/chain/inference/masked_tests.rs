@@ -266,7 +266,8 @@ impl Problem {
         together
     }
 
-    /// Checks sentences abreast. Transitions and triples without a feature are not counted, but for transitions in second order.
+    /// Checks sentences abreast. Transitions and triples without a feature are not counted, except for transitions in second
+    /// order.
     fn check_abreast(&self, transitions: &Transitions, got: &Together, want: &[Answers], tolerance: f64) {
         let l = self.labels;
         for &at in &got.sentences {

@@ -4,12 +4,12 @@
 //! the last token to the first that is led by it never goes astray: the tree-trellis search of Soong & Huang (1991), which is the
 //! backward A* search of Nagata (1994).
 //!
-//! What is still to be found is split as Lawler (1972) does: a labelling found is the best of a set, and a deviation from it at
-//! token t, to another label there with the same labels behind t, is the set of all labellings that end so. The way back through the
-//! table from the deviation gives the best of them. The deviations of a labelling lie before the token where the labelling itself
-//! deviates, so the sets have nothing in common, and each labelling comes once.
+//! The remaining labellings are divided as in Lawler (1972). A labelling found so far is the best of a set. A deviation from it
+//! at token t has another label there and the same labels after t; it stands for the set of all labellings that end this way.
+//! The way back through the table from the deviation gives the best of them. The deviations of a labelling lie before the token
+//! where the labelling itself deviates, so the sets have nothing in common, and each labelling comes once.
 //!
-//! With c_t(y) for the best score of the labellings that have label y at token t and the given labels behind t, a deviation from
+//! With c_t(y) for the best score of the labellings that have label y at token t and the given labels after t, a deviation from
 //! label y to y' loses c_t(y) - c_t(y'): the score of a labelling is the best score less the losses on the way to it.
 //!
 //! Departure from Soong & Huang, and from Nagata: nodes of the tree are labellings, not single words, so that at most n of them are

@@ -1,4 +1,4 @@
-//! Weights to start a training at: those of another model's features, wherever the data have features of the same names.
+//! Initial weights for training (warm start): the weights of another model for all features of the data that it has.
 
 use crate::chain::features::Features;
 use crate::chain::model::{Model, ModelWeights};
@@ -81,7 +81,8 @@ impl Start<'_> {
     }
 }
 
-/// Writes each weight to the place of its labels among `features`, which ascend, if they are there; returns how many are.
+/// Writes each weight to the place of its labels in `features`, which ascend; skips labels that are missing there. Returns the
+/// number of weights written.
 fn fill<'w, T: Ord>(features: &[T], of_model: impl Iterator<Item = (Option<T>, &'w f64)>, w: &mut [f64]) -> usize {
     let mut count = 0;
     for (labels, &weight) in of_model {

@@ -1,9 +1,9 @@
 //! The corpus laid out for the inner loops: for each sentence the weights to add, and the places in its scores to add them at.
 //!
-//! Attributes with features of many labels are rows of a dense, padded matrix: a token adds whole rows with vector instructions,
-//! up to the last label with a feature. Every other feature on a token is an entry of its own. Features met in one block only are
-//! that block's own: the block writes their gradient in place, and only the gradient of rows and shared features has to be added
-//! up over blocks.
+//! Attributes with features of many labels are rows of a dense, padded matrix: a token adds whole rows with vector
+//! instructions, up to the last label with a feature. Every other feature on a token is a separate entry. Features that occur
+//! in one block only are that block's own: the block writes their gradient in place, and only the gradient of rows and shared
+//! features has to be added up over blocks.
 //!
 //! ```text
 //!     Block

@@ -1,4 +1,4 @@
-//! The allowed labellings of an objective's sentences: those without forbidden transitions, and with what is known of their
+//! The allowed labellings of an objective's sentences: labellings without forbidden transitions that agree with the known
 //! labels.
 
 use crate::chain::inference::{Allowed, LabelSets};
@@ -9,7 +9,7 @@ use crate::numeric::padded;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is known of a sentence's labels.
+/// Which of a sentence's labels are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
     /// Each label.
@@ -32,7 +32,7 @@ pub struct Masks {
     rows: Aligned,
     /// By the transitions only.
     free: MaskedTokens,
-    /// With what is known of the labels as well; empty for sentences whose labels are all known.
+    /// The known labels are taken into account as well; empty for sentences whose labels are all known.
     clamped: MaskedTokens,
     knowledge: Vec<Known>,
 }
@@ -91,7 +91,7 @@ impl Masks {
         Ok(Masks { allowed, width, rows, free, clamped, knowledge })
     }
 
-    /// What is known of a sentence's labels.
+    /// Which of a sentence's labels are known.
     pub fn known(&self, sentence: usize) -> Known {
         self.knowledge.get(sentence).copied().unwrap_or(Known::All)
     }
@@ -101,7 +101,7 @@ impl Masks {
         self.knowledge.iter().filter(|&&of_sentence| of_sentence == Known::Nothing).count()
     }
 
-    /// Whether a sentence's labels are partly known: the objective is then not convex.
+    /// Whether a sentence has partial labels: the objective is then not convex.
     pub fn is_partial(&self) -> bool {
         self.knowledge.contains(&Known::Some)
     }

@@ -4,7 +4,7 @@
 //! `value(w)` = sum over sentences of weight * (log Z(x) - w . f(x, y))
 //! `gradient` = sum over sentences of weight * (E[f(x, Y)] - f(x, y))
 //!
-//! Where transitions are forbidden, Y is one of the labellings without them. Where y is known in part, log Z over the allowed
+//! Where transitions are forbidden, Y is one of the labellings without them. Where labels are partial, log Z over the allowed
 //! labellings that agree with it stands for w . f(x, y), and the expectation over them for f(x, y) (Tsuboi et al. 2008). The
 //! value is then not convex.
 //!

@@ -1,13 +1,13 @@
 //! One block's share of an objective over chains.
 //!
-//! One sweep does all steps of the gradient (Sutton & McCallum 2012, section 5.1) for a sentence, or for eight abreast, before it
-//! goes on to the next: scores of its states, forward recursion and log Z, backward recursion and marginals, marginals added to
-//! the gradient. The scores then never leave the caches.
+//! One sweep does all steps of the gradient (Sutton & McCallum 2012, section 5.1) for a sentence, or for eight abreast, before
+//! it continues with the next: scores of its states, forward recursion and log Z, backward recursion and marginals, marginals
+//! added to the gradient. The scores then never leave the caches.
 //!
-//! A sentence whose labels are partly known goes through the sweep twice: with weight 1 over all labellings that are
-//! allowed, and with weight -1 over those of them that agree with what is known. The difference of the two log Z is -log p(what is
-//! known), and the difference of the marginals its gradient (Tsuboi et al. 2008, "Training conditional random fields using
-//! incomplete annotations", Eqs. 3 to 5).
+//! A sentence with partial labels goes through the sweep twice: with weight 1 over all allowed labellings, and with weight -1
+//! over the allowed labellings that agree with the known labels. The difference of the two log Z is -log p(known labels), and
+//! the difference of the marginals its gradient (Tsuboi et al. 2008, "Training conditional random fields using incomplete
+//! annotations", Eqs. 3 to 5).
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Abreast, Edge, Lattice, Links, Transitions};
@@ -54,8 +54,8 @@ pub(super) enum Summed {
     Variances,
 }
 
-/// Where a block writes its gradient: sums to be added up over blocks, the gradient of its own features, and the gradient of the
-/// bigram features that it meets.
+/// Where a block writes its gradient: sums that are added up over blocks, the gradient of features that occur in this block
+/// only, and the gradient of the bigram features that it meets.
 pub(super) struct Targets<'a> {
     pub sums: &'a mut Sums,
     pub own_gradient: &'a mut [f64],
@@ -126,8 +126,8 @@ impl WithSimd for BlockPass<'_> {
 }
 
 impl<'a> BlockPass<'a> {
-    /// The sentences of the block that have tokens and a weight; twice those whose labels are partly known, and not those of whose
-    /// labels nothing is known.
+    /// The sentences of the block that have tokens and a weight. A sentence with partial labels comes twice, a sentence without
+    /// known labels is left out.
     fn countings(&self) -> Vec<Counting<'a>> {
         let (Weighted { corpus, .. }, masks) = (self.sentences, self.masks);
         let mut all = Vec::with_capacity(self.block.sentences.len());

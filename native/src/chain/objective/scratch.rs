@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-/// The block with its entries in a file beside the corpus, if the corpus is on disk; else the block as it is.
+/// The block with its entries in a file next to the corpus, if the corpus is on disk; otherwise the block unchanged.
 ///
 /// Where the folder of the corpus may not be written to, the system's folder for temporary files has the file.
 pub fn settled(corpus: &Corpus, mut block: Block) -> Result<Block> {

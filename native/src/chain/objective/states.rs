@@ -47,7 +47,7 @@ impl Read for Plain {
     }
 }
 
-/// Weights stored as they are, each with another number beside it.
+/// Weights stored unchanged, each followed by another number.
 #[derive(Clone, Copy)]
 pub(crate) struct First;
 

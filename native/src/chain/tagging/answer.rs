@@ -1,14 +1,14 @@
 //! What is written for a labelled sentence: labels, probabilities, several labellings; in the format of this program, or of the
 //! tagger of another one.
 //!
-//! - Wapiti's `label`: each line as it was read, a TAB and the label. With scores (`-s`), a line `# rank score` before the sentence
-//!   and `TAB label/score` behind each label: the sums of the weights, or products of posterior probabilities (`-p`), by which each
-//!   token then gets its most probable label.
+//! - Wapiti's `label`: each line as it was read, a TAB and the label. With scores (`-s`), a line `# rank score` before the
+//!   sentence and `TAB label/score` after each label. Scores are sums of weights, or with `-p` products of posterior
+//!   probabilities; each token then gets its most probable label.
 //! - CRF++'s `crf_test`: the cells of each line between TABs, and the label. With detail 1, a line `# probability` before the
-//!   sentence and `/probability` behind each label; with detail 2, the probability of every label besides. Of several labellings
+//!   sentence and `/probability` after each label; with detail 2, also the probability of every label. With several labellings
 //!   each has a line `# rank probability`.
-//! - CRFsuite's `tag`: the label alone; a line each for score and probability before the sequence (`-p`), `:probability` behind each
-//!   label (`-i`), the probability of every label (`-l`).
+//! - CRFsuite's `tag`: the label alone; a line each for score and probability before the sequence (`-p`), `:probability` after
+//!   each label (`-i`), the probability of every label (`-l`).
 //!
 //! Numbers have six decimals there, as `%f` of C writes them.
 
@@ -32,7 +32,7 @@ pub enum Answer<'a> {
     As(PeerFormat),
 }
 
-/// The format of another program's tagger, with what it writes beside the labels.
+/// The format of another program's tagger, with what it writes in addition to the labels.
 #[derive(Clone, Copy)]
 pub enum PeerFormat {
     Wapiti {

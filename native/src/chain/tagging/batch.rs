@@ -1,4 +1,4 @@
-//! Many sentences, labelled in parallel without a corpus; here those of raw tokens.
+//! Labels many sentences in parallel without a corpus; in this module, sentences of raw tokens.
 
 use crate::chain::model::Model;
 use crate::chain::tagging::sequence::{Sequence, SequenceScorer};

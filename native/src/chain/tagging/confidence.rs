@@ -30,7 +30,7 @@ impl FromStr for Decode {
     }
 }
 
-/// Which probabilities are written beside the labels of a text.
+/// Which probabilities are written next to the labels of a text.
 #[derive(Clone, Copy)]
 pub enum Probabilities<'a> {
     /// Of the label at each token.
@@ -150,7 +150,7 @@ impl Tagging {
         Tagging { labels, probabilities, spans: Vec::new(), log_probability: f64::NEG_INFINITY, marginals }
     }
 
-    /// The probability beside the label of a token: of the span that the token is in, else of its label.
+    /// The probability written next to a token's label: of the span that contains the token, otherwise of the label.
     pub fn beside(&self, token: usize) -> f64 {
         let at = self.spans.partition_point(|(span, _)| span.end <= token);
         let around = self.spans.get(at).filter(|(span, _)| span.start <= token);

@@ -9,10 +9,10 @@
 //!   ...                the other arrays; `ARRAYS` names them
 //! ```
 //!
-//! Arrays are little-endian. Values and weights that are all 1, and bigrams that do not occur, have no file. A corpus is written
-//! array by array in bounded memory, into a folder that gets its name when all is complete. More sentences are appended to the
-//! arrays in place: bytes behind the lengths that corpus.json states do not count, and corpus.json is replaced last. The numbers of
-//! labels may change then; the labels of all tokens go to a new file in this case, gold-2.u32.
+//! Arrays are little-endian. Values and weights that are all 1, and bigrams that do not occur, have no file. A corpus is
+//! written array by array in bounded memory, into a folder that gets its name when all is complete. More sentences are appended
+//! to the arrays in place: bytes beyond the lengths in corpus.json are ignored, and corpus.json is replaced last. The numbers
+//! of labels may change then; the labels of all tokens go to a new file in this case, gold-2.u32.
 
 mod growing;
 mod layout;

@@ -1,4 +1,4 @@
-//! The file that describes the arrays of a corpus on disk: JSON, and behind it a line with its checksum.
+//! The file that describes the arrays of a corpus on disk: JSON, followed by a line with its checksum.
 
 use crate::corpus::array::{ARRAYS, Array};
 use crate::corpus::folder::layout::{BLOCK, SUMMARY, VERSION};

@@ -10,7 +10,7 @@ use crate::threads::{Interrupt, Pool, share};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
-/// The least exponent: exp(-700) is 0 beside 1, and `exp_in_place` goes no further.
+/// The least exponent: exp(-700) is negligible compared with 1, and `exp_in_place` supports nothing smaller.
 const LOWEST: f64 = -700.0;
 
 /// The result of the pass up.

@@ -54,7 +54,7 @@ pub(super) struct Span {
 pub struct Junction {
     /// Clique -> its own variable.
     pub(super) variables: Vec<u32>,
-    /// Clique -> number of states of its own variable.
+    /// Clique -> number of states of its variable.
     pub(super) states: Vec<u32>,
     /// Clique -> its parent, or `NONE`.
     pub(super) parents: Vec<u32>,

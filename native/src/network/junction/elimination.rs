@@ -312,7 +312,7 @@ impl<'a> Search<'a> {
     }
 
     /// Reduces the keys of all common neighbours of a and b, which are about to be joined, by the weight of the new edge. The
-    /// variables of `around` are left out: `eliminate` computes their keys anew.
+    /// variables of `around` are left out: `eliminate` recomputes their keys.
     fn lighten(&mut self, a: u32, b: u32, around: &[u32]) {
         let weight = self.graph.weight(a, b);
         let (mut few, mut many) = (a, b);

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! On the pass down, p(v, s, x_i = a) = w(v, s) p(s, x_i = a) / l'(s) on the path, and p(v | s) p(s, x_i = a) elsewhere. The
-//! pass down ends at the clique of i. For a variable j whose clique stands before it, p(x_i, x_j) is copied from row j.
+//! pass down ends at the clique of i. For a variable j whose clique comes before it, p(x_i, x_j) is copied from row j.
 
 use crate::error::{Error, Result};
 use crate::network::Network;

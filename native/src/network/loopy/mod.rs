@@ -14,7 +14,7 @@
 //! m_{i->j}(x_j) = sum over x_i of psi_i(x_i) psi_ij(x_i, x_j)^(1 / rho_ij) product over k of m_{k->i}(x_i)^rho_ki / m_{j->i}(x_i).
 //! ```
 //!
-//! At its fixed point, which is unique, log Z is at least that of the network. With all rho = 1 it is belief propagation.
+//! At its fixed point, which is unique, log Z is at least the network's. With all rho = 1 it is belief propagation.
 //!
 //! Three rules compute the same messages. `odds` (binary variables) and `ratios` (any variables) apply if no product of messages
 //! can leave the range of a double; `logs` applies to all networks and is slower.

@@ -58,10 +58,10 @@ pub fn flooding<R: MessageRule>(
 
 /// Residual belief propagation (Elidan, McGraw & Koller 2006): the message that would change most is replaced first.
 ///
-/// Every message has a candidate, computed from the current messages. When a message is replaced by its candidate, the candidates
-/// of the messages out of the variable that it goes to are computed anew. `targets` names this variable for each slot. An
-/// iteration counts as many computed candidates as there are messages: it costs about as much as an iteration of flooding, and
-/// the search for the largest change in addition.
+/// Every message has a candidate, computed from the current messages. When a message is replaced by its candidate, the
+/// candidates of the messages out of the variable that it enters are recomputed. `targets` names this variable for each slot.
+/// An iteration counts as many computed candidates as there are messages: it costs about as much as an iteration of flooding,
+/// and the search for the largest change in addition.
 pub fn residual<R: MessageRule>(
     rule: &R,
     messages: &mut [f64],

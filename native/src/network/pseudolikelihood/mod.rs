@@ -1,9 +1,9 @@
 //! The negative log pseudo-likelihood of a pairwise network of discrete variables and its gradient (Besag 1975): the sum over
 //! samples and variables of -weight * log p(x_i | all others).
 //!
-//! Every state of a variable except the first is a column. The score of a state of variable i, given all others, is the weight of
-//! its column plus the sum, over the active columns of other variables, of the weights of the pairs; the score of the first state
-//! is 0. In place of a missing variable the frequencies of its states count, and the variable has no term of its own.
+//! Every state of a variable except the first is a column. The score of a state of variable i, given all others, is the weight
+//! of its column plus the sum, over the active columns of other variables, of the weights of the pairs; the score of the first
+//! state is 0. A missing variable is replaced by the frequencies of its states, and has no term.
 //!
 //! Let M be the symmetric matrix of the weights of pairs, and X the columns of the samples. Scores are X M plus the weights of
 //! single columns, residuals are R = weight * (p - [x = state]), and the derivative for the pair (a, b) is

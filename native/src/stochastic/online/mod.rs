@@ -88,7 +88,7 @@ struct Pass<'a> {
     loss: f64,
     /// y'.
     best: Vec<u32>,
-    /// Tokens x width: 1 for the labels of y and -1 for those of y' where the two differ, 0 otherwise.
+    /// Tokens x width: 1 for the labels of y and -1 for the labels of y' where the two differ, 0 otherwise.
     signs: Vec<f64>,
     /// The entries of Delta that may differ from 0; some are listed twice.
     active: Vec<Cell>,

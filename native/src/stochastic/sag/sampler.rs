@@ -46,7 +46,7 @@ pub struct Draw {
 }
 
 impl<'a> Sampler<'a> {
-    /// Takes up sampling where the arrays of the memory left it.
+    /// Continues sampling from the state in the memory's arrays.
     pub fn new(
         sampling: Sampling,
         lambda: f64,

@@ -38,7 +38,7 @@ impl Pass<'_> {
         scheduled: f64,
         nll: f64,
     ) -> f64 {
-        // Trials overwrite the edges, whose gradient the step needs: they get edges of their own.
+        // Trials overwrite the edges, whose gradient the step needs: they get separate edges.
         let mut trial_edges = Vec::new();
         let initial = self.sample_objective(sample, nll);
         let (mut rate, mut flag) = (scheduled, false);

@@ -33,9 +33,9 @@ impl Abreast {
         off
     }
 
-    /// After `step_back`: adds what may be lost at the step to `lost`, where scores are centred. Infinity and
-    /// NaN stay in it. `ends` is what `step_back` was given; `behind` is the sum over nodes of |psi_t(y) r_t beta_t(y)| of the
-    /// next step, and becomes the sum of this step.
+    /// After `step_back`: adds what may be lost at the step to `lost`, where scores are centred. Infinity and NaN stay in it.
+    /// `ends` is the argument of `step_back`; `behind` is the sum over nodes of |psi_t(y) r_t beta_t(y)| of the next step, and
+    /// becomes the sum of this step.
     #[inline(always)]
     pub(super) fn note_lost<S: Simd, const N: usize, const SECOND: bool>(
         &self,
@@ -52,7 +52,7 @@ impl Abreast {
         // No factor is above 1: beta_t(x) is at most the sum over y of the next step, or the scale at the end of a sentence.
         let most = simd.add(*behind, simd.absolute(ends));
         let beta = simd.multiply(most, simd.all(links.n_nodes() as f64));
-        // `step_back` has made this step's incoming that of the next step.
+        // `step_back` has replaced this step's `incoming` by the next step's.
         let onward = simd.of(&self.behind);
         let mut sums = [simd.all(0.0); 4];
         for rows in onward.chunks(sums.len()) {

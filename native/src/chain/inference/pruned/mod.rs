@@ -1,6 +1,6 @@
 //! Forward-backward over pieces of sentences whose tokens keep a few labels each, eight pieces abreast, one in each lane.
 //!
-//! A token's labels stand in slots: slot 0 holds its first label, and so on. The pieces of a group differ in their labels, so the
+//! A token's labels are in slots: slot 0 holds its first label, and so on. The pieces of a group differ in their labels, so the
 //! factor exp(score) of a link is looked up lane by lane. Recursions and scaling are as in `abreast`, with every link listed:
 //!
 //! alpha_t(j) = psi_t(j) r_t sum over i of alpha_{t-1}(i) w(i, j)

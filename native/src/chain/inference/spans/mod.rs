@@ -1,18 +1,19 @@
 //! Probabilities of spans: that a chunk of a type starts at a token, and ends at another, whatever the other labels are. This is
 //! forward-backward over the labellings that contain the chunk (Culotta & McCallum, HLT-NAACL 2004), begun and ended at the chunk.
 //!
-//! Given the label at a token, the labels before it do not depend on the labels behind it. With
+//! Given the label at a token, the labels before it do not depend on the labels after it. With
 //!
-//! r_t(j | k) = p(y_{t-1} = j | y_t = k), proportional to alpha_{t-1}(j) exp(score of the transition from j to k),
-//! c_t(j, k) = 1 if the chunk allows label k at token t behind label j, else 0,
+//! r_t(j | k) = p(y_{t-1} = j | y_t = k), proportional to alpha_{t-1}(j) exp(score of the transition from j to k), c_t(j, k) =
+//! 1 if the chunk allows label k at token t after label j, else 0,
 //!
 //! the probability that the chunk is there as far as token t, given the label at t, is
 //!
 //! u_t(k) = sum over j of c_t(j, k) u_{t-1}(j) r_t(j | k)
 //!
-//! from the first token of the chunk to the token behind the chunk, where c_t asks for a label that does not go on with the chunk.
-//! The mean of u over the marginals of that token's labels is the probability of the span. In second order nodes are pairs (j, k)
-//! of the labels of neighbouring tokens, and r_t(i | j, k) is proportional to alpha_{t-1}(i, j) exp(score of the triple i, j, k).
+//! from the first token of the chunk to the token after the chunk, where c_t requires a label that does not continue the chunk.
+//! The mean of u over the marginals of that token's labels is the probability of the span. In second order nodes are pairs (j,
+//! k) of the labels of neighbouring tokens, and r_t(i | j, k) is proportional to alpha_{t-1}(i, j) exp(score of the triple i,
+//! j, k).
 //!
 //! r needs ratios alone: it is right whatever the scores are, and in whatever units alpha is.
 
@@ -70,7 +71,7 @@ impl SpanProbabilities<'_> {
         }
     }
 
-    /// Whether a label may stand before the first of the tokens to check.
+    /// Whether a label may precede the first of the tokens to check.
     fn may_precede(&self, span: Span, label: usize) -> bool {
         span.start > 0 || self.rule.begins(None, label, span.kind)
     }
@@ -144,7 +145,7 @@ impl SpanProbabilities<'_> {
     }
 }
 
-/// The tokens whose labels, with the labels before them, say whether a chunk is there.
+/// The tokens whose labels, with the labels before them, decide whether they form a chunk.
 fn tokens_to_check(lattice: &Lattice, span: Span) -> Range<usize> {
     span.start.max(1)..(span.end + 1).min(lattice.tokens)
 }
