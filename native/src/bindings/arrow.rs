@@ -1,5 +1,5 @@
-//! Arrow arrays of sentences, read where they lie: lists of strings, and lists of lists or of structures of strings, whose strings are
-//! the columns of a token.
+//! Arrow arrays of sentences, read without a copy: lists of strings, and lists of lists or structures of strings, where the
+//! strings are the columns of a token.
 //!
 //! Source: the Arrow C data interface and its PyCapsule interface, arrow.apache.org/docs/format/CDataInterface.html.
 
@@ -308,7 +308,7 @@ fn cells_of_structures<'a>(tokens: Node<'a>, sentences: &Places<'_>, columns: us
         }
         let Strings { offsets, bytes } = field.strings("lists of structs")?;
         let offsets = match offsets {
-            // Of an empty column there is nothing to leave out.
+            // An empty column has nothing to leave out.
             Offsets::Small(offsets) => Offsets::Small(offsets.get(start..).unwrap_or(&[0])),
             Offsets::Large(offsets) => Offsets::Large(offsets.get(start..).unwrap_or(&[0])),
         };

@@ -68,7 +68,7 @@ impl ChainObjective {
         self.inner.n_in_log_space()
     }
 
-    /// 1 or 2: the number of labels before a token's own that its score depends on.
+    /// Order of the chain, 1 or 2: the number of previous labels that a token's score depends on.
     #[getter]
     fn order(&self) -> u8 {
         self.inner.order()
@@ -80,7 +80,7 @@ impl ChainObjective {
         (self.inner.features.first_state(), self.inner.features.len())
     }
 
-    /// The number of transitions, triples, bigram features and state features, in the sequence of the weights.
+    /// The number of transitions, triples, bigram features and state features, in the order of the weights.
     #[getter]
     fn feature_counts(&self) -> (usize, usize, usize, usize) {
         self.inner.features.counts()
@@ -132,9 +132,9 @@ impl ChainObjective {
         Ok((value, gradient, LikelyLabels { inner }))
     }
 
-    /// The objective over the labels with marginals above `bound`, whose links count above `links`, and over some of the features,
-    /// which ascend; all without `features`. It agrees with the value and the gradient given at w, which are by these features.
-    /// `guard`, in [0, 1], multiplies the guard against what is pruned.
+    /// The objective over the labels with marginals above `bound` whose links have counts above `links`, and over some of the
+    /// features, in ascending order; over all features if `features` is None. It agrees with the given value and gradient at w,
+    /// both over these features. `guard`, in [0, 1], multiplies the guard against errors of pruning.
     #[pyo3(signature = (likely, bound, links, guard, w, value, gradient, features=None))]
     #[expect(clippy::too_many_arguments)]
     fn pruned(
@@ -235,13 +235,14 @@ impl ChainObjective {
         Ok(feature_names(all_features, &corpus.attributes, &corpus.labels, &numbers))
     }
 
-    /// The weights that a model has for the features, 0 where it has none, and how many features it has weights for.
+    /// The model's weights of the features, 0 for features that the model does not have, and the number of features that it
+    /// has.
     fn start_weights<'py>(&self, py: Python<'py>, model: &ChainModel) -> (Bound<'py, PyArray1<f64>>, usize) {
         let (w, shared) = py.detach(|| start_weights(&model.inner, &self.inner.corpus, &self.inner.features));
         (PyArray1::from_vec(py, w), shared)
     }
 
-    /// The model of the features whose weights are not 0, with its settings (JSON) and the template that it reads text with.
+    /// The model of the features whose weights are not 0, with its settings (JSON) and the template for reading text.
     #[pyo3(signature = (w, settings, template=None))]
     fn model(&self, w: PyReadonlyArray1<'_, f64>, settings: String, template: Option<&str>) -> PyResult<ChainModel> {
         let w = weights(&w, self.inner.features.len())?;

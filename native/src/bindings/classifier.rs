@@ -23,7 +23,7 @@ use std::sync::Arc;
 #[pyclass(frozen, extends = Objective, module = "loglinear._core")]
 pub struct ClassifierObjective {
     inner: Arc<Classifier>,
-    /// The problem as one over chains of one token; made at the first request.
+    /// The same problem over chains of one token; made on first use.
     chain: PyOnceLock<Py<ChainObjective>>,
 }
 

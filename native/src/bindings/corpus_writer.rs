@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A corpus that is being written. It may be looked at while another thread writes.
+/// A corpus that is being written. Other threads may read its properties meanwhile.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct CorpusWriter {
     state: Mutex<State>,
@@ -26,9 +26,9 @@ struct State {
     /// None once the corpus is finished.
     writer: Option<Writer>,
     counter: Counter,
-    /// The attributes that are kept; all if they have not been counted.
+    /// The attributes that occur often enough; None, for all, if they have not been counted.
     frequent: Option<Kept>,
-    /// `Corpus::transitions`, `triples` and `labelled`, as the first sentences have them.
+    /// `Corpus::transitions`, `triples` and `labelled` of the first sentences.
     flags: Option<[bool; 3]>,
 }
 
@@ -75,7 +75,7 @@ impl CorpusWriter {
         Ok(writer)
     }
 
-    /// The settings of the corpus that is continued, JSON; `null` of a new one.
+    /// The settings (JSON) of the corpus that is continued; `null` for a new corpus.
     #[getter]
     fn settings(&self) -> PyResult<String> {
         Ok(locked(&self.state).writer()?.settings().to_string())
@@ -93,7 +93,7 @@ impl CorpusWriter {
         self.n_tokens.load(Ordering::Relaxed)
     }
 
-    /// Counts the attributes of a text, whose sentences are read again by `read`.
+    /// Counts the attributes of a text; `read` reads its sentences again.
     #[pyo3(signature = (path, format="columns", template=None, *, threads=0))]
     fn count(
         &self,
@@ -113,7 +113,8 @@ impl CorpusWriter {
         })
     }
 
-    /// Leaves attributes out that are on fewer than `least` of the tokens counted; returns how many are kept.
+    /// Leaves out attributes that occur on fewer than `least` of the counted tokens; returns the number of attributes that
+    /// remain.
     fn keep(&self, py: Python<'_>, least: u64) -> PyResult<usize> {
         self.n_tokens.store(0, Ordering::Relaxed);
         interruptible(py, |_| {
@@ -181,7 +182,7 @@ impl CorpusWriter {
         })
     }
 
-    /// Gives up: removes a new corpus, and restores a continued one.
+    /// Cancels: removes a new corpus, restores a continued one.
     fn abandon(&self) {
         drop(locked(&self.state).writer.take());
     }

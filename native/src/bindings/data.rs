@@ -63,7 +63,7 @@ pub struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// Calls `work` with the path and how the text is read, on the threads and without the GIL.
+    /// Calls `work` with the path and the reading options, on the threads and without the GIL.
     pub fn read<T: Send>(
         &self,
         py: Python<'_>,
@@ -90,8 +90,8 @@ impl Corpus {
 
 #[pymethods]
 impl Corpus {
-    /// Tokens as compressed sparse rows (`ends[i]` is where row i ends), names of the columns, and for each sentence the row
-    /// after its last one. Labelled data also have the labels' names, in byte sequence, and the number of one for each row.
+    /// Tokens as compressed sparse rows (row i ends at `ends[i]`), names of the columns, and for each sentence the row after
+    /// its last one. Labelled data also have the names of the labels, in byte order, and a label number for each row.
     #[staticmethod]
     #[pyo3(signature = (ends, ids, values, names, sentence_ends, labels=None))]
     fn of_matrix(
@@ -113,7 +113,7 @@ impl Corpus {
         Ok(Corpus { inner: Arc::new(corpus) })
     }
 
-    /// The sentences of a file, `-` for standard input, or of a range of its bytes that `cut_file` has found.
+    /// The sentences of a file, `-` for standard input, or of a range of its bytes from `cut_file`.
     #[staticmethod]
     #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, range=None, threads=0))]
     #[expect(clippy::too_many_arguments)]
@@ -178,7 +178,7 @@ impl Corpus {
         Ok(Corpus { inner: Arc::new(inner) })
     }
 
-    /// The corpus in a folder, mapped into memory, and the settings that were given when it was written, JSON.
+    /// The corpus in a folder, mapped into memory, and the settings (JSON) with which it was written.
     #[staticmethod]
     fn open(path: PathBuf) -> PyResult<(Self, String)> {
         let (inner, settings) = folder::open(&path)?;
@@ -311,8 +311,8 @@ impl Corpus {
         Ok(Corpus { inner: Arc::new(chosen) })
     }
 
-    /// The labels of every sentence, or None for unlabelled data. A label is a str, a frozenset of several, one of which it
-    /// is, or None for an unknown one.
+    /// The labels of every sentence, or None for unlabelled data. A label is a str, a frozenset of possible labels, or None if
+    /// unknown.
     fn gold<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         let corpus = self.sound()?;
         if !corpus.labelled {
@@ -323,7 +323,8 @@ impl Corpus {
     }
 }
 
-/// Sequences of what `Corpus::gold` holds as lists of str, frozensets of str, and None; each name and each set is made once.
+/// Converts sequences as in `Corpus::gold` to lists of str, frozensets of str, and None. Each name and each set is created
+/// once.
 pub fn label_lists<'py, 'a>(
     py: Python<'py>,
     labels: &[String],

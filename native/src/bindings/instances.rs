@@ -1,4 +1,4 @@
-//! `Instances`: sentences as a trainer of CRFsuite takes them, one by one.
+//! `Instances`: sentences appended one by one, as by CRFsuite's trainer.
 
 use crate::bindings::data::Corpus;
 use crate::bindings::item_sequence::read_attributes;
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::sync::Arc;
 
-/// Labelled sentences with the number of a group each, encoded when they are appended.
+/// Labelled sentences, each with a group number, encoded when they are appended.
 #[pyclass(module = "loglinear._core")]
 pub struct Instances {
     reader: AttributeReader,

@@ -1,4 +1,4 @@
-//! Sentences of Python objects, handed to a sink token by token, with an error for every mistake.
+//! Passes sentences of Python objects to a sink token by token, with an error for every mistake.
 
 use crate::bindings::errors::DataError;
 use crate::corpus::sink::{Gold, Sink};
@@ -15,16 +15,16 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PySet, PyString};
 pub enum ItemDialect {
     /// A str is one attribute; texts are str; the value of a key is a number, a bool, a str, a dict or any collection of str.
     Strict,
-    /// What python-crfsuite takes: a str is a collection of characters; texts are str or bytes in UTF-8; the value of a key is a
-    /// text, a dict, a list, a set, or whatever Python's float() makes a number of, and anything else a TypeError. Departure: a
+    /// What python-crfsuite accepts: a str is a collection of characters; texts are str or bytes in UTF-8; the value of a key
+    /// is a text, a dict, a list, a set, or anything that Python's float() accepts; anything else is a TypeError. Departure: a
     /// value must be finite.
     Crfsuite,
 }
 
-/// The deepest nesting of collections in a token, which ends a dict that contains itself.
+/// Maximum depth of nested collections in a token; stops at dicts that contain themselves.
 const DEEPEST: usize = 64;
 
-/// A mistake in a sentence whose place in the data is not known yet.
+/// A mistake in a sentence whose number is not yet known.
 pub enum Problem {
     /// Becomes a DataError.
     Message(String),
@@ -228,8 +228,8 @@ impl AttributeReader {
         Ok(())
     }
 
-    /// Passes on the attribute of a key and its value, if the value is a plain one, whose reading runs no Python code;
-    /// returns whether it is.
+    /// Passes on the attribute of a key and its value if the value is plain, so that reading it runs no Python code; returns
+    /// whether it is.
     #[inline(always)]
     fn plain<S: Sink>(&mut self, key: &str, value: &Bound<'_, PyAny>, sink: &mut S) -> Result<bool, Problem> {
         if let Ok(text) = value.cast_exact::<PyString>() {
@@ -244,7 +244,7 @@ impl AttributeReader {
         Ok(true)
     }
 
-    /// Passes on the attributes of a key and its value, which is not a plain one.
+    /// Passes on the attributes of a key and a value that is not plain.
     fn value<S: Sink>(
         &mut self,
         key: &str,

@@ -1,5 +1,5 @@
-//! Many sentences of Python objects that hold attributes: the calling thread reads them, and other threads label meanwhile what it
-//! has read.
+//! Many sentences of Python objects that hold attributes: the calling thread reads them while other threads label the sentences
+//! read so far.
 
 use crate::bindings::interrupt::detached;
 use crate::bindings::item_sequence::read_attributes;
@@ -17,9 +17,9 @@ use pyo3::types::PyIterator;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Tokens that a thread labels at a time, unless inference over fewer takes a while.
+/// Number of tokens that a thread labels at a time; fewer if their inference is slow.
 const PIECE: usize = 1000;
-/// The most pieces that wait for a thread, for each thread.
+/// Maximum number of waiting pieces per thread.
 const WAITING: usize = 8;
 
 /// Sentences that are read one by one.
@@ -47,8 +47,8 @@ impl Reading {
     }
 }
 
-/// Labels sentences of attributes. Returns the labels, and for each sentence the number of tokens of all sentences up to it. A few
-/// short sentences wake no thread.
+/// Labels sentences of attributes. Returns the labels, and for each sentence the number of tokens of all sentences up to it.
+/// Other threads are not used for a few short sentences.
 pub fn label_attributes(
     model: &ChainModel,
     sentences: &Bound<'_, PyAny>,
@@ -80,7 +80,7 @@ pub fn label_attributes(
     Ok((labelled, reading.ends))
 }
 
-/// `label_attributes` from the first piece on, by a pool of threads.
+/// `label_attributes` after the first piece, on a pool of threads.
 fn label_while_reading(
     py: Python<'_>,
     model: &Model,

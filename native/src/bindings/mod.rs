@@ -29,7 +29,7 @@ mod tagger;
 
 use pyo3::prelude::*;
 
-/// From now on an allocation that fails ends the process with a message and exit code 1: for the command line.
+/// From now on a failed allocation ends the process with a message and exit code 1. For the command line.
 #[pyfunction]
 fn end_when_exhausted() {
     crate::memory::end_when_exhausted();

@@ -28,8 +28,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// A chunk rule: the type of each label, and whether a label begins a chunk, row by row for the start of the
-/// sentence and each label before.
+/// A chunk rule: the type of each label, and whether a label begins a chunk: a row for the start of the sentence, then a row
+/// for each previous label.
 type Rule = (Vec<Option<String>>, PyBackedBytes);
 
 /// The labels allowed by constraints that Python passes as JSON. Error: they do not fit the labels.
@@ -249,8 +249,8 @@ impl ChainModel {
         self.singles.marginals_of(&self.inner, sentence).map_err(|problem| problem.located(sentence.py(), None))
     }
 
-    /// For every sentence its labels, the probability of each, the spans as (type, start, end, probability), and the log-probability
-    /// of the labelling. Spans are read by a rule: the types of the labels, and the bytes of `begins`.
+    /// For every sentence its labels, the probability of each, the spans as (type, start, end, probability), and the
+    /// log-probability of the labelling. A rule defines the spans: the types of the labels, and the bytes of `begins`.
     #[pyo3(signature = (corpus, *, decode="viterbi", rule=None, threads=0))]
     fn tag<'py>(
         &self,
@@ -288,7 +288,7 @@ impl ChainModel {
         let sequences = labellings.iter().flatten().map(|labelling| labelling.labels.as_slice());
         let lists = label_lists(py, &self.inner.labels, &[], sequences)?;
         let mut lists = lists.iter();
-        // The lists go second: of two iterators a zip takes one item too many from the first.
+        // The lists come second, because `zip` takes one item too many from its first iterator.
         let of_sentence = |of_one: &Vec<Labelling>| {
             let probabilities = of_one.iter().map(|labelling| labelling.log_probability);
             probabilities.zip(&mut lists).map(|(probability, labels)| (labels, probability)).collect()
@@ -315,7 +315,7 @@ impl ChainModel {
     }
 
     /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
-    /// With `stream`, the answers go to stdout as soon as sentences have come, and `stream` is called with the beginning of the text.
+    /// With `stream`, answers go to stdout as soon as sentences arrive, and `stream` is called with the beginning of the text.
     #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, probabilities=None,
         rule=None, layout=None, detail=None, stream=None, threads=0))]
     #[allow(clippy::too_many_arguments)]
@@ -380,7 +380,7 @@ impl ChainModel {
     }
 }
 
-/// Writes to a file, which is replaced whole or not at all, or to stdout for `-`.
+/// Writes to a file, which is replaced atomically, or to stdout for `-`.
 #[pyfunction]
 pub fn write_output(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()> {
     py.detach(|| {
@@ -395,7 +395,7 @@ pub fn write_output(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()
     Ok(())
 }
 
-/// Parses a template for its mistakes; returns how many columns it looks at.
+/// Checks a template; returns the number of columns that it uses.
 #[pyfunction]
 pub fn check_template(template: &str) -> PyResult<usize> {
     Ok(Template::parse(template)?.columns)

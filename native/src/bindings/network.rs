@@ -25,13 +25,14 @@ type OutputMatrix<'py> = Bound<'py, PyArray2<f64>>;
 
 /// Default limit of the entries of a table.
 const LIMIT: usize = 1 << 22;
-/// Entries of all tables below which no thread is started to look for signals: starting it would take longer than the work.
+/// Number of table entries below which no thread is started to check for signals, because starting it would take longer than
+/// the work.
 const QUICK: usize = 1000;
-/// Entries of messages, computed in all iterations, up to which no thread is started to look for signals: the work takes some
+/// Number of message entries, over all iterations, up to which no thread is started to check for signals: the work takes some
 /// tenths of a second.
 const QUICK_MESSAGES: usize = 10_000_000;
 
-/// `network::Network` for Python, with the structures that inference makes on first use.
+/// `network::Network` for Python, with the structures that inference builds on first use.
 #[pyclass(module = "loglinear._core", frozen)]
 pub struct Network {
     inner: network::Network,
@@ -39,7 +40,7 @@ pub struct Network {
     threads: usize,
     /// The cliques of exact inference; None inside if the network is too dense.
     junction: OnceLock<Option<Junction>>,
-    /// The places of the messages of belief propagation.
+    /// The layout of the messages of belief propagation.
     slots: OnceLock<MessageSlots>,
 }
 
@@ -127,7 +128,7 @@ fn assignments(start: &Bound<'_, PyAny>, n_variables: usize) -> PyResult<Vec<i32
     let (states, columns): (Vec<i32>, usize) = if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i32>>() {
         (start.as_array().iter().copied().collect(), start.shape()[1])
     } else if let Ok(start) = start.extract::<PyReadonlyArray2<'_, i64>>() {
-        // -1 is refused later, like every number that is not a state.
+        // -1 is rejected later, like any number that is not a state.
         (start.as_array().iter().map(|&state| i32::try_from(state).unwrap_or(-1)).collect(), start.shape()[1])
     } else {
         return Err(OptionError::new_err("start must be an array of int32 or int64 with shape (chains, n_variables)"));
@@ -140,7 +141,7 @@ fn assignments(start: &Bound<'_, PyAny>, n_variables: usize) -> PyResult<Vec<i32
 
 #[pymethods]
 impl Network {
-    /// A network of variables with the given numbers of states, and edges that name two variables each.
+    /// A network of variables with the given numbers of states, and edges of two variables each.
     #[new]
     #[pyo3(signature = (states, edges, *, threads=0))]
     fn new(states: PyReadonlyArray1<'_, i64>, edges: PyReadonlyArray2<'_, i64>, threads: usize) -> PyResult<Self> {

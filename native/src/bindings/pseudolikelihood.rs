@@ -49,8 +49,8 @@ impl PseudoLikelihood {
 
 #[pymethods]
 impl PseudoLikelihood {
-    /// The objective on the samples `codes`: the state of each variable in each sample, -1 where it is missing. Samples have a
-    /// weight each if `weights` are given.
+    /// The objective on the samples `codes`: the state of each variable in each sample, -1 where it is missing. `weights` are
+    /// weights of the samples.
     #[new]
     #[pyo3(signature = (states, codes, weights=None, *, threads=0))]
     fn new(

@@ -1,4 +1,4 @@
-//! Single sentences of Python objects, labelled on the thread that asks: no corpus, no pool.
+//! Single sentences of Python objects, labelled on the calling thread, without a corpus or a pool.
 
 use crate::bindings::items::{AttributeReader, ItemDialect, Problem, Reader};
 use crate::chain::model::Model;
@@ -11,10 +11,11 @@ use pyo3::types::{PyList, PyString};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// The work, in tokens * labels^2, from which inference lets other threads run Python. It takes some 0.1 ms; less work is not
-/// worth waiting for the interpreter's lock again, which a busy thread keeps for up to 5 ms.
+/// The work, in tokens * labels^2, from which inference lets other threads run Python. Such work takes about 0.1 ms. For less
+/// it is not worth releasing the interpreter's lock, which a busy thread then holds for up to 5 ms.
 const LONG: usize = 1 << 18;
-/// The most spare buffers of a model: the number of threads that can label at the same time without making new buffers.
+/// Maximum number of spare buffers of a model: the number of threads that can label at the same time without making new
+/// buffers.
 const MOST_SPARE: usize = 64;
 
 /// Buffers to read and label one sentence.
@@ -33,7 +34,7 @@ pub struct LabelNames {
     numbers: HashMap<String, u32>,
 }
 
-/// What a model keeps to label single sentences: spare buffers, and its labels' names.
+/// What a model stores for labelling single sentences: spare buffers and the names of its labels.
 #[derive(Default)]
 pub struct Singles {
     names: PyOnceLock<LabelNames>,
@@ -59,7 +60,7 @@ impl Singles {
         })
     }
 
-    /// Keeps buffers for the next sentence, unless somebody else still has them.
+    /// Stores buffers for the next sentence, unless they are still in use elsewhere.
     pub fn give_back(&self, mut buffers: Shared) {
         let mut spare = locked(&self.spare);
         if Arc::get_mut(&mut buffers).is_some() && spare.len() < MOST_SPARE {
@@ -92,12 +93,12 @@ pub fn exclusive(shared: &mut Shared) -> &mut Buffers {
     mutex.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Runs inference over a sentence of this many tokens; other threads may run Python meanwhile if it is long.
+/// Runs inference over a sentence of `tokens` tokens; other threads may run Python meanwhile if it is long.
 pub fn inferred<T: Send>(py: Python<'_>, model: &Model, tokens: usize, infer: impl FnOnce() -> T + Send) -> T {
     if is_long(model, tokens) { py.detach(infer) } else { infer() }
 }
 
-/// Whether inference over this many tokens takes a while.
+/// Whether inference over `tokens` tokens is slow.
 pub fn is_long(model: &Model, tokens: usize) -> bool {
     tokens.saturating_mul(model.transitions.width * model.transitions.width) > LONG
 }

@@ -1,4 +1,4 @@
-//! Methods of `SamplePasses`: an objective over chains as the solvers that go sample by sample see it.
+//! Methods of `SamplePasses`: the view of an objective over chains for solvers that visit single samples.
 
 use crate::bindings::arrays::{integers, numbers, read, written};
 use crate::bindings::classes::SamplePasses;
@@ -231,7 +231,7 @@ impl SamplePasses {
         })
     }
 
-    /// How many numbers SAG stores for the gradients of all samples: of states, of transitions, of edges.
+    /// Numbers that SAG stores for the gradients of all samples: counts for states, transitions and edges.
     #[getter]
     fn sag_sizes(&self) -> (usize, usize, usize) {
         let Sizes { states, transitions, edges } = Sizes::new(&self.inner.objective);

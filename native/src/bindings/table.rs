@@ -1,4 +1,4 @@
-//! Parts of a data set: what is seen in them, the features of the whole, the objective of a part; ranges of files.
+//! Parts of a data set: their counts, the features of the whole data set, the objective of a part; ranges of files.
 
 use crate::bindings::arrays::{ascending, numbers, read, weights, written};
 use crate::bindings::classes::ChainObjective;
@@ -104,7 +104,7 @@ impl FeatureTable {
         self.inner.features.len()
     }
 
-    /// The number of transitions, triples, bigram features and state features, in the sequence of the weights.
+    /// The number of transitions, triples, bigram features and state features, in the order of the weights.
     #[getter]
     fn feature_counts(&self) -> (usize, usize, usize, usize) {
         self.inner.features.counts()
@@ -154,14 +154,15 @@ impl FeatureTable {
         Ok(feature_names(&table.features, &table.attributes, &table.labels, &numbers))
     }
 
-    /// The weights that a model has for the features, 0 where it has none, and how many features it has weights for.
+    /// The model's weights of the features, 0 for features that the model does not have, and the number of features that it
+    /// has.
     fn start_weights<'py>(&self, py: Python<'py>, model: &ChainModel) -> PyResult<(Bound<'py, PyArray1<f64>>, usize)> {
         let names = self.inner.names()?;
         let (w, shared) = py.detach(|| start_weights(&model.inner, &names, &self.inner.features));
         Ok((PyArray1::from_vec(py, w), shared))
     }
 
-    /// The model of the features whose weights are not 0, with its settings (JSON) and the template that it reads text with.
+    /// The model of the features whose weights are not 0, with its settings (JSON) and the template for reading text.
     #[pyo3(signature = (w, settings, template=None))]
     fn model(&self, w: PyReadonlyArray1<'_, f64>, settings: String, template: Option<&str>) -> PyResult<ChainModel> {
         ChainModel::trained(self.inner.source(settings, template), weights(&w, self.inner.features.len())?)
@@ -210,7 +211,7 @@ impl ChainPart {
         Ok(ChainPart { inner: Arc::new(inner) }.into())
     }
 
-    /// The objective over the features that the part can meet.
+    /// The objective over the features that can occur in the part.
     #[getter]
     fn own(&self) -> ChainObjective {
         ChainObjective { inner: Arc::clone(&self.inner.objective), passes: PyOnceLock::new() }

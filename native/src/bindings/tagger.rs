@@ -1,4 +1,4 @@
-//! `SequenceTagger`: a model and the sentence that it was given last, as python-crfsuite's Tagger has them.
+//! `SequenceTagger`: a model and the last sentence, like python-crfsuite's Tagger.
 
 use crate::bindings::batch::lists_of;
 use crate::bindings::item_sequence::read_attributes;
@@ -21,8 +21,8 @@ struct State {
     sentence: Option<Shared>,
 }
 
-/// Labels one sentence after the other, of items in python-crfsuite's dialect. Any number of threads may use it at once: each
-/// call of `tag` labels its own sentence, and the remembered sentence is the latest.
+/// Labels sentences of items in python-crfsuite's dialect, one after the other. Any number of threads may use it at once: each
+/// call of `tag` labels the sentence passed to it, and the latest sentence is remembered.
 #[pyclass(frozen, subclass, module = "loglinear._core")]
 #[derive(Default)]
 pub struct SequenceTagger {
@@ -45,7 +45,7 @@ impl SequenceTagger {
         locked(&self.state).model.as_ref().map(|model| model.clone_ref(py))
     }
 
-    /// Takes another model, or none, and forgets the sentence.
+    /// Replaces the model, or removes it, and forgets the sentence.
     fn _use(&self, model: Option<Py<ChainModel>>) {
         let fresh = State { model, sentence: None };
         // What was there is dropped without the lock.
@@ -156,7 +156,7 @@ impl SequenceTagger {
             let mut state = locked(&self.state);
             match &state.model {
                 Some(now) if now.is(&model) => state.sentence.replace(shared),
-                // Another thread has opened another model meanwhile.
+                // Meanwhile another thread has opened another model.
                 _ => None,
             }
         };

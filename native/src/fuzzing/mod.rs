@@ -1,8 +1,8 @@
 //! Fuzzing: everything that reads bytes from outside, as functions of any bytes that may fail but never panic, hang, or ask for
 //! more memory than the bytes can fill.
 //!
-//! The tests run the targets on mutants of their seeds, `LOGLINEAR_FUZZ=10000000 cargo test --profile quick fuzzing --
-//! --nocapture` on any number of them; `fuzz/` passes the targets to cargo-fuzz.
+//! The tests run the targets on mutants of their seeds. To run any number of mutants:
+//! `LOGLINEAR_FUZZ=10000000 cargo test --profile quick fuzzing -- --nocapture`. `fuzz/` passes the targets to cargo-fuzz.
 
 mod mutation;
 pub mod seeds;

@@ -237,8 +237,8 @@ impl Lists {
         let (ids, values) = self.list(list, all);
         assert!(x.len() >= self.bound && self.owns(all));
         // SAFETY: the ids belong to `self` (`owns`), `new` has checked that they are below `bound`, no method changes them, and
-        // x has at least `bound` elements. Test:
-        // `classifier::matrix::tests::sums_over_lists_and_into_lists_are_those_of_the_dense_matrix`.
+        // x has at least `bound` elements.
+        // Test: `classifier::matrix::tests::sums_over_lists_and_into_lists_are_those_of_the_dense_matrix`.
         let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
         total(ids, values, term)
     }

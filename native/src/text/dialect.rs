@@ -1,4 +1,4 @@
-//! Dialects of templates: our own rules, and the rules of Wapiti and of CRF++, whose templates can be read to the letter.
+//! Dialects of templates: our own rules, and the rules of Wapiti and of CRF++, whose templates can be read unchanged.
 
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 

@@ -27,7 +27,7 @@ impl Template {
         }
     }
 
-    /// A cell of a token, of the data or of a column that the template makes.
+    /// A cell of a token: of the data, or of a column that the template defines.
     fn cell<'c>(&self, cells: &Cells<'c>, token: usize, column: usize) -> Cow<'c, [u8]> {
         match column.checked_sub(FIRST_MADE) {
             None => Cow::Borrowed(cells.cell(token, column)),
@@ -83,7 +83,7 @@ impl<'t> Expander<'t> {
                     continue;
                 }
                 let key = self.joined(line, token, tokens, None);
-                // A bigram joins a token and the one before it: the first token has none.
+                // A bigram joins a token and the previous one: the first token does not have one.
                 if line.bigram && token > 0 {
                     sink.bigram(key, |out| template.write(line, cells, token, None, out));
                 }

@@ -1,5 +1,5 @@
-//! The formats of data files. Every question about a format is a `match` of this file that names all of them, so that the compiler
-//! shows what a new format has to answer. A module of this folder reads each.
+//! The formats of data files. Every property of a format is a `match` in this file over all formats, so that the compiler lists
+//! what a new format must define. Each format is read by a module of this folder.
 
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
@@ -47,7 +47,7 @@ impl FromStr for Format {
     }
 }
 
-/// How labels are written for a text, and the places in the text that `Sink::locate` gives for it.
+/// How labels are written for a text, and which positions in the text `Sink::locate` reports for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Writing {
     /// The line of each token, at its place, and the label after it.
@@ -82,7 +82,7 @@ impl Format {
         }
     }
 
-    /// Fails if this format needs a template and has none, or has one and does not take any.
+    /// Fails if the format needs a template and there is none, or if there is one that the format does not support.
     fn check_template(self, template: Option<&Template>) -> Result<()> {
         let message = match (self, template.is_some()) {
             (Format::Columns | Format::Conllu(_), false) => {
@@ -106,7 +106,7 @@ pub struct Reading<'a> {
     pub format: Format,
     template: Option<&'a Template>,
     labels: Labels,
-    /// The shape of the lines, where it is read off the first of them.
+    /// The shape of the lines, if the first line determines it.
     shape: Option<Shape>,
 }
 
@@ -123,8 +123,8 @@ impl<'a> Reading<'a> {
         [transitions, self.template.is_some_and(|template| template.triples), self.labels.given()]
     }
 
-    /// Looks at the beginning of a text, before anything is read. Returns false if the text has only blank lines so far, which
-    /// show nothing of its shape and have nothing to read.
+    /// Inspects the beginning of a text before reading. Returns false if the text has only blank lines so far, which do not
+    /// show its shape.
     pub fn begin(&mut self, name: &str, text: &[u8]) -> Result<bool> {
         match (self.format, self.shape, self.template) {
             (Format::Columns, None, Some(template)) => {

@@ -11,7 +11,7 @@ use std::path::Path;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 
-/// Whether a text is compressed, by its first bytes; none if they are too few to tell.
+/// Whether a text is compressed, by its first bytes; None if there are too few of them.
 pub fn is_compressed(start: &[u8]) -> Option<bool> {
     if [GZIP, XZ].iter().any(|magic| start.starts_with(magic)) {
         return Some(true);
@@ -42,7 +42,7 @@ impl Source {
         Source::new(name, Box::new(std::io::Cursor::new(text)))
     }
 
-    /// A text that `raw` gives, which is decompressed if its first bytes ask for it; with its name for messages.
+    /// The text from `raw`, decompressed if its first bytes say so; with its name for messages.
     pub fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
         let mut start = Vec::with_capacity(6);
         raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
@@ -107,7 +107,7 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// A text window by window, so that it need not be in memory as a whole.
+/// Reads a text window by window, so that the whole text need not fit in memory.
 pub struct Windows<'e> {
     pub source: Source,
     /// Whether a window may end after a line.
@@ -194,7 +194,7 @@ pub fn pieces(text: &[u8], size: usize, ends: impl Fn(&[u8]) -> bool) -> Vec<Ran
     pieces
 }
 
-/// Bytes of a piece: enough pieces for many threads, and few enough that joining their corpora takes little time.
+/// Size of a piece in bytes: small enough for many threads, large enough that joining the corpora takes little time.
 pub const PIECE: usize = 768 << 10;
 
 /// The beginning of the line after the one that contains byte `from`.

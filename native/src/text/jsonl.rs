@@ -3,7 +3,7 @@
 //! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns;
 //! without one they are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
 //!
-//! A label is a string, a list of strings, one of which it is, or null, which stands for any label.
+//! A label is a string, a list of possible labels, or null for any label.
 
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::Located;
@@ -45,7 +45,7 @@ fn sentence<S: Sink>(
     sink: &mut S,
 ) -> Result<(), String> {
     let value: Value = serde_json::from_slice(line).map_err(|error| {
-        // The parser has seen one line only, and counts it as line 1.
+        // The parser has seen only this line, and counts it as line 1.
         let reason = error.to_string().replace(" at line 1 column", " at column");
         format!("not a JSON object: {reason}")
     })?;
@@ -95,7 +95,7 @@ fn sentence<S: Sink>(
     Ok(())
 }
 
-/// What an entry of `labels` says of the label of the token with this index.
+/// The label of the token with this index, from an entry of `labels`.
 fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
     match label {
         Value::String(name) => Ok(Gold::Label(name.as_bytes())),
@@ -115,7 +115,8 @@ fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
     }
 }
 
-/// Appends at most `cells.columns` cells of a token; returns the number of its cells, none if it is a dictionary or no token.
+/// Appends at most `cells.columns` cells of a token; returns the number of its cells; None for a dictionary or an invalid
+/// token.
 fn push_cells<'a>(token: &'a Value, cells: &mut Cells<'a>) -> Option<usize> {
     let columns = cells.columns;
     match token {

@@ -9,8 +9,8 @@ pub enum Labels {
     Ignored,
     /// A cell is a label.
     Whole,
-    /// A cell `?` is an unknown label, and a cell `A|B` is one of several; other cells are labels. JSON lines have `null` and
-    /// lists instead, in any case.
+    /// A cell `?` is an unknown label, and a cell `A|B` is either of two labels; other cells are labels. JSON lines always have
+    /// `null` and lists instead.
     Partial,
 }
 
@@ -29,7 +29,7 @@ impl Labels {
         self != Labels::Ignored
     }
 
-    /// What a cell says of a token's label; nothing if labels are ignored.
+    /// The label in a cell; None if labels are ignored.
     #[inline(always)]
     pub fn parse(self, cell: &[u8]) -> Result<Option<Gold<'_>>, String> {
         match self {

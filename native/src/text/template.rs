@@ -16,8 +16,8 @@
 //! | `%drop[row,col,"re"]` `%DROP` | the cell without the matches of an expression; in lower case |
 //! | `%length[row,col]` | the number of characters |
 //!
-//! A line `C NAME=...` makes a column: the string of the rest of the line at each token. Macros of later lines name it in place of a
-//! number.
+//! A line `C NAME=...` defines a column: the string of the rest of the line at each token. Macros of later lines use its name
+//! in place of a number.
 //!
 //! Beyond the ends of a sentence a macro gives CRF++'s `_B-1`, `_B-2`, ..., `_B+1`, .... A line without macros that starts with `B` stands for
 //! label bigrams (transitions). `#` starts a comment at the start of a line or after white space, outside quotation marks.
@@ -40,7 +40,7 @@ pub struct Template {
     /// The lines without comments and empty lines.
     patterns: Vec<String>,
     pub(super) lines: Vec<Line>,
-    /// The columns that `C` lines make, with their names; column `FIRST_MADE + i` is the i-th.
+    /// The columns that `C` lines define, with their names; column `FIRST_MADE + i` is the i-th.
     pub(super) made_columns: Vec<(String, Line)>,
     /// Hashes of each view's paddings from -NEAR to NEAR.
     near: Vec<Piece>,
@@ -54,13 +54,13 @@ pub struct Template {
     pub columns: usize,
 }
 
-/// The number of the first column that a `C` line makes; files have fewer.
+/// The number of the first column that a `C` line defines; files have fewer columns.
 pub(super) const FIRST_MADE: usize = 1 << 16;
 
 /// The most lines of a template: real templates have up to a few hundred.
 const MOST_LINES: usize = 10_000;
 
-/// Distance beyond the ends of a sentence up to which the hashes of paddings are kept.
+/// Distance beyond the ends of a sentence up to which hashes of paddings are stored.
 const NEAR: isize = 8;
 
 /// A line with attributes.
@@ -160,7 +160,7 @@ impl Template {
         self.patterns.iter().map(String::as_str)
     }
 
-    /// How many lines are this one, if it is a line without macros that requests label bigrams.
+    /// The number of copies of this line, if it is a line without macros that requests label bigrams.
     pub fn plain(&self, line: &[u8]) -> usize {
         match line.first() {
             Some(b'B' | b'b' | b'*') if !line.contains(&b'%') => {

@@ -1,13 +1,14 @@
-//! The hashes of a token's views, remembered for tokens that come again: texts repeat their words, and expressions take time.
+//! The hashes of a token's views, remembered for tokens that occur again: texts repeat words, and regular expressions take
+//! time.
 
 use crate::corpus::hash::Piece;
 use crate::text::cells::Cells;
 use crate::text::template::{FIRST_MADE, Part, Template};
 use crate::text::view::{Lower, View};
 
-/// Tokens from which on views are remembered: shorter texts are not worth the memory.
+/// Number of tokens after which views are remembered: shorter texts are not worth the memory.
 const FIRST: usize = 256;
-/// Tokens that are remembered, each at the place that its hash names.
+/// Number of tokens that are remembered, each at the place given by its hash.
 const PLACES: usize = 1 << 12;
 
 /// Forms the views of tokens.
@@ -16,7 +17,7 @@ pub(super) struct TokenViews<'t> {
     /// The columns that the template makes of a token.
     made_columns: Vec<Vec<u8>>,
     /// Whether a view costs more than the hash of a cell.
-    dear: bool,
+    costly: bool,
     tokens: usize,
     /// Place -> key of the token that is remembered there, or 0.
     keys: Vec<u64>,
@@ -27,16 +28,16 @@ pub(super) struct TokenViews<'t> {
 impl<'t> TokenViews<'t> {
     /// Nothing is remembered yet.
     pub(super) fn new(template: &'t Template) -> Self {
-        let is_dear = |view: &View| !matches!(view, View::Cell { lower: Lower::No, .. });
-        let dear = !template.made_columns.is_empty() || template.views.iter().any(is_dear);
+        let is_costly = |view: &View| !matches!(view, View::Cell { lower: Lower::No, .. });
+        let costly = !template.made_columns.is_empty() || template.views.iter().any(is_costly);
         let made_columns = vec![Vec::new(); template.made_columns.len()];
-        TokenViews { template, made_columns, dear, tokens: 0, keys: Vec::new(), remembered: Vec::new() }
+        TokenViews { template, made_columns, costly, tokens: 0, keys: Vec::new(), remembered: Vec::new() }
     }
 
     /// Appends the hashes of a token's views.
     #[inline]
     pub(super) fn push(&mut self, cells: &Cells<'_>, token: usize, pieces: &mut Vec<Piece>) {
-        if !self.dear {
+        if !self.costly {
             let of = |view: &View| Piece::of(cells.cell(token, view.column()));
             return pieces.extend(self.template.views.iter().map(of));
         }
@@ -60,7 +61,7 @@ impl<'t> TokenViews<'t> {
         self.remembered[range].copy_from_slice(&pieces[start..]);
     }
 
-    /// Forms the views, and the columns that they look at before.
+    /// Computes the columns that the template defines, then the views.
     fn form(&mut self, cells: &Cells<'_>, token: usize, pieces: &mut Vec<Piece>) {
         let template = self.template;
         for (at, (_, line)) in template.made_columns.iter().enumerate() {
@@ -90,7 +91,7 @@ fn cell<'a>(cells: &Cells<'a>, made_columns: &'a [Vec<u8>], token: usize, column
     }
 }
 
-/// A key of the token's cells, each of which ends in a byte that no text in UTF-8 holds.
+/// A key of the token's cells, each of which ends in a byte that does not occur in UTF-8.
 fn key_of_token(cells: &Cells<'_>, token: usize, columns: usize) -> u64 {
     let end = Piece::of(&[0xff]);
     Piece::joined_key((0..columns).flat_map(|column| [Piece::of(cells.cell(token, column)), end]))

@@ -1,4 +1,4 @@
-//! Views: the functions of a cell that a template's macros name.
+//! Views: the functions of a cell that a template's macros compute.
 
 use regex::bytes::Regex;
 use std::borrow::Cow;

@@ -1,21 +1,23 @@
-//! Probabilities of spans: that a chunk of a type starts at a token, and ends at another, whatever the other labels are. This is
-//! forward-backward over the labellings that contain the chunk (Culotta & McCallum, HLT-NAACL 2004), begun and ended at the chunk.
+//! Probabilities of spans: that a chunk of a type starts at a token and ends at another, whatever the other labels are. This is
+//! forward-backward over the labellings that contain the chunk (Culotta & McCallum, HLT-NAACL 2004), restricted to the tokens
+//! of the chunk.
 //!
 //! Given the label at a token, the labels before it do not depend on the labels after it. With
 //!
-//! r_t(j | k) = p(y_{t-1} = j | y_t = k), proportional to alpha_{t-1}(j) exp(score of the transition from j to k), c_t(j, k) =
-//! 1 if the chunk allows label k at token t after label j, else 0,
+//! r_t(j | k) = p(y_{t-1} = j | y_t = k), proportional to alpha_{t-1}(j) exp(score of the transition from j to k),
 //!
-//! the probability that the chunk is there as far as token t, given the label at t, is
+//! c_t(j, k) = 1 if the chunk allows label k at token t after label j, else 0,
+//!
+//! the probability of the chunk up to token t, given the label at t, is
 //!
 //! u_t(k) = sum over j of c_t(j, k) u_{t-1}(j) r_t(j | k)
 //!
 //! from the first token of the chunk to the token after the chunk, where c_t requires a label that does not continue the chunk.
-//! The mean of u over the marginals of that token's labels is the probability of the span. In second order nodes are pairs (j,
-//! k) of the labels of neighbouring tokens, and r_t(i | j, k) is proportional to alpha_{t-1}(i, j) exp(score of the triple i,
-//! j, k).
+//! The mean of u over the marginals of that token's labels is the probability of the span. In second order, nodes are pairs (j,
+//! k) of labels of neighbouring tokens, and r_t(i | j, k) is proportional to alpha_{t-1}(i, j) exp(score of the triple i, j,
+//! k).
 //!
-//! r needs ratios alone: it is right whatever the scores are, and in whatever units alpha is.
+//! r depends on ratios only: it is correct for any scores, and for alpha in any unit.
 
 use crate::chain::inference::chunks::{ChunkRule, Span};
 use crate::chain::inference::counts::PairCounts;
