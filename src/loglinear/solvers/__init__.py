@@ -84,7 +84,7 @@ __all__ = [
     "tune_learning_rate",
 ]
 
-# The solvers to choose among, as lists show them first.
+# The solvers to choose from; lists show them first.
 SOLVERS |= {
     "auto": Auto,
     "lbfgs": LBFGS,
@@ -98,7 +98,7 @@ SOLVERS |= {
     "grafting_light": GraftingLight,
     "prox_gradient": ProxGradient,
 }
-# The solvers that stand for the papers, to compare with.
+# The solvers that reproduce papers, for comparison.
 FOR_RESEARCH: dict[str, type[Any]] = {
     "adagrad": AdaGrad,
     "asg": ASG,
@@ -150,7 +150,7 @@ def solver_class(name: str) -> type[Any]:
     """Return the class of the solver of this name.
 
     Raises:
-        OptionError: there is no such solver; names those that are spelt alike, and all.
+        OptionError: there is no such solver; the message lists similar names and all names.
 
     Example:
         >>> from loglinear.solvers import solver_class
@@ -173,7 +173,7 @@ def make_solver(name: str, **options: object) -> Solver[Any]:
     """Return the solver of this name, with the options of its class and of its inner solvers.
 
     Raises:
-        OptionError: the name is unknown, or the solver has no such option, or an option is out of its range.
+        OptionError: the name is unknown, the solver does not have such an option, or an option is out of range.
 
     Example:
         >>> from loglinear.solvers import make_solver
@@ -186,13 +186,13 @@ def make_solver(name: str, **options: object) -> Solver[Any]:
     try:
         solver: Solver[Any] = kind(**options)
     except TypeError as error:
-        known = option_names(kind)
-        unknown = next((each for each in options if each not in known and repr(each) in str(error)), None)
+        names = option_names(kind)
+        unknown = next((option for option in options if option not in names and repr(option) in str(error)), None)
         hint = f"`loglinear solvers {name}` lists them"
         if unknown is None:
             message = f"solver {name}: invalid options ({error}); {hint}"
         else:
-            close = get_close_matches(unknown, known, n=2)
+            close = get_close_matches(unknown, names, n=2)
             asked = f"did you mean {' or '.join(close)}? " if close else ""
             message = f"solver {name} has no option {unknown!r}; {asked}{hint}"
         raise OptionError(message) from error

@@ -25,11 +25,11 @@ from .two_stage import TwoStage
 
 __all__ = ["Auto"]
 
-# Sequences with fewer cells, a cell being a label of a token, are trained in no time by any solver.
+# With fewer cells (labels of tokens), every solver trains sequences in a moment.
 FEW_CELLS = 200_000
-# Samples for passes of SGD with a learning rate that was not tuned.
+# Number of samples from which on SGD makes passes with a learning rate that was not tuned.
 MANY_SAMPLES = 500
-# OWL-QN's own stopping rule ends 0.13 % above the optimum on large data; this one within 0.1 %.
+# On large data OWL-QN's default tolerance stops 0.13 % above the optimum; this one stops within 0.1 %.
 TOLERANCE = 5e-6
 # Learning rate of the passes of SGD that come first: this number over the attributes of a sequence and of a token, for
 # the more attributes have a part in a step, and in a score, the further does the step go.
@@ -43,12 +43,12 @@ SHARE_OF_SMOOTH = 0.6
 class Auto:
     """Picks a solver by penalty, kind of model and size of the data; the default.
 
-    ``Auto.choice`` has the rules; docs/experiments.md has the measurements. Nothing is random, and no clock is
-    read: the same problem has the same solver. A solver's own stopping rule holds.
+    ``Auto.choice`` has the rules; docs/experiments.md has the measurements. The choice does not depend on random
+    numbers or on time: the same problem gets the same solver. The chosen solver's own stopping rule applies.
 
     Args:
-        tolerance: of the solver chosen; by default its own.
-        seed: of the solver chosen, if it is stochastic, >= 0.
+        tolerance: of the chosen solver; by default the solver's own.
+        seed: of the chosen solver, if it is stochastic, >= 0.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when no solver suits the problem.
@@ -73,10 +73,10 @@ class Auto:
         """Return the solver for a problem, and why."""
         if self._last is None or self._last[0] is not problem:
             kind, options, why = _rule(problem)
-            given: dict[str, object] = {} if self.tolerance is None else {"tolerance": self.tolerance}
+            settings: dict[str, object] = {} if self.tolerance is None else {"tolerance": self.tolerance}
             if kind in (LabelSets, ParameterMixing, TwoStage):
-                given["seed"] = self.seed
-            solver = kind(**{**options, **given})
+                settings["seed"] = self.seed
+            solver = kind(**{**options, **settings})
             self._last = problem, Choice(solver, solver_name(solver), why)
         return self._last[1]
 

@@ -40,7 +40,7 @@ from .common.wolfe import strong_wolfe
 __all__ = ["BFGS", "InverseHessian", "updated"]
 
 Matrix = npt.NDArray[np.float64]
-# Entries of a block of rows that stays in the processor's cache while it is updated.
+# Entries of a block of rows, so that it stays in the processor's cache during its update.
 BLOCK = 32_768
 
 
@@ -92,7 +92,7 @@ class InverseHessian:
 
     Attributes:
         H: symmetric and positive definite, shape (n, n); None for the identity, in units.
-        pair: s and y of the last step, which H does not know yet.
+        pair: s and y of the last step, which H does not include yet.
         spare: where the next H goes, shape (n, n); None for a new matrix.
         aim: the direction of the line search from here, once it is known.
         scale: unit of each weight, shape (n,); None for 1.
@@ -169,13 +169,13 @@ class BFGS:
 
     - As in ``LBFGS``, with H the identity, in units, where ``LBFGS`` drops its history.
     - Before H is updated with a pair it is multiplied by tau = s.y / y'Hy (Oren & Luenberger 1974), if tau is above 1:
-      the curvature of log-linear models decreases on the way, and n directions are slow to learn it one by one. On
-      topics of Reuters with 500 words this saves three quarters of the evaluations and more.
+      the curvature of log-linear models decreases during training, and learning it direction by direction is slow. On
+      topics of Reuters with 500 words this saves at least three quarters of the evaluations.
 
-    Cost: one gradient or more, and O(n_features^2), per step. Memory: two matrices, 16 bytes * n_features^2; a pickled
-    state has one.
+    Cost per step: one or more gradients, and O(n_features^2). Memory: two matrices, 16 bytes * n_features^2; a pickled
+    state contains one.
 
-    Converged when ``LBFGS`` is (see there).
+    Converges by the criteria of ``LBFGS``.
 
     Args:
         tolerance: bound on the mean relative decrease; 0 switches this test off.
@@ -222,12 +222,12 @@ class BFGS:
         """Make one round of the loop of Algorithm 6.1. ``state`` is used up, unless an exception comes out."""
         evaluations, promised = 0, []
         for curvature in (state.history, state.history.cleared()):
-            line = Line(problem, state, curvature)  # H takes up the last pair, Eq. 6.17; d = -H v
-            found = strong_wolfe(line, first_step(state, curvature), self.max_line_search)  # w_new = w + alpha d
-            evaluations += found.evaluations
-            promised.append(found.descent)
-            if found.trial is not None:
-                return moved(self, state, found.trial, evaluations)  # s and y
+            line = Line(problem, state, curvature)  # H includes the last pair, Eq. 6.17; d = -H v
+            search = strong_wolfe(line, first_step(state, curvature), self.max_line_search)  # w_new = w + alpha d
+            evaluations += search.evaluations
+            promised.append(search.descent)
+            if search.trial is not None:
+                return moved(self, state, search.trial, evaluations)  # s and y
         return stuck(state, promised[0], evaluations)
 
 

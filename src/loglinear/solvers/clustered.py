@@ -51,13 +51,13 @@ class ClusteredState:
         phase: "fine", "coarse" or "patch-up".
         w: beta, shape (n_features,); in a coarse phase beta_j = gamma_cmap(j).
         nll: unpenalised, nats.
-        rounds: rounds that are over.
+        rounds: number of finished rounds.
         fine_iterations: of the fine optimiser so far, in all phases.
         coarse_iterations: of the coarse optimiser so far, in all phases.
-        evaluations: gradient evaluations, fine and coarse, of the phases that are over.
+        evaluations: gradient evaluations, fine and coarse, of the finished phases.
         cmap: in a coarse phase the cluster of each feature, shape (n_features,).
         recent: in a coarse phase the last objectives, the newest last.
-        projected: in a coarse phase the projected problem, or None if it has to be made again.
+        projected: in a coarse phase the projected problem, or None if it must be built again.
         working_set: None: every phase optimises over all features.
     """
 
@@ -125,30 +125,30 @@ class ClusteredState:
 class Clustered:
     """Quasi-Newton over all weights and over clusters of weights in turn, for smooth objectives: L2 penalty or none.
 
-    Each round takes ``fine_iterations`` of the fine optimiser, clusters weights that are alike, and lets the coarse
-    optimiser move each cluster as a whole, from its mean, until its objective changes little. In the end the fine
+    Each round takes ``fine_iterations`` of the fine optimiser, clusters similar weights, and lets the coarse
+    optimiser move each cluster as a whole, from its mean, until its objective changes little. Finally the fine
     optimiser continues to convergence ("patch-up").
 
     Source: Mathur & Chakrabarti (2010), Figure 4, with sections III-B (clusters), III-C and III-E-6 (the objective over
     clusters), III-E-2 (end of a coarse phase), III-E-3 (projections) and IV-B (features that are not clustered).
-    ``fine_iterations``: section III-D has 5 with BFGS; with L-BFGS only section IV-C gives a number, 100, "as before".
-    A problem that is solved in fewer iterations is then never clustered: give a smaller number there.
+    ``fine_iterations``: section III-D uses 5 with BFGS; for L-BFGS only section IV-C gives a number, 100, "as before".
+    A problem that needs fewer iterations is then never clustered: set a smaller number for it.
 
     Departures:
 
-    - The optimisers are this library's ``LBFGS`` and ``BFGS``, which start afresh in every phase.
+    - The optimisers are this library's ``LBFGS`` and ``BFGS``, which start from scratch in every phase.
     - The change of a coarse objective is relative to the absolute value of the least, which is negative for some
       objectives that are not likelihoods.
     - A coarse phase also ends when its optimiser has converged or finds no decrease.
-    - If the fine optimiser ends in a round, that is the end.
+    - If the fine optimiser converges within a round, training ends.
     - Weights without penalty are not clustered.
 
-    Cost: a step costs one of the fine optimiser on the problem, or one of the coarse optimiser on the projected problem
-    (see ``Projected``). A step that ends a phase evaluates the gradient once more, where the next one begins.
+    Cost: a step costs as much as one of the fine optimiser on the problem, or of the coarse optimiser on the projected
+    problem (see ``Projected``). A step that ends a phase evaluates the gradient once more, where the next one begins.
 
-    A step is an iteration of the current optimiser. Converged when the fine optimiser is (see ``LBFGS``). The objective
-    rises where weights are replaced by means. A run that is stopped in a coarse phase ends with the weights of the
-    projected problem.
+    A step is an iteration of the current optimiser. Converges by the criteria of the fine optimiser (see ``LBFGS``).
+    The objective rises where means replace weights. A run that is stopped in a coarse phase ends with the weights of
+    the projected problem.
 
     An objective may say which features are clustered (``Clusterable``), for a CRF its state features, and may add up
     its features over clusters (``Aggregatable``).
@@ -160,8 +160,8 @@ class Clustered:
         clustering: "chunks": contiguous chunks of the sorted weights; "kmeans": k-means on the weights and their latest
             change, for problems of some ten thousand features at most.
         optimizer: "lbfgs" or "bfgs", the fine and the coarse one; "bfgs" is short for an ``inner`` that is a ``BFGS``.
-        coarse_window: objectives by which the end of a coarse phase is told, >= 2.
-        coarse_tolerance: it ends when they differ by less than this fraction of the least; 0 to let it converge.
+        coarse_window: number of objectives compared to detect the end of a coarse phase, >= 2.
+        coarse_tolerance: the phase ends when they differ by less than this fraction of the least; 0 to let it converge.
         aggregate: let the objective add up its features over the clusters, if it can.
         seed: of "kmeans", >= 0.
         inner: the fine optimiser, an ``LBFGS`` or a ``BFGS``; the coarse one is the same without a tolerance.

@@ -37,14 +37,14 @@ class Grafting:
     """Grafting: alternately optimises over the selected features and selects more, for L1 problems.
 
     Source: Perkins, Lacker & Theiler (2003), as Zhu, Lao & Xing (2010) describe it in sections 2 and 5.3.1. The
-    optimiser is OWL-QN, whose history survives a selection: the new features' entries are 0.
+    optimiser is OWL-QN, which keeps its history after a selection: the new features' entries are 0.
 
     Departures:
 
     - Weights without penalty, and weights that are not 0 at the start, are selected from the beginning.
 
-    Cost: a step is one of OWL-QN on the selected features. If the objective can be restricted to them, that is what an
-    evaluation costs (see ``working_set.compact``), else it is a whole one. Selecting costs a whole evaluation.
+    Cost: a step is one of OWL-QN on the selected features. If the objective can be restricted to them, an evaluation
+    costs only these features (see ``working_set.compact``), else all of them. A selection costs a whole evaluation.
 
     Converged when OWL-QN has converged on the selected features and no other feature has |dL / dw_k| > l1, which is
     condition (3) of the paper; or when the violation of all features is at most ``gradient_tolerance`` * max(1, |w|), w
@@ -131,7 +131,7 @@ class Grafting:
         return self._tested(problem, state, gradient)
 
     def _standing(self, problem: Problem, w: Vector) -> Features:
-        """Return the features that need no selection to count: whose weight is not 0, or bears no penalty."""
+        """Return the features in the working set without a selection: their weight is not 0, or not penalised."""
         free = np.arange(problem.n_features - problem.penalty.unpenalised, problem.n_features)
         return np.union1d(np.flatnonzero(w), free).astype(np.int64)
 
@@ -161,7 +161,7 @@ class Grafting:
         return following, block.gradient if block and moved else None
 
     def _tested(self, problem: Problem, state: WorkingSetState, gradient: Vector) -> WorkingSetState:
-        """Step 3: look whether all features, S and the others, meet condition (3); if not, go on to Step 2."""
+        """Step 3: check whether all features, in S or not, meet condition (3); if not, continue with Step 2."""
         violation = problem.penalty.violation(state.w, gradient)
         state = replace(state, violation=violation, scored=True, since=0, whole_gradient=gradient)
         state = self._with_arrivals(problem, state)
@@ -220,7 +220,7 @@ class Grafting:
         inner = state.inner
         failed = inner.status is Status.LINE_SEARCH_FAILED
         if failed and state.recent and state.objective >= state.recent[-1]:
-            return replace(state, status=inner.status)  # what was selected after the last failure was of no help
+            return replace(state, status=inner.status)  # the features selected after the last failure did not help
         if not chosen.size:
             finished = inner.status is Status.CONVERGED and steepest > 0.0
             status = Status.FEATURES_SELECTED if finished else inner.status
@@ -324,8 +324,8 @@ class GaussSeidel(Grafting):
     them, else a whole one. Selecting costs a whole evaluation.
 
     Converged when the violation is at most ``gradient_tolerance`` * max(1, |w|), or the mean relative decrease over
-    the last 5 selections is at most ``tolerance``. A selection after which nothing decreases beyond rounding errors is
-    the end as well, with OWL-QN's status. See ``Grafting`` for the options; ``max_features`` is none of them.
+    the last 5 selections is at most ``tolerance``. Training also ends, with OWL-QN's status, after a selection that
+    decreases nothing beyond rounding errors. See ``Grafting`` for the options, except ``max_features``.
 
     Example:
         >>> from loglinear import MaxEnt

@@ -91,14 +91,14 @@ class Hybrid(Unmeasured):
     - The line search is that of ``LBFGS``, on F_B.
     - A batch contains the one before, so that only its new samples have to be evaluated where the last step ended.
 
-    Cost: one evaluation of B or more per step, and O(memory * n_features).
+    Cost per step: one or more evaluations of B, and O(memory * n_features).
 
-    Converged when B is everything and L-BFGS has converged (see there).
+    Converged when B contains all samples and L-BFGS has converged (see ``LBFGS``).
 
     Args:
         growth: of the batch from step to step, > 1.
         first: samples in the first batch, >= 1.
-        seed: of the permutation in which samples join, >= 0.
+        seed: of the order in which samples join, >= 0.
         inner: L-BFGS.
         options: of L-BFGS, by name, instead of an ``inner`` with these options.
 
@@ -168,7 +168,7 @@ class Hybrid(Unmeasured):
         gradient = np.zeros_like(w)
         nll = self._batch(problem, size, larger, n / larger).evaluate(w, gradient) + factor * inner.nll
         gradient += factor * inner.gradient
-        # A pair without length is not taken up, but the history then knows its products with the new gradient.
+        # A pair of length 0 is not stored, but the history then has its products with the new gradient.
         history, violation, squared, _ = inner.history.advance(w, gradient, w, gradient, penalty)
         objective = nll + penalty.value(w)
         return replace(

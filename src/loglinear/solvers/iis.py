@@ -29,7 +29,7 @@ from .common.quasi_newton import WINDOW, check_numbers, check_tolerances, stoppi
 
 __all__ = ["IIS", "Designed", "IISState", "Occurrences", "update"]
 
-# A weight that would go to minus infinity goes where this fraction of its expected count is left.
+# A weight that would go to minus infinity moves until this fraction of its expected count is left.
 FRACTION = 1e-3
 # Newton's method stops at a step of this fraction of |delta|, or one that changes E by this fraction.
 PRECISION = 1e-7
@@ -88,14 +88,14 @@ class Occurrences:
         """Return the occurrences in a CSR matrix, given the samples' weights."""
         matrix = design.tocsc()
         totals = np.asarray(design.sum(axis=1), np.float64).ravel()
-        kept = (matrix.data > 0.0) & (weights[matrix.indices] > 0.0)
-        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))[kept]
+        positive = (matrix.data > 0.0) & (weights[matrix.indices] > 0.0)
+        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))[positive]
         counts = np.bincount(column, minlength=matrix.shape[1])
         columns = np.flatnonzero(counts)
         counts = counts[columns]
         starts = np.cumsum(counts) - counts
-        rows = matrix.indices[kept]
-        amounts, totals = weights[rows] * matrix.data[kept], totals[rows]
+        rows = matrix.indices[positive]
+        amounts, totals = weights[rows] * matrix.data[positive], totals[rows]
         least, most = np.minimum.reduceat(totals, starts), np.maximum.reduceat(totals, starts)
         return cls(columns, starts, counts, rows, amounts, totals, least, most)
 
@@ -170,11 +170,11 @@ class IIS:
     Departures:
 
     - The equation of a weight is solved by Newton's method on the better of two forms (``update``).
-    - Without a penalty the weight of a feature that never goes with its class would go to minus infinity: each step
+    - Without a penalty the weight of a feature that never occurs with its class would go to minus infinity: each step
       divides its expected count by 1000 instead.
 
-    Cost: a step takes one evaluation of the gradient and one of the probabilities, and about five times an exponential
-    for each entry of the design matrix and each output. It never increases the objective, and converges linearly:
+    Cost: a step takes one evaluation of the gradient, one of the probabilities, and about five exponentials for each
+    entry of the design matrix and each output. It never increases the objective, and converges linearly:
     lbfgs is much faster. Memory: 20 bytes for each entry of the design matrix, and as much again during a step.
 
     Converged when one of these holds (F penalised objective, t the step):
@@ -271,7 +271,7 @@ def update(occurrences: Occurrences, terms: Vector, a: Vector, l2: Vector, w: Ve
 
     Newton's method on h(delta) = E(delta) + l2 delta - b, and on g(delta) = log E(delta) - log(b - l2 delta) where
     b - l2 delta > 0. Both are increasing and convex with the same root, so the tangent at any point meets zero at the
-    root or right of it. The lesser of the two is taken: after the first step delta decreases to the root, fast where E
+    root or right of it. The smaller of the two is used: after the first step delta decreases to the root, fast where E
     rules (g is nearly linear) and where the penalty does (h is).
 
     Args:
@@ -286,11 +286,11 @@ def update(occurrences: Occurrences, terms: Vector, a: Vector, l2: Vector, w: Ve
     for _ in range(MOST_NEWTON_STEPS):
         with np.errstate(all="ignore"):
             log_e, mean = occurrences.expected(terms, delta)
-            rest = b - l2 * delta
-            g_step = (log_e - np.log(rest)) / (mean + l2 / rest)
+            remaining = b - l2 * delta
+            g_step = (log_e - np.log(remaining)) / (mean + l2 / remaining)
             # h over E where that is above 1, so that it does not overflow.
             e, scale = np.exp(np.minimum(log_e, 0.0)), np.exp(-np.maximum(log_e, 0.0))
-            h_step = (e - scale * rest) / (e * mean + scale * l2)
+            h_step = (e - scale * remaining) / (e * mean + scale * l2)
         step = np.where(moving, np.fmax(g_step, h_step), 0.0)
         delta -= step
         moving &= np.abs(step) > PRECISION * (np.abs(delta) + 1.0 / mean)

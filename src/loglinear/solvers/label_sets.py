@@ -60,7 +60,7 @@ class LabelSetsState:
         objective: penalised, nats.
         nll: unpenalised, nats.
         violation: max-norm of the pseudo-gradient.
-        first: state of SGD-L1 while its passes are made; the gradient is not that at w then.
+        first: state of SGD-L1 during its passes, when ``gradient`` is not the gradient at w.
         before: objective before these passes.
         history: pairs (s, y) by the features in the working set; None before the first round.
         features: numbers of the features in the working set, ascending; None for all.
@@ -105,7 +105,7 @@ class LabelSetsState:
     partial: ClassVar[bool] = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the likely labels and the problem of the first stage out."""
+        """Return the state without the likely labels and the problem of the first stage."""
         return self.__dict__ | {"likely": None, "stage": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -120,8 +120,8 @@ class LabelSetsState:
     @property
     def passes(self) -> float:
         """Effective passes over the data; an evaluation of a pruned objective counts as one."""
-        made = self.passes_before if self.first is None else self.first.passes
-        return made + self.gradient_evaluations
+        before = self.passes_before if self.first is None else self.first.passes
+        return before + self.gradient_evaluations
 
     @property
     def whole_gradient(self) -> Vector | None:
@@ -137,9 +137,9 @@ class LabelSetsState:
 class LabelSets:
     """OWL-QN over the likely labels of each token, for chains with an L1, L2 or elastic-net penalty.
 
-    An evaluation of the whole objective tells the labels of each token with a marginal above ``bound``. Over these
+    An evaluation of the whole objective finds the labels of each token with a marginal above ``bound``. Over these
     labels alone, with a correction that gives it the value and the gradient of F at w0, the objective S is many times
-    cheaper (``Prunable``). A round makes ``steps`` steps on S and then evaluates F: the round counts if F decreases.
+    cheaper (``Prunable``). A round makes ``steps`` steps on S and then evaluates F; it is accepted if F decreases.
     With L1, S is restricted to features as well: those with weights, and the ``select`` others that violate optimality
     most, as in ``GraftingLight``.
 
@@ -151,8 +151,8 @@ class LabelSets:
     (``native/src/chain/objective/pruned``), and weakens where F decreases by more than S; the line searches of a round
     look back at the last steps of the round before.
 
-    Cost: a round takes an evaluation, the making of S, which costs as much as two of them, and steps of a sixth to a
-    quarter of one.
+    Cost: a round takes one evaluation, the construction of S, which costs as much as two evaluations, and steps that
+    cost a sixth to a quarter of one each.
 
     Converged when one of these holds:
 
@@ -200,7 +200,7 @@ class LabelSets:
         self.first = None if first is None else inner_solver("first", first, SGDL1, options)
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options, *filter(None, (self.first, self.inner)))
-        # OWL-QN's own test looks at S, and not at F.
+        # OWL-QN's own test is about S, not about F.
         self._stepper = replace(self.inner, tolerance=0.0)
 
     @property
@@ -240,11 +240,11 @@ class LabelSets:
         if first.status is Status.RUNNING:
             state = replace(state, objective=math.nan, nll=math.nan, violation=math.nan)
             return replace(state, first=first, stage=stage, w=w, iteration=iteration)
-        found, evaluations = self._evaluated(problem, w, self.bound), state.evaluations + 1
-        if not found.objective < state.before:
-            found, evaluations = self._evaluated(problem, np.zeros_like(w), self.bound), evaluations + 1
-        found = replace(found, steps=self.steps, iteration=iteration)
-        return replace(found, evaluations=evaluations, passes_before=first.passes)
+        moved, evaluations = self._evaluated(problem, w, self.bound), state.evaluations + 1
+        if not moved.objective < state.before:
+            moved, evaluations = self._evaluated(problem, np.zeros_like(w), self.bound), evaluations + 1
+        moved = replace(moved, steps=self.steps, iteration=iteration)
+        return replace(moved, evaluations=evaluations, passes_before=first.passes)
 
     def measure(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
         """Return the state with objective and violation, which the first stage does not need."""
@@ -262,10 +262,10 @@ class LabelSets:
         return stopping_status((state.objective,), state.violation, norm, 0.0, self.inner.gradient_tolerance)
 
     def _round(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
-        """Make steps on S, and go there if F decreases."""
+        """Make steps on S, and accept the new weights if F decreases."""
         least = self._bound(state)
         if state.likely is None or state.likely.least > least:
-            # After loading, labels are found again; a run that was not interrupted does not make that evaluation.
+            # After loading, the likely labels are computed again; an uninterrupted run does not make that evaluation.
             again = int(state.likely is not None)
             likely = self._evaluated(problem, state.w, least).likely
             state = replace(state, likely=likely, evaluations=state.evaluations + again)
@@ -288,12 +288,12 @@ class LabelSets:
         w = inner.w.copy() if features is None else np.zeros_like(state.w)
         if features is not None:
             w[features] = inner.w
-        found = self._evaluated(problem, w, least)
+        moved = self._evaluated(problem, w, least)
         state = replace(state, evaluations=state.evaluations + 1)
-        decrease = state.objective - found.objective
+        decrease = state.objective - moved.objective
         if not decrease >= ACCEPTED * promised:
             return self._shrunk(state)
-        return self._moved(problem, state, found, features, inner, share=decrease / promised)
+        return self._moved(problem, state, moved, features, inner, share=decrease / promised)
 
     def _bound(self, state: LabelSetsState) -> float:
         """Return the bound on marginals."""
@@ -307,9 +307,9 @@ class LabelSets:
         others = np.flatnonzero(np.abs(state.gradient[:free]) > l1)
         others = others[w[others] == 0.0]
         chosen = others[worst(np.abs(state.gradient[others]) - l1, self.select)]
-        kept = np.flatnonzero(w[:free] != 0.0)
+        nonzero = np.flatnonzero(w[:free] != 0.0)
         # Not empty: a running state has a violation.
-        return np.concatenate([np.sort(np.concatenate([kept, chosen])), np.arange(free, w.size)]).astype(np.int64)
+        return np.concatenate([np.sort(np.concatenate([nonzero, chosen])), np.arange(free, w.size)]).astype(np.int64)
 
     def _pruned(self, problem: Problem, state: LabelSetsState, features: Features | None) -> Problem:
         """Return the problem whose objective is S."""
@@ -318,10 +318,10 @@ class LabelSets:
         if features is not None:
             w, gradient, penalty = w[features], gradient[features], penalty_on(problem, features)
         links = bound * (LINKS if objective.order == 1 else LINKS_OF_TRIPLES)
-        made = objective.pruned(
+        pruned = objective.pruned(
             state.likely, w, state.nll, gradient, bound=bound, links=links, guard=state.guard, features=features
         )
-        return Problem(made, penalty)
+        return Problem(pruned, penalty)
 
     def _started(self, small: Problem, state: LabelSetsState, features: Features | None) -> QuasiNewtonState:
         """Return the state of OWL-QN at w on the features in the working set, with the pairs of the rounds before."""
@@ -331,7 +331,7 @@ class LabelSets:
         if history is not None:
             if features is not None and state.features is not None:
                 history = history.onto(state.features, features)
-            # A pair without length is not taken up, but the history then knows its products with the gradient.
+            # A pair of length 0 is not stored, but the history then has its products with the gradient.
             history = cast(History, history.advance(w, gradient, w, gradient, small.separable).curvature)
         start = self._stepper.start(small, w, state.nll, gradient, history, 0)
         return replace(start, recent=(*state.recent, start.objective))
@@ -340,23 +340,23 @@ class LabelSets:
         self,
         problem: Problem,
         state: LabelSetsState,
-        found: LabelSetsState,
+        moved: LabelSetsState,
         features: Features | None,
         inner: QuasiNewtonState,
         *,
         share: float,
     ) -> LabelSetsState:
-        """Return the state after an accepted round, and look whether that is the end.
+        """Return the state after an accepted round, with a check of convergence.
 
         ``share`` is the decrease of F over that of S.
         """
         good = share >= GOOD
-        status, wait = self._status(problem, found), max(state.wait - good, 0)
-        decrease = state.objective - found.objective
-        if status is Status.RUNNING and state.steps >= self.steps and decrease <= self.tolerance * abs(found.objective):
+        status, wait = self._status(problem, moved), max(state.wait - good, 0)
+        decrease = state.objective - moved.objective
+        if status is Status.RUNNING and state.steps >= self.steps and decrease <= self.tolerance * abs(moved.objective):
             status = Status.CONVERGED if self.tolerance else status
         return replace(
-            found,
+            moved,
             history=cast(History, inner.history),
             features=features,
             steps=min(2 * state.steps, self.steps) if good else max(state.steps // 2, 1),
@@ -392,7 +392,7 @@ class LabelSets:
         return replace(state, history=None, features=None, recent=())
 
     def _without_promise(self, state: LabelSetsState, inner: QuasiNewtonState) -> LabelSetsState:
-        """Return the state after a round on whose S no step promises anything."""
+        """Return the state after a round in which no step on S promises a decrease."""
         if state.history is not None:
             return self._without_pairs(state)
         if inner.status is Status.CONVERGED or state.scale < LEAST_SCALE:

@@ -45,12 +45,12 @@ class LBFGS:
 
     - A pair (s, y) without positive curvature is skipped.
     - A trial point whose objective or gradient is not finite counts as +infinity.
-    - When the evaluations of a line search run out, its best point with sufficient decrease is taken.
+    - When a line search reaches its maximum of evaluations, it returns its best point with sufficient decrease.
     - When a line search has no such point, the history is dropped and steepest descent is searched once.
     - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
       (``common/curvature.py``): as if the columns were scaled, while objective and penalty do not change.
 
-    Cost: one gradient or more, and O(memory * n_features), per step.
+    Cost per step: one or more gradients, and O(memory * n_features).
 
     Converged when one of these holds (F penalised objective, k the step):
 
@@ -106,9 +106,9 @@ class LBFGS:
         evaluations, promised = 0, []
         for history in (state.history, state.history.cleared()):
             line = Line(problem, state, history)  # d = -H v, Algorithm 7.4
-            found = strong_wolfe(line, first_step(state, history), self.max_line_search)  # w_new = w + alpha d
-            evaluations += found.evaluations
-            promised.append(found.descent)
-            if found.trial is not None:
-                return moved(self, state, found.trial, evaluations)  # the oldest pair goes, s and y come
+            search = strong_wolfe(line, first_step(state, history), self.max_line_search)  # w_new = w + alpha d
+            evaluations += search.evaluations
+            promised.append(search.descent)
+            if search.trial is not None:
+                return moved(self, state, search.trial, evaluations)  # s and y replace the oldest pair
         return stuck(state, promised[0], evaluations)

@@ -47,20 +47,20 @@ class OWLQN:
     Departures:
 
     - The decrease is measured from the largest objective of the last ``window`` points instead of the last point
-      (Grippo, Lampariello & Lucidi 1986), so the objective may rise for a step or two: the projection often spoils a
-      step a little, and to shorten the step spoils the history, the more so the more pairs there are
-      (docs/experiments.md). Where the decrease that the direction promises could hide in rounding errors, it is
+      (Grippo, Lampariello & Lucidi 1986), so the objective may rise for a step or two. The projection often makes a
+      step slightly worse; a shorter step would make the history worse, and more so with more pairs
+      (docs/experiments.md). Where rounding errors could hide the decrease that the direction promises, it is
       measured from the last point. With ``window=1`` the search is the paper's, and every step descends:
       ``OWLQN(window=1, memory=10, tolerance=1e-4)`` is what Tsuruoka, Tsujii & Ananiadou (2009) and Zhou et al. (2011)
       ran.
     - The pairs are kept in bfloat16 (``common/history.py``).
     - Without L1 there are no orthants, so nothing is projected.
-    - A trial point whose objective or gradient is not finite is backed away from.
+    - The line search backtracks from a trial point whose objective or gradient is not finite.
     - When a line search fails, the history is dropped and the steepest descent direction -v is searched once.
     - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
       (``common/curvature.py``): as if the columns were scaled, while objective and penalty do not change.
 
-    Cost: one gradient or more, and O(memory * n_features), per step.
+    Cost per step: one or more gradients, and O(memory * n_features).
 
     Converged when one of these holds (F penalised objective, k the step):
 
@@ -124,7 +124,7 @@ class OWLQN:
         history: History | None = None,
         evaluations: int = 1,
     ) -> QuasiNewtonState:
-        """Return the state at w, whose NLL and gradient are known; pairs of a history have come to w last.
+        """Return the state at w, whose NLL and gradient are known; if the history has pairs, the last one ends at w.
 
         Raises:
             ObjectiveError: the objective or its gradient is not finite at w.
@@ -133,7 +133,7 @@ class OWLQN:
         return starting_state(self, problem, w, nll, gradient, history, evaluations)
 
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
-        """Make one round of the loop of Algorithm 1. ``state`` is used up, unless an exception comes out.
+        """Make one round of the loop of Algorithm 1. ``state`` becomes invalid, unless an exception is raised.
 
         The vectors v, d and p are never stored: they are formed within the sweep of each trial point, from coefficients
         of the pairs (``Combination.move``). The pair is formed within the sweep that accepts a point
@@ -142,11 +142,11 @@ class OWLQN:
         evaluations, promised = 0, []
         for history in (state.history, state.history.cleared()):
             line = Line(problem, state, history)  # v, d = -H v, p = pi(d; -v)
-            found = self._constrained_line_search(line, first_step(state, history))  # w_new = pi(w + alpha p; xi)
-            evaluations += found.evaluations
-            promised.append(found.descent)
-            if found.trial is not None:
-                return moved(self, state, found.trial, evaluations)  # S and Y take up s and y; termination condition
+            search = self._constrained_line_search(line, first_step(state, history))  # w_new = pi(w + alpha p; xi)
+            evaluations += search.evaluations
+            promised.append(search.descent)
+            if search.trial is not None:
+                return moved(self, state, search.trial, evaluations)  # s and y enter S and Y; termination condition
         return stuck(state, promised[0], evaluations)
 
     def _constrained_line_search(self, line: Line, alpha: float) -> Found:

@@ -106,8 +106,8 @@ class ParameterMixing(TwoStage):
     """Iterative parameter mixing, then OWL-QN from its weights, for data in parts.
 
     In a pass every part runs SGD with the cumulative L1 penalty over its own samples, all from the same weights, and
-    the weights that the parts reach are averaged: an exchange of weights a pass, while a batch method needs one for
-    every evaluation.
+    the weights that the parts reach are averaged. This takes one exchange of weights per pass, while a batch method
+    needs one per evaluation.
 
     Source: McDonald, Hall & Mann (2010), Figure 3 (iterative parameter mixing); the passes: Tsuruoka, Tsujii &
     Ananiadou (2009), as in ``SGDL1``.
@@ -115,14 +115,14 @@ class ParameterMixing(TwoStage):
     Departures:
 
     - The paper mixes perceptrons and averages every weight over all parts. Here a weight is averaged over the parts
-      that can meet its feature, by their numbers of samples: a rare feature would else move by a fraction of a step.
+      that contain its feature, in proportion to their numbers of samples: otherwise a rare feature would hardly move.
     - OWL-QN follows, and starts with pairs (s, y) of the ends of the last passes, as in ``TwoStage``.
     - The penalty that each weight has received is reset before each pass.
 
-    Cost: a pass over the data, and a vector of n_features from each part, a pass; a gradient for each; then the steps
-    of ``OWLQN``. The parts and the seed determine the weights, not where the parts are worked on.
+    Cost: each pass takes a pass over the data, a vector of n_features from each part, and a gradient; then come the
+    steps of ``OWLQN``. The parts and the seed determine the weights; the machines that process the parts do not matter.
 
-    Converged when OWL-QN is (see there).
+    Converges by the criteria of ``OWLQN``.
 
     Args:
         first: the passes.

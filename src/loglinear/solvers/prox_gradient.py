@@ -28,7 +28,7 @@ GROWTH, DECAY = 2.0, 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class ProxGradientState(BatchState):
-    """State of the proximal gradient method; ``gradient_evaluations`` are by all weights and by those at work.
+    """State of the proximal gradient method; ``gradient_evaluations`` counts evaluations by all weights and by some.
 
     Attributes:
         curvature: L.
@@ -44,7 +44,7 @@ class ProxGradientState(BatchState):
 class ProxGradient:
     """Accelerated proximal gradient (FISTA) on a working set that is selected again in every step.
 
-    A step uses the weights, or groups, that are not 0 and the M others that violate optimality most, makes some
+    A step selects the weights, or groups, that are not 0 and the M others that violate optimality most, makes some
     iterations on these alone, and evaluates the whole gradient.
 
     Source: Beck & Teboulle (2009), FISTA with backtracking; O'Donoghue & Candes (2015): momentum is dropped when the
@@ -53,7 +53,7 @@ class ProxGradient:
     Departures:
 
     - L may fall between iterations.
-    - On objectives that are not convex, as the Bethe approximation, it is a descent method without FISTA's rate.
+    - On objectives that are not convex, such as the Bethe approximation, it is a descent method without FISTA's rate.
 
     Cost: a step takes one evaluation by all weights and some by the weights in the working set.
 
@@ -61,7 +61,7 @@ class ProxGradient:
     selected, or when the violation is at most ``gradient_tolerance`` * max(1, |w|).
 
     Args:
-        select: M, most weights or groups taken up at a time, >= 1.
+        select: M, most weights or groups added to the working set at a time, >= 1.
         iterations: on a working set, >= 1.
         tolerance: bound on the mean relative decrease of a step; 0 switches this test off.
         gradient_tolerance: bound on the violation; 0 asks for an exact zero.
@@ -111,7 +111,7 @@ class ProxGradient:
         w = state.w.copy()
         w[features] = x
         following = _evaluated(problem, w, state.recent)
-        # Rounding errors apart, a step never rises; if it does there is nothing left to gain.
+        # Apart from rounding errors the objective never rises; if it does, no further decrease is possible.
         if not following.objective <= state.objective + ROUNDING * abs(state.objective):
             return replace(state, status=Status.LINE_SEARCH_FAILED, iteration=state.iteration + 1)
         following = replace(
@@ -152,13 +152,13 @@ class ProxGradient:
             while True:
                 trial = penalty.prox(y - slope / curvature, 1.0 / curvature)
                 moved = trial - y
-                found = small.evaluate(trial, trial_gradient) + l2.smooth_value(trial)
+                smooth_trial = small.evaluate(trial, trial_gradient) + l2.smooth_value(trial)
                 evaluations += 1
                 bound = smooth + dot(slope, moved) + curvature / 2.0 * dot(moved, moved)
-                if found <= bound + ROUNDING * abs(smooth) or curvature > 1e300:
+                if smooth_trial <= bound + ROUNDING * abs(smooth) or curvature > 1e300:
                     break
                 curvature *= GROWTH
-            reached = found + penalty.value(trial)
+            reached = smooth_trial + penalty.value(trial)
             if reached > value:
                 if y is x:
                     break

@@ -100,7 +100,7 @@ class ProxNewton:
     Departures:
 
     - The columns are swept from the first to the last.
-    - The subproblem is solved to ``precision`` of the violation that it begins with.
+    - The subproblem is solved to ``precision`` times its initial violation.
     - The intercept is a coordinate without penalty.
     - H is raised where samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
 

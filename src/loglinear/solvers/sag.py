@@ -59,8 +59,8 @@ class SAGPasses(SamplePasses, Protocol):
 class SAGState(PassState):
     """State of SAG between two passes.
 
-    A pass updates all arrays but w in place. A pass that is interrupted leaves w as it was, and the other arrays whole,
-    as far as it came: going on from there leads to the same optimum, by other steps.
+    A pass updates all arrays except w in place. An interrupted pass leaves w unchanged and the other arrays valid, up
+    to the last step it made: continuing from there leads to the same optimum, by different steps.
 
     Attributes:
         d: sum of the stored gradients, shape (n_features,).
@@ -90,17 +90,17 @@ class SAG(Unmeasured):
 
     - SAG has an L1 penalty, as only SAGA's paper does: every step ends with the proximal map
       w <- sign(w) max(|w| - alpha l1 / n, 0). It is applied lazily and exactly
-      (`native/src/stochastic/sag/proximal.rs`), and leaves the step sizes alone.
+      (`native/src/stochastic/sag/proximal.rs`), and does not change the step sizes.
     - The paper's stopping test is made after every n steps, not after every one, and then verified with one evaluation
       of the whole gradient.
-    - With ``nus`` an L_i is halved when its next line search starts, not when the last is over: the step would else be
-      twice as long, which does not converge on text.
-    - With ``nus`` the mean of the L_i is over the samples visited, for all others still have the guess 1.
+    - With ``nus`` an L_i is halved when its next line search starts, not when the last one ends: otherwise the step
+      would be twice as long, which does not converge on text.
+    - With ``nus`` the mean of the L_i is over the visited samples, because all others still have the initial guess 1.
     - With ``pauses``, when k searches in a row have found a sample's L_i at once, its next 2^(k-1) visits, 8 at most,
-      do not search and leave L_i alone: a third fewer evaluations to the same objective.
+      do not search and do not change L_i: a third fewer evaluations to the same objective.
     - Samples not yet visited count in the sampling of ``nus_star`` like the mean of the others.
     - Samples are drawn two steps ahead, so that they can be fetched.
-    - SAGA takes half of SAG's step: with the whole step it comes to a halt near the optimum.
+    - SAGA uses half of SAG's step: with the whole step it stalls near the optimum.
 
     Cost: a step takes time for the features of its sample and one or two evaluations of it, seldom more; a pass is n
     steps and adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent with an L2 penalty, one sample an update: the classic methods that SAG is measured by.
+"""Stochastic gradient descent with an L2 penalty, one sample an update: the classic methods that SAG is compared with.
 
 Symbols: lambda = l2 / n with n samples, eta the learning rate, alpha_t the step size of update t.
 `sg_update` is the update along a gradient by all weights. Samples that use few of the weights have a lazy form of it,
@@ -74,7 +74,7 @@ class SG(Unmeasured):
 
     Cost: an update takes time for the features of its sample alone; a pass adds O(n_features) once.
 
-    It stops after ``passes`` passes, with Status.PASSES_MADE, in a neighbourhood of the optimum as large as eta.
+    It stops after ``passes`` passes, with Status.PASSES_MADE, near the optimum, at a distance that grows with eta.
 
     Args:
         learning_rate: eta > 0; None to choose it.

@@ -146,7 +146,7 @@ class SGDL1(Unmeasured):
         check(self, problem)
         rate = self.learning_rate
         if rate is None:
-            # Fewer passes stand for all, with a decay that ends them at the same rate.
+            # Fewer passes represent all of them, with a decay that ends at the same rate.
             few = min(self.passes, QUICK_PASSES)
             decay = max(self.decay ** (self.passes / few), sys.float_info.min)
             rate = tuned_rate(problem, replace(self, passes=few, decay=decay))

@@ -123,14 +123,14 @@ class TwoStage:
     - Without L1, if the objective knows the diagonal of its Hessian, OWL-QN works in units (``common/curvature.py``),
       found at the end of the last pass but one, and has one first pair: a third of the evaluations on text
       (docs/experiments.md). With L1 this is faster to 1 % and slower to 0.1 %, unless columns are uneven.
-    - Where the first stage has led away, to an objective above the one at the starting weights (columns of large
-      numbers do that), the second stage starts from weights of 0.
-    - The heuristic line search is off unless asked for: it makes a pass better, but costs four times as much, and the
-      second stage does the rest sooner (docs/papers/zhou2011.md).
+    - If the first stage ends above the objective at the starting weights, as it can with columns of large numbers, the
+      second stage starts from weights of 0.
+    - The heuristic line search is off by default: it makes a pass better, but costs four times as much, and the second
+      stage finishes sooner without it (docs/papers/zhou2011.md).
 
     Cost: the passes of ``SGDL1``, at most 4 gradients, then the steps of ``OWLQN``.
 
-    Converged when OWL-QN is (see there), by default at a mean relative decrease of 1e-4 over 5 steps.
+    Converges by the criteria of ``OWLQN``, by default at a mean relative decrease of 1e-4 over 5 steps.
 
     Args:
         first: SGD-L1.
@@ -219,5 +219,5 @@ class TwoStage:
 
 
 def _has_units(problem: Problem) -> bool:
-    """Whether OWL-QN is to work in units of its own, if the curvature is known."""
+    """Whether OWL-QN should work in its own units, if the curvature is known."""
     return (problem.curved is not None and not problem.penalty.l1) or are_uneven(problem)

@@ -10,7 +10,7 @@ from ...vectors import Vector
 __all__ = ["are_uneven", "units", "units_if_uneven"]
 
 # Columns whose largest values lie outside these bounds have units: numbers in other units than most, such as an income
-# beside an age. The shares of rare words in long texts lie inside.
+# next to an age. The shares of rare words in long texts are within the bounds.
 LEAST, MOST = 1e-3, 1e2
 # Bounds of the sum that a unit is the square root of: its products are kept as float32.
 TINY, HUGE = 1e-36, 1e36
@@ -29,8 +29,8 @@ def units(problem: Problem, w: Vector) -> Vector | None:
     """Return the unit of each weight, shape (n,); None if the objective does not know its curvature.
 
     The unit is 1 / sqrt(h + l2 + m^2), with h the curvature along the weight at w and m the largest value of its
-    feature. One sample can add m^2 / 4 to the curvature: a rare feature, or one whose labels seem certain, can meet
-    more curvature on the way to the optimum than where it is looked at.
+    feature. One sample can add m^2 / 4 to the curvature: for a rare feature, or one whose labels seem certain, the
+    curvature can be larger on the way to the optimum than at w.
     """
     if problem.curved is None:
         return None

@@ -3,9 +3,9 @@
 Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (two-loop recursion) and Eq. 7.20
 (scaling gamma). The recursion runs on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014,
 "Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, a step takes two sweeps over the history, one for the
-inner products of the newest y and of v with all rows, one for the combination of the rows. The pairs are kept in
-bfloat16: H remains positive definite, being formed exactly from the rounded pairs; on text data the number of
-iterations is the same as with float64, and a step, whose time goes into memory, sweeps over a quarter of it.
+inner products of the newest y and of v with all rows, one for the combination of the rows. The pairs are stored as
+bfloat16. H remains positive definite, because it is formed exactly from the rounded pairs. On text data the number of
+iterations is the same as with float64, and a step, which is bound by memory bandwidth, reads a quarter of the memory.
 
 Symbols: s = w_new - w, y = the change of the gradient of the smooth part, v the pseudo-gradient at w_new, d the
 direction, rho = 1 / s.y, gamma = s.y / y.y, alpha and beta as in Algorithm 7.4.
@@ -109,7 +109,7 @@ class History:
     def advance(self, w_new: Vector, g_new: Vector, w: Vector, g: Vector, penalty: Separable) -> Advanced:
         """Add the pair of two points and their NLL gradients; v is the pseudo-gradient at the new one.
 
-        The oldest pair goes if the history is full. A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped:
+        A full history drops its oldest pair. A pair without positive curvature, s.y <= 2.2e-16 y.y, is skipped:
         H stays positive definite. One sweep over memory fuses s, y, v and the inner products of y and v with all rows,
         which the next direction is made of.
         """

@@ -55,29 +55,29 @@ class StagesOptions(OWLQNOptions, total=False):
     seed: int
 
 
-def inner_solver(name: str, given: T, kinds: type[T] | tuple[type[T], ...], options: Mapping[str, object]) -> T:
-    """Return the inner solver with its own among the options.
+def inner_solver(name: str, solver: T, kinds: type[T] | tuple[type[T], ...], options: Mapping[str, object]) -> T:
+    """Return the inner solver with those of the options that belong to it.
 
     Args:
         name: of the outer solver's argument.
-        given: its value, a dataclass.
+        solver: the value of the argument, a dataclass.
         kinds: classes that the inner solver may have.
-        options: by name, given to the outer solver.
+        options: options of the outer solver, by name.
 
     Raises:
         OptionError: the inner solver is of another kind, or an option is out of its range.
     """
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
-    if not isinstance(given, kinds):
-        message = f"{name}={given!r} is not the solver {' or '.join(kind.__name__ for kind in kinds)}"
+    if not isinstance(solver, kinds):
+        message = f"{name}={solver!r} is not the solver {' or '.join(kind.__name__ for kind in kinds)}"
         raise OptionError(message)
-    own = {field.name: options[field.name] for field in fields(given) if field.name in options}
-    return replace(given, **own) if own else given
+    inner_options = {field.name: options[field.name] for field in fields(solver) if field.name in options}
+    return replace(solver, **inner_options) if inner_options else solver
 
 
 def no_more(solver: object, options: Mapping[str, object], *inner: T) -> None:
     """Raise TypeError, as Python does, if there are options that neither a solver nor its inner solvers have."""
-    known = {field.name for each in inner for field in fields(each)}
-    if name := next((name for name in options if name not in known), None):
+    names = {field.name for inner_kind in inner for field in fields(inner_kind)}
+    if name := next((name for name in options if name not in names), None):
         message = f"{type(solver).__name__}.__init__() got an unexpected keyword argument {name!r}"
         raise TypeError(message)

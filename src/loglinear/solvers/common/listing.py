@@ -52,20 +52,20 @@ def solver_options(kind: type[Any]) -> list[SolverOption]:
         window int 6
     """
     meanings = _meanings(kind)
-    found: list[SolverOption] = []
+    listed: list[SolverOption] = []
     for parameter in _parameters(kind):
         inner = parameter.default
         if is_dataclass(inner):
             # The inner solver's defaults are the defaults of this one, not of its class.
             of_inner, values = type(inner), vars(inner)
-            found += [
-                SolverOption(each.name, each.type, values[each.name], each.meaning, of_inner.__name__)
-                for each in solver_options(of_inner)
+            listed += [
+                SolverOption(option.name, option.type, values[option.name], option.meaning, of_inner.__name__)
+                for option in solver_options(of_inner)
             ]
         elif set(str(parameter.annotation).split(" | ")) <= _PLAIN:
             meaning = meanings.get(parameter.name, "")
-            found.append(SolverOption(parameter.name, str(parameter.annotation), inner, meaning))
-    return found
+            listed.append(SolverOption(parameter.name, str(parameter.annotation), inner, meaning))
+    return listed
 
 
 def option_names(kind: type[Any]) -> list[str]:
@@ -76,7 +76,7 @@ def option_names(kind: type[Any]) -> list[str]:
         >>> option_names(Grafting)
         ['select', 'max_features', 'memory', 'tolerance', 'gradient_tolerance', 'max_line_search', 'window']
     """
-    return [each.name for each in solver_options(kind)]
+    return [option.name for option in solver_options(kind)]
 
 
 def summary(kind: type[Any]) -> str:
@@ -106,9 +106,9 @@ def _parameters(kind: type[Any]) -> Iterator[inspect.Parameter]:
 
 def _meanings(kind: type[Any]) -> dict[str, str]:
     """Return what the Args sections of a class and of its bases say, by name; the class goes first."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for base in kind.__mro__:
         section = re.search(r"\n\nArgs:\n(.*?)(?:\n\n|\Z)", inspect.cleandoc(base.__doc__ or ""), re.DOTALL)
         for name, text in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE):
-            found.setdefault(name, " ".join(text.split()))
-    return found
+            meanings.setdefault(name, " ".join(text.split()))
+    return meanings

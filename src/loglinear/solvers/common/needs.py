@@ -129,7 +129,7 @@ def _passes(objective: PerSample) -> object:
 
 
 def _union(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (*one, *(each for each in other if each not in one))
+    return (*one, *(need for need in other if need not in one))
 
 
 def _lacks(protocol: type, thing: str = "objective") -> str:

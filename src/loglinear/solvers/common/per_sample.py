@@ -78,8 +78,8 @@ def visiting(seed: int, number: int, n_samples: int, run_ends: Numbers | None = 
         seed: of all sequences.
         number: of the pass.
         n_samples: number of samples.
-        run_ends: the ends of runs of samples that lie together on disk: the runs come in random sequence then, and the
-            samples of each. None for samples in memory.
+        run_ends: the ends of runs of samples that are contiguous on disk. The runs are visited in a random sequence,
+            and so are the samples of each run. None for samples in memory.
     """
     rng = np.random.default_rng([seed, number])
     if run_ends is None:

@@ -1,4 +1,4 @@
-"""Clusters of weights, and the problem that is left when the weights of a cluster have to be equal.
+"""Clusters of weights, and the projected problem, in which the weights of a cluster are equal.
 
 Source: Mathur & Chakrabarti (2010), sections III-B, III-C and III-E. Symbols: beta the weights, shape (d,); cmap the
 cluster of each, shape (d,); gamma the weights of the clusters, shape (K,); C_k the features of cluster k.
@@ -67,14 +67,14 @@ def clusterable_range(problem: Problem) -> tuple[int, int]:
         OptionError: ``clusterable`` is not a range of the features.
     """
     n = problem.n_features
-    given = problem.objective.clusterable if isinstance(problem.objective, Clusterable) else (0, n)
+    bounds = problem.objective.clusterable if isinstance(problem.objective, Clusterable) else (0, n)
     try:
-        start, stop = (int(bound) for bound in given)
+        start, stop = (int(bound) for bound in bounds)
     except (TypeError, ValueError):
         start, stop = 0, -1
     if not 0 <= start <= stop <= n:
         name = type(problem.objective).__name__
-        message = f"{name}.clusterable is {given!r}; it must be a pair (start, stop) with 0 <= start <= stop <= {n}"
+        message = f"{name}.clusterable is {bounds!r}; it must be a pair (start, stop) with 0 <= start <= stop <= {n}"
         raise OptionError(message)
     return start, max(start, min(stop, _penalised(problem)))
 
@@ -101,7 +101,7 @@ def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
         size: mean number of weights in a cluster, >= 1.
         seed: of the first centres, >= 0.
     """
-    # Not imported before they are needed: they take longer to import than all the rest.
+    # Imported when needed: they take longer to import than everything else.
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
@@ -111,15 +111,15 @@ def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
     with threadpool_limits(limits=1), warnings.catch_warnings():
         # There may be fewer different points than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(count, n_init=1, random_state=random_state).fit(np.column_stack([beta, change]))
-    return np.unique(found.labels_, return_inverse=True)[1].astype(np.intp)
+        clustering = KMeans(count, n_init=1, random_state=random_state).fit(np.column_stack([beta, change]))
+    return np.unique(clustering.labels_, return_inverse=True)[1].astype(np.intp)
 
 
 def cluster_map(n: int, start: int, clusters: ClusterMap) -> ClusterMap:
-    """Return cmap for n features: from ``start`` on the clusters given, and every other feature a cluster by itself.
+    """Return cmap for n features: from ``start`` on the given clusters; every other feature is its own cluster.
 
-    The clusters come where their features were: the first and the last weights of beta are the first and the last of
-    gamma.
+    The clusters are in the order of their features: the first and the last weights of beta are the first and the last
+    of gamma.
     """
     count = int(clusters.max()) + 1 if clusters.size else 0
     alone = np.arange(n - clusters.size, dtype=np.intp)
@@ -168,10 +168,10 @@ class Projected:
 
     def _aggregate(self, objective: Objective) -> Problem | None:
         """Return the problem over gamma that the objective makes itself, if it can."""
-        made = objective.aggregate(self._cmap, self.n_features) if isinstance(objective, Aggregatable) else None
-        if made is None:
+        aggregated = objective.aggregate(self._cmap, self.n_features) if isinstance(objective, Aggregatable) else None
+        if aggregated is None:
             return None
-        problem = Problem(made)
+        problem = Problem(aggregated)
         if problem.n_features != self.n_features:
             message = (
                 f"{type(objective).__name__}.aggregate returned an objective over {problem.n_features} features; "

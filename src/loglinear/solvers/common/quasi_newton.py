@@ -45,7 +45,7 @@ __all__ = [
 EPSILON = 2.2e-16
 # A predicted decrease of this fraction of |F| can drown in the rounding errors of F, a sum of many terms.
 ROUNDING = 1024 * EPSILON
-# Most evaluations of a line search, and most pairs of a history, that can be asked for.
+# Maximum that can be set for the evaluations of a line search and for the pairs of a history.
 MOST = 1000
 # The mean relative decrease is taken over this many steps.
 WINDOW = 5
@@ -75,7 +75,7 @@ class Direction(Protocol):
 
 
 class Advanced(NamedTuple):
-    """A curvature that has taken up a pair of points, and sums of v at the new point.
+    """A curvature that includes the pair of two points, and sums of v at the new point.
 
     Attributes:
         curvature: the curvature with the pair.
@@ -152,8 +152,8 @@ class BatchState:
 class QuasiNewtonState(BatchState):
     """State of L-BFGS, OWL-QN and BFGS.
 
-    A step writes to the spare arrays only and returns a state with them swapped in. So a step that is interrupted
-    leaves its argument intact, and a step that is finished uses its argument up.
+    A step writes only to the spare arrays and returns a state with them swapped in. An interrupted step therefore
+    leaves its argument intact; a finished step makes its argument invalid.
 
     Attributes:
         norm: Euclidean norm of the pseudo-gradient at w, in units of the history.
@@ -174,9 +174,9 @@ class QuasiNewtonState(BatchState):
 
 @dataclass
 class Trial:
-    """A point w + alpha d that a line search looked at.
+    """A point w + alpha d that a line search evaluated.
 
-    w and gradient of the point looked at last are in the state's spare arrays, and its pair in the spare rows of the
+    w and gradient of the point evaluated last are in the state's spare arrays, and its pair is in the spare rows of the
     history.
 
     Attributes:
@@ -236,7 +236,7 @@ class Line:
     Args:
         problem: whose objective F is, penalty included.
         state: where the line begins; its spare arrays are written to.
-        curvature: H, which may be another than the state's.
+        curvature: H, which may differ from the state's.
     """
 
     def __init__(self, problem: Problem, state: QuasiNewtonState, curvature: Curvature) -> None:
@@ -279,7 +279,7 @@ def starting_state(
     curvature: Curvature,
     evaluations: int = 1,
 ) -> QuasiNewtonState:
-    """Return the state at w, whose NLL and gradient are known; a curvature with pairs has come to w last.
+    """Return the state at w, whose NLL and gradient are known; if the curvature has pairs, the last one ends at w.
 
     Args:
         bounds: of the stopping rule.

@@ -31,7 +31,7 @@ SOLVERS: dict[str, type[Any]] = {}
 class Solver(Protocol[S]):
     """A method of minimisation.
 
-    A solver never loops to convergence, prints, counts time or touches files. It may declare ``needs``, a ``Needs``.
+    A solver never loops to convergence, prints, measures time or uses files. It may declare ``needs``, a ``Needs``.
 
     Example:
         >>> from loglinear.solvers import OWLQN, Solver, is_solver
@@ -57,7 +57,7 @@ class Solver(Protocol[S]):
 
 @runtime_checkable
 class Measuring(Protocol):
-    """A solver whose steps do without objective, NLL and violation.
+    """A solver whose steps do not compute objective, NLL and violation.
 
     Example:
         >>> from loglinear.solvers import OWLQN, SAG, Measuring

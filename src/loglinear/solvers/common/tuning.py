@@ -20,11 +20,11 @@ T = TypeVar("T", bound=Any)
 
 # Tsuruoka et al. (2009), section 4.1.
 LEARNING_RATES = (1.0, 0.5, 0.2, 0.1)
-# Samples that choose a learning rate when there are more.
+# Number of samples to choose a learning rate on, if there are more.
 SAMPLE = 500
-# Passes over a sample of the data that choose a learning rate for users who set none.
+# Passes over a sample of the data to choose a learning rate if the user sets none.
 QUICK_PASSES = 10
-# The search goes on beyond the grid, up to these rates, while its end is the best.
+# The search continues beyond the grid, up to these rates, while the best rate is at its end.
 SMALLEST, LARGEST = 1e-6, 1e3
 
 
@@ -46,15 +46,15 @@ def tune_learning_rate(
 
     Departures:
 
-    - When there are more data than ``sample``, a sample is drawn, and the penalty is scaled down likewise.
-    - A grid whose end is the best is continued.
+    - If there are more than ``sample`` samples, some are drawn, and the penalty is scaled down in proportion.
+    - If the best value is at the end of a grid, the grid is extended.
 
     Args:
         problem: to be minimised.
         solver: a stochastic solver; all its other options are kept.
         learning_rates: to be tried.
         decays: to be tried with the best learning rate; none to keep the solver's.
-        digits: how a grid is continued: with these digits times powers of ten.
+        digits: a grid is extended with these digits times powers of ten.
         sample: most samples to use, drawn with the seed; None for all.
         seed: of the draw.
 

@@ -20,7 +20,7 @@ C2 = 0.9
 
 
 def strong_wolfe(line: Line, alpha: float, most: int) -> Found:
-    """Algorithms 3.5 and 3.6 in one loop: 3.5 is 3.6 with alpha_high at infinity, where it extrapolates.
+    """Run Algorithms 3.5 and 3.6 in one loop: 3.5 is 3.6 with alpha_high at infinity, where it extrapolates.
 
     alpha_low has sufficient decrease, or is 0.
 
@@ -79,14 +79,14 @@ def _cubic(a: Trial, b: Trial) -> float:
 
 
 def _interpolate(low: Trial, high: Trial) -> float:
-    """Return a step between two points, a tenth of the interval away from each; the middle if the cubic is not."""
+    """Return a step between two points, at the cubic's minimum if a tenth of the interval away; else midway."""
     width = high.alpha - low.alpha
     alpha = _cubic(low, high)
     return alpha if 0.1 <= (alpha - low.alpha) / width <= 0.9 else low.alpha + 0.5 * width
 
 
 def _extrapolate(before: Trial, last: Trial) -> float:
-    """Return a step 2 to 10 times as long as the last one, at the cubic's minimum if it lies there."""
+    """Return a step 2 to 10 times as long as the last one, at the cubic's minimum if it is in this range."""
     alpha = _cubic(before, last)
     if not alpha > last.alpha:
         return 4.0 * last.alpha

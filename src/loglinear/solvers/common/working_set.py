@@ -48,7 +48,7 @@ class Block:
 
 
 def compact(problem: Problem, features: Features) -> Problem | None:
-    """Return the problem over some of the features, the others being 0, in which the others cost nothing.
+    """Return the problem over some of the features, in which the others, which are 0, cost nothing.
 
     Returns:
         None if the objective cannot be restricted to these features.
@@ -56,10 +56,10 @@ def compact(problem: Problem, features: Features) -> Problem | None:
     Raises:
         ObjectiveError: the restricted objective is over another number of features.
     """
-    made = problem.objective.restrict(features) if isinstance(problem.objective, Restrictable) else None
-    if made is None:
+    small = problem.objective.restrict(features) if isinstance(problem.objective, Restrictable) else None
+    if small is None:
         return None
-    restricted = Problem(made, penalty_on(problem, features))
+    restricted = Problem(small, penalty_on(problem, features))
     if restricted.n_features != features.size:
         name = type(problem.objective).__name__
         message = f"{name}.restrict returned an objective over {restricted.n_features} of {features.size} features"
@@ -87,21 +87,21 @@ def feature_numbers(numbers: npt.ArrayLike, n_features: int, what: str) -> Featu
     Raises:
         OptionError: they are not whole numbers from 0 to n_features - 1.
     """
-    found = np.asarray(numbers)
-    if found.size == 0:
+    array = np.asarray(numbers)
+    if array.size == 0:
         return np.empty(0, np.int64)
-    whole = found.ndim == 1 and np.issubdtype(found.dtype, np.integer)
-    if not whole or found.min() < 0 or found.max() >= n_features:
+    whole = array.ndim == 1 and np.issubdtype(array.dtype, np.integer)
+    if not whole or array.min() < 0 or array.max() >= n_features:
         message = f"{what} must be feature indices from 0 to {n_features - 1}"
         raise OptionError(message)
-    return found.astype(np.int64)
+    return array.astype(np.int64)
 
 
 @dataclass(frozen=True)
 class WorkingSetState:
     """State of a solver that works on some of the features at a time; saving it (pickle) is a checkpoint.
 
-    A step writes to the spare array and returns a state with it swapped in: once finished, it has used up its argument.
+    A step writes to the spare array and returns a state with it swapped in; a finished step makes its argument invalid.
 
     Attributes:
         inner: state of OWL-QN on the features in the working set.
@@ -118,7 +118,7 @@ class WorkingSetState:
         full_evaluations: evaluations by all features.
         iteration: steps taken.
         status: RUNNING until the solver has converged or failed.
-        selections: times that features were selected.
+        selections: number of times that features were selected.
         arrived: which features may be selected, shape (n_features,); None for all.
         awaiting: whether more features may arrive.
         scale: unit of each weight, in which OWL-QN works, shape (n_features,); None for 1.
@@ -148,7 +148,7 @@ class WorkingSetState:
     problem: Problem | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the problem out."""
+        """Return the state without the problem."""
         return self.__dict__ | {"problem": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
