@@ -28,9 +28,9 @@ _MODULES = {
 
 
 class _Finder:
-    """Finds the modules of this package under the peers' names; they are imported when they are asked for.
+    """Finds the modules of this package under the peers' names and imports them on demand.
 
-    It has no base of `importlib.abc`, whose import takes as long as that of this whole package.
+    It does not derive from `importlib.abc`, whose import takes as long as this whole package.
     """
 
     def find_spec(
@@ -43,17 +43,17 @@ class _Finder:
         return ModuleSpec(fullname, loader, origin=f"{_HERE}.{_MODULES[fullname]}", is_package="." not in fullname)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module here that stands for a peer's."""
+        """Return the module here that replaces a peer's module."""
         module = importlib.import_module(str(spec.origin))
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module back its own spec, which the import has replaced."""
-        given = module.__spec__
-        loader: Any = None if given is None else given.loader
-        if given is not None and loader is self:
-            module.__spec__ = given.loader_state
+        """Restore the module's own spec, which the import has replaced."""
+        spec = module.__spec__
+        loader: Any = None if spec is None else spec.loader
+        if spec is not None and loader is self:
+            module.__spec__ = spec.loader_state
 
 
 _FINDER = _Finder()

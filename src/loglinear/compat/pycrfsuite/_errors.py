@@ -35,8 +35,8 @@ class CRFSuiteError(LogLinearError):
 
     def __init__(self, code: int) -> None:
         self.code = code
-        known = _FIRST <= code < _FIRST + len(_MESSAGES)
-        super().__init__(_MESSAGES[code - _FIRST] if known else "Unexpected error")
+        has_message = _FIRST <= code < _FIRST + len(_MESSAGES)
+        super().__init__(_MESSAGES[code - _FIRST] if has_message else "Unexpected error")
 
     def __reduce__(self) -> tuple[type[CRFSuiteError], tuple[int]]:
         """Return how to pickle the error: by its code."""

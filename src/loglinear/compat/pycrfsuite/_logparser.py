@@ -36,7 +36,7 @@ _PROGRESS = re.compile(r"(?:\.|\d|10)\Z")
 _N_FEATURES = re.compile(r"Number of features: (\d+)")
 _SECONDS = re.compile(r"Seconds required: " + _DECIMAL)
 _TOTAL = re.compile(r"Total seconds required for training: " + _DECIMAL)
-# What a line of an iteration says: its keys in the iteration's dict, and their type.
+# Line of an iteration -> its keys in the iteration's dict, and their type.
 _LINES: tuple[tuple[re.Pattern[str], tuple[str, ...], Callable[[str], Any]], ...] = (
     (re.compile(r"Loss: " + _DECIMAL), ("loss",), float),
     (re.compile(r"Feature norm: " + _DECIMAL), ("feature_norm",), float),
@@ -127,10 +127,10 @@ class TrainLogParser:
         if _PROGRESS.match(line):
             self.featgen_percent += 2
             return "featgen_progress"
-        if found := _N_FEATURES.match(line):
-            self.featgen_num_features = int(found[1])
-        elif found := _SECONDS.match(line):
-            self.featgen_seconds = float(found[1])
+        if matched := _N_FEATURES.match(line):
+            self.featgen_num_features = int(matched[1])
+        elif matched := _SECONDS.match(line):
+            self.featgen_seconds = float(matched[1])
             self.state = "AFTER_FEATGEN"
             return "featgen_end"
         return None
@@ -151,17 +151,17 @@ class TrainLogParser:
             return "iteration"
         into = self.iterations[-1]
         for pattern, names, kind in _LINES:
-            if found := pattern.match(line):
-                into.update(zip(names, map(kind, found.groups()), strict=True))
+            if matched := pattern.match(line):
+                into.update(zip(names, map(kind, matched.groups()), strict=True))
                 return None
-        if found := _ACCURACY.match(line):
-            right, total = int(found[2]), int(found[3])
-            name = f"{found[1].lower()}_accuracy"
+        if matched := _ACCURACY.match(line):
+            right, total = int(matched[2]), int(matched[3])
+            name = f"{matched[1].lower()}_accuracy"
             into[name] = Fraction(right, total) if total else None
             into[f"{name}_float"] = right / total if total else 0.0
-        elif found := _LABEL.match(line):
-            match, model, ref, *scores = found.groups()[1:]
-            into["scores"][found["label"]] = LabelScore(
+        elif matched := _LABEL.match(line):
+            match, model, ref, *scores = matched.groups()[1:]
+            into["scores"][matched["label"]] = LabelScore(
                 int(match), int(model), int(ref), *(None if score is None else float(score) for score in scores)
             )
         return None
@@ -169,8 +169,8 @@ class TrainLogParser:
     def _after_iteration(self, line: str) -> str | None:
         if self._begins_iteration(line):
             return None
-        if found := _TOTAL.match(line):
-            self.training_seconds = float(found[1])
+        if matched := _TOTAL.match(line):
+            self.training_seconds = float(matched[1])
         elif line.startswith("Storing the model"):
             self.state = "STORING"
             return "optimization_end"
@@ -179,17 +179,17 @@ class TrainLogParser:
     def _storing(self, line: str) -> str | None:
         if line == "\n":
             return "end"
-        if found := _SECONDS.match(line):
-            self.storing_seconds = float(found[1])
+        if matched := _SECONDS.match(line):
+            self.storing_seconds = float(matched[1])
         return None
 
     def _begins_iteration(self, line: str) -> bool:
-        found = _HEAD.match(line)
-        if found is not None:
+        matched = _HEAD.match(line)
+        if matched is not None:
             self.state = "ITERATION"
-            self.last_iteration = {"num": int(found[1]), "scores": {}}
+            self.last_iteration = {"num": int(matched[1]), "scores": {}}
             self.iterations.append(self.last_iteration)
-        return found is not None
+        return matched is not None
 
     _STATES = {  # noqa: RUF012
         "STARTING": _starting,

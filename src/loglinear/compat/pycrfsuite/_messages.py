@@ -58,11 +58,11 @@ class Messages:
         self.line()
         self._last = perf_counter()
 
-    def performance(self, labels: Sequence[str], gold: Iterable[list[str]], found: Iterable[list[str]]) -> None:
+    def performance(self, labels: Sequence[str], gold: Iterable[list[str]], predicted: Iterable[list[str]]) -> None:
         """Send the scores of labels that were found in a holdout group."""
         match, model, ref = Counter[str](), Counter[str](), Counter[str]()
         n_sequences = n_right = 0
-        for truth, guess in zip(gold, found, strict=True):
+        for truth, guess in zip(gold, predicted, strict=True):
             ref.update(truth)
             model.update(guess)
             match.update(a for a, b in zip(truth, guess, strict=True) if a == b)
@@ -85,8 +85,12 @@ class Messages:
     def storing(self, features: tuple[int, int], attributes: tuple[int, int], n_labels: int) -> None:
         """Send what is written to the model's file: how many, and of how many."""
         self.line("Storing the model")
-        for what, (kept, all) in (("features", features), ("attributes", attributes), ("labels", (n_labels, n_labels))):
-            self.line(f"Number of active {what}: {kept} ({all})")
+        for what, (n_active, all) in (
+            ("features", features),
+            ("attributes", attributes),
+            ("labels", (n_labels, n_labels)),
+        ):
+            self.line(f"Number of active {what}: {n_active} ({all})")
         self.line("Writing labels")
         self.line("Writing attributes")
         self.line("Writing feature references for transitions")

@@ -95,8 +95,8 @@ class BaseTrainer:
 
     def _choose(self, algorithm: str) -> None:
         self._algorithm = algorithm
-        self._known = {each.name: each for each in ALGORITHMS[algorithm]}
-        self._values = {name: each.default for name, each in self._known.items()}
+        self._known = {option.name: option for option in ALGORITHMS[algorithm]}
+        self._values = {name: option.default for name, option in self._known.items()}
 
     def params(self) -> list[str]:
         """Return the names of the algorithm's parameters."""
@@ -162,7 +162,7 @@ class BaseTrainer:
         Raises:
             OSError: the file cannot be written.
         """
-        # NumPy comes with it, which programs that only label do without.
+        # This imports NumPy, which programs that only label do not need.
         from ._training import train
 
         path = os.fsdecode(model)

@@ -115,7 +115,7 @@ def _store(objective: ChainObjective, w: Vector, labels: list[str], path: str, m
 
 
 def _without_labels() -> bytes:
-    """Return the file that CRFsuite writes when it has seen no label, which no model of loglinear is."""
+    """Return the file that CRFsuite writes without any label; loglinear does not have such models."""
     table = pack("<4s5I2048x", b"CQDB", 24 + 2048, 0, 0x62445371, 0, 0)
     parts = [
         pack("<4sII", b"FEAT", 12, 0),
@@ -214,7 +214,7 @@ def _lbfgs(
 def _l2sgd(
     objective: ChainObjective, algorithm: str, options: Mapping[str, Any], messages: Messages, score: Holdout
 ) -> Vector:
-    """Minimise with SAG, sequence by sequence; the calibration of a learning rate falls away."""
+    """Minimise with SAG, sequence by sequence, without calibrating a learning rate."""
     names = [name for name in options if not name.startswith(("feature.", "calibration."))]
     messages.settings("Stochastic Gradient Descent (SGD)", {name: options[name] for name in names})
     messages.line()
@@ -263,10 +263,10 @@ def _online(
     objective: ChainObjective, algorithm: str, options: Mapping[str, Any], messages: Messages, score: Holdout
 ) -> Vector:
     """Train with an online learner."""
-    given = {name: value for name, value in options.items() if not name.startswith("feature.")}
-    messages.settings(_TITLES[algorithm], given)
+    settings = {name: value for name, value in options.items() if not name.startswith("feature.")}
+    messages.settings(_TITLES[algorithm], settings)
     messages.line()
-    learner = LEARNERS[algorithm](**given)
+    learner = LEARNERS[algorithm](**settings)
     messages.clock()
 
     def watch(epoch: Epoch) -> None:

@@ -115,9 +115,9 @@ class CRF(BaseEstimator):
         keep_tempfiles: bool = False,
         trainer_cls: type[pycrfsuite.Trainer] | None = None,
     ) -> None:
-        given = dict(locals())
-        del given["self"]
-        self.__dict__.update(given)
+        arguments = dict(locals())
+        del arguments["self"]
+        self.__dict__.update(arguments)
         self.modelfile = ModelFile(model_filename, keep_tempfiles)
         self.training_log_: TrainLogParser | None = None
         self._tagger: Any = None
@@ -141,8 +141,8 @@ class CRF(BaseEstimator):
             raise ValueError(message)
         self._close()
         self.modelfile.refresh()
-        given = {theirs: getattr(self, name) for name, theirs in _NAMES.items()}
-        params = {name: value for name, value in given.items() if value is not None}
+        values = {theirs: getattr(self, name) for name, theirs in _NAMES.items()}
+        params = {name: value for name, value in values.items() if value is not None}
         trainer_cls = self.trainer_cls or LinePerIterationTrainer
         trainer = trainer_cls(algorithm=self.algorithm, params=params, verbose=self.verbose)
         for items, labels in zip(X, y, strict=True):

@@ -44,7 +44,7 @@ class LinePerIterationTrainer(pycrfsuite.Trainer):
             heads = "".join(f"{head:>11}" for head in ("Precision", "Recall", "F1", "Support"))
             lines = [f"{'Label':<{width}}{heads}", "-" * (width + 44)]
             for label, score in sorted(last["scores"].items()):
-                numbers = (f"{'' if each is None else format(each, '0.3f'):>11}" for each in score[3:])
+                numbers = (f"{'' if number is None else format(number, '0.3f'):>11}" for number in score[3:])
                 lines.append(f"{label:<{width}}{''.join(numbers)}{score.ref:>11}")
             print("\n".join(lines))
         super().on_optimization_end(log)
