@@ -28,12 +28,12 @@ from .watch import STALL, Stalled, TaskStates, Watch
 __all__ = ["Cluster", "client_of", "connected", "local_client", "runs"]
 
 T = TypeVar("T")
-# What Dask raises when the scheduler does not answer.
+# The exceptions of Dask when the scheduler does not answer.
 _GONE = (CancelledError, asyncio.CancelledError, CommClosedError, TimeoutError, asyncio.TimeoutError, OSError)
 # Seconds in which a scheduler or a worker answers unless it is stopped. A worker that imports SciPy on a busy machine
 # does not answer for 10.
 ANSWER = 20.0
-# Seconds between looks at tasks that are waited for.
+# Seconds between checks of tasks that are waited for.
 LOOK = 5.0
 
 
@@ -76,7 +76,7 @@ def local_client(workers: int) -> Iterator[Client]:
     """Start a cluster on this machine, of worker processes with one thread each, and end it afterwards."""
     whole_number("workers", workers, 1, 4096)
     with warnings.catch_warnings():
-        # The dashboard takes another port, or none, where its own is taken.
+        # The dashboard uses another port, or none, if its port is in use.
         warnings.filterwarnings("ignore", message="Port \\d+ is already in use")
         settings = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
         with _deaf_to_ctrl_c():
@@ -154,20 +154,20 @@ class Cluster:
                 )
                 raise ClusterError(message)
 
-    def _answers(self, question: Callable[..., T], *given: object) -> dict[str, T | Exception]:
-        """Have a function called on each worker; return its results by address, or exceptions.
+    def _answers(self, question: Callable[..., T], *arguments: object) -> dict[str, T | Exception]:
+        """Call a function on each worker; return its results by address, or exceptions.
 
         Workers that do not answer within `ANSWER` seconds get no further tasks, until they answer to another question.
         """
 
         async def answer(address: str) -> T | Exception:
-            asked = self.client.run(question, *given, workers=[address], on_error="return")
+            asked = self.client.run(question, *arguments, workers=[address], on_error="return")
             try:
-                found: T | Exception = (await asyncio.wait_for(asked, ANSWER))[address]
+                reply: T | Exception = (await asyncio.wait_for(asked, ANSWER))[address]
             except asyncio.TimeoutError as error:
                 self._silent.add(address)
-                found = error
-            return found
+                reply = error
+            return reply
 
         async def answers() -> dict[str, T | Exception]:
             addresses = list(await self.client.nthreads())
@@ -175,8 +175,8 @@ class Cluster:
 
         self._silent.clear()
         with self.watched("look at the workers"):
-            found: dict[str, T | Exception] = self.client.sync(answers, callback_timeout=3 * ANSWER)
-            return found
+            replies: dict[str, T | Exception] = self.client.sync(answers, callback_timeout=3 * ANSWER)
+            return replies
 
     def workers(self) -> dict[str, int]:
         """Return the number of threads of each worker at the moment, by address, in order of the addresses."""
@@ -253,7 +253,7 @@ class Cluster:
             raise ClusterError(message) from stall
 
     def _gathered(self, futures: Sequence[Future]) -> list[Any]:
-        """Return what futures hold.
+        """Return the results of futures.
 
         Raises:
             Stalled: no task moves.
@@ -266,8 +266,8 @@ class Cluster:
                 while wait([gathering], LOOK).not_done:
                     if watch.is_still(self._places()):
                         watch.check(self._answers(TaskStates.of, self._run))
-                found: list[Any] = gathering.result()
-                return found
+                results: list[Any] = gathering.result()
+                return results
             finally:
                 if not gathering.done():
                     # Without its futures Dask's coroutine ends by itself, unless it waits for a worker's results.

@@ -28,7 +28,7 @@ Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Sources: TypeAlias = "Paths | Bag | Sequence[Future | Delayed] | Sentences"
 """Sentences of a training: files, or data that a cluster or this process holds; see `sources`."""
 
-# Sentences of a part, of those that are given as Python objects.
+# Number of sentences of a part, for data passed as Python objects.
 SENTENCES = 2000
 
 
@@ -72,7 +72,7 @@ def sources(
     if isinstance(X, Bag):
         return _some(_of_bags(cluster, X, y, sample_weight, text))
     if _are_held(X):
-        return cluster.begun("list", [(_of_tuple, number, text, each) for number, each in enumerate(begun(cluster, X))])
+        return cluster.begun("list", [(_of_tuple, number, text, part) for number, part in enumerate(begun(cluster, X))])
     return _some(_of_sentences(X, y, sample_weight, text))
 
 
@@ -80,27 +80,27 @@ def are_paths(X: object) -> TypeIs[Paths]:
     """Whether X is a path, or a list of paths."""
     kinds = (str, os.PathLike)
     return isinstance(X, kinds) or (
-        isinstance(X, (list, tuple)) and bool(X) and all(isinstance(each, kinds) for each in X)
+        isinstance(X, (list, tuple)) and bool(X) and all(isinstance(path, kinds) for path in X)
     )
 
 
 def _are_held(X: object) -> TypeIs[Sequence[Future | Delayed]]:
     """Whether X is a list of futures and delayed objects."""
-    return isinstance(X, Sequence) and bool(X) and all(isinstance(each, (Future, Delayed)) for each in X)
+    return isinstance(X, Sequence) and bool(X) and all(isinstance(part, (Future, Delayed)) for part in X)
 
 
 def begun(cluster: Cluster, X: Sequence[T]) -> list[T]:
     """Return the objects with a future in place of each delayed one, whose computation begins."""
-    futures = iter(cluster.client.compute([each for each in X if isinstance(each, Delayed)]))
-    return [next(futures) if isinstance(each, Delayed) else each for each in X]
+    futures = iter(cluster.client.compute([part for part in X if isinstance(part, Delayed)]))
+    return [next(futures) if isinstance(part, Delayed) else part for part in X]
 
 
 def _some(parts: Iterable[T]) -> list[T]:
-    found = list(parts)
-    if not found:
+    listed = list(parts)
+    if not listed:
         message = "no data to train on; give at least one part"
         raise DataError(message)
-    return found
+    return listed
 
 
 def _of_sentences(
@@ -127,14 +127,14 @@ def _of_bags(cluster: Cluster, X: Bag, y: Bag | None, weights: Bag | None, templ
     """Return a future of a part for each partition of a bag."""
     if y is None:
         items = enumerate(cluster.client.compute(X.to_delayed()))
-        return cluster.begun("list", [(_of_items, number, template, each) for number, each in items])
+        return cluster.begun("list", [(_of_items, number, template, item) for number, item in items])
     bags = {"X": X, "y": y} | ({} if weights is None else {"sample_weight": weights})
     for name, bag in bags.items():
         if not isinstance(bag, Bag) or bag.npartitions != X.npartitions:
             message = f"X is a bag of {X.npartitions} partitions; {name} must be a bag with the same partitions"
             raise DataError(message)
     partitions = zip(*(cluster.client.compute(bag.to_delayed()) for bag in bags.values()), strict=True)
-    return cluster.begun("list", [(_of_lists, number, template, *each) for number, each in enumerate(partitions)])
+    return cluster.begun("list", [(_of_lists, number, template, *members) for number, members in enumerate(partitions)])
 
 
 def _of_items(number: int, template: str | None, items: Iterable[Any]) -> ListedPart:

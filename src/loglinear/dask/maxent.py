@@ -167,8 +167,8 @@ def _of_chunks(
         message = "X must be a dask array, paths, or a sequence of pairs (matrix, classes)"
         raise OptionError(message)
     else:
-        members = [[each if isinstance(each, Future) else Opaque(each)] for each in begun(cluster, X)]
-    tasks = [(_chunk, f"chunk {at}", *each) for at, each in enumerate(members)]
+        members = [[chunk if isinstance(chunk, Future) else Opaque(chunk)] for chunk in begun(cluster, X)]
+    tasks = [(_chunk, f"chunk {at}", *chunk_members) for at, chunk_members in enumerate(members)]
     return SpreadGroup(cluster, cluster.begun("take", tasks), tally)
 
 

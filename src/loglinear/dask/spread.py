@@ -121,22 +121,22 @@ class SpreadGroup:
         self._count = count = bundle_size(len(objects), max(sum(workers.values()), 1))
         self._first: list[Any] = [list(objects[at : at + count]) for at in range(0, len(objects), count)]
         self._bundles = self._first
-        # Rounds that have made the bundles of the first ones.
+        # Rounds that have built the bundles from the first ones.
         self._rounds: tuple[tuple[str, Work, tuple[object, ...]], ...] = ()
 
-    def mapped(self, name: str, work: Work, *given: object) -> SpreadGroup:
+    def mapped(self, name: str, work: Work, *arguments: object) -> SpreadGroup:
         """Return the group of what the work makes of each object, which stays on the worker."""
         group = copy(self)
-        again = tuple(replace(thing, future=None) if isinstance(thing, HeldFuture) else thing for thing in given)
+        again = tuple(replace(thing, future=None) if isinstance(thing, HeldFuture) else thing for thing in arguments)
         group._rounds += ((name, work, again),)
-        group._make(name, work, given)
+        group._make(name, work, arguments)
         return group
 
-    def _make(self, name: str, work: Work, given: tuple[object, ...]) -> None:
-        """Have the workers make of each object what the work makes of it."""
+    def _make(self, name: str, work: Work, arguments: tuple[object, ...]) -> None:
+        """Let the workers replace each object by the result of the work."""
         workers = self.cluster.workers()
         self._n_workers = len(workers)
-        graph, keys, _ = self._tasks(name, _done, work, given)
+        graph, keys, _ = self._tasks(name, _done, work, arguments)
         # Neighbours in the tree on the same worker, if all goes well: their sums need not travel.
         placed = [(None, slice(0, len(keys)))] if isinstance(self._bundles[0], Future) else runs(workers, len(keys))
         tasks = {key: graph.pop(key) for key in keys}
@@ -149,31 +149,31 @@ class SpreadGroup:
         self._bundles = futures
 
     def _renew(self) -> None:
-        """Have the workers make the objects again, from the first ones on."""
+        """Let the workers build the objects again, starting from the first ones."""
         self._bundles = self._first
         for round in self._rounds:
             self._make(*round)
 
-    def each(self, name: str, work: Callable[..., T], *given: object) -> list[T]:
+    def each(self, name: str, work: Callable[..., T], *arguments: object) -> list[T]:
         """Return what the work returns for each object, in the order of the parts."""
-        bundles = self._results(name, _done, work, given)
+        bundles = self._results(name, _done, work, arguments)
         results = [result for bundle in bundles for result in bundle.things]
         self._check_complete(name, len(results))
         self.tally.received += sum(getattr(result, "nbytes", 0) for result in results)
         return results
 
-    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *given: object) -> tuple[Any, ...]:
+    def total(self, name: str, work: Callable[..., tuple[Any, ...]], *arguments: object) -> tuple[Any, ...]:
         """Return the sum of what the work returns, added up on the workers in a tree by the number of the part."""
-        (total,) = self._results(name, _summed, work, given, join=("add-up", _joined_sums))
+        (total,) = self._results(name, _summed, work, arguments, join=("add-up", _joined_sums))
         self._check_complete(name, total.n_parts)
         self.tally.slowest = total.slowest
         self.tally.received += sum(getattr(number, "nbytes", 8) for number in total.numbers)
         numbers: tuple[Any, ...] = total.numbers
         return numbers
 
-    def joined(self, name: str, work: Callable[..., T], *given: object, join: Callable[[T, T], T]) -> T:
+    def joined(self, name: str, work: Callable[..., T], *arguments: object, join: Callable[[T, T], T]) -> T:
         """Return what ``join`` makes, on the workers, of what the work returns."""
-        joined: T = self._results(name, _joined, work, given, Opaque(join), join=("join", join))[0]
+        joined: T = self._results(name, _joined, work, arguments, Opaque(join), join=("join", join))[0]
         return joined
 
     def _results(
@@ -181,14 +181,14 @@ class SpreadGroup:
         name: str,
         run: Work,
         work: Work,
-        given: tuple[object, ...],
+        arguments: tuple[object, ...],
         *how: object,
         join: tuple[str, Work] | None = None,
     ) -> list[Any]:
         """Return the results of a round: of the task of each bundle, or of the tree that joins them."""
 
         def send() -> list[Future]:
-            graph, keys, serial = self._tasks(name, run, work, given, *how)
+            graph, keys, serial = self._tasks(name, run, work, arguments, *how)
             if join is not None:
                 keys = [self._tree(graph, keys, f"{join[0]}-{name}", join[1], serial)]
             return self.cluster.submit(graph, keys)
@@ -209,12 +209,12 @@ class SpreadGroup:
         return HeldFuture(send := partial(_held, self.cluster, f"send-{name}", thing), send())
 
     def _tasks(
-        self, name: str, run: Work, work: Work, given: tuple[object, ...], *how: object
+        self, name: str, run: Work, work: Work, values: tuple[object, ...], *how: object
     ) -> tuple[dict[str, object], list[str], int]:
         """Return the graph of a task for each bundle, the tasks' keys, and the number of the round."""
         serial = self.cluster.next_serial()
         graph: dict[str, object] = {}
-        arguments = [self._argument(graph, each, f"{name}-{place}", serial) for place, each in enumerate(given)]
+        arguments = [self._argument(graph, value, f"{name}-{place}", serial) for place, value in enumerate(values)]
         keys = []
         for at, bundle in enumerate(self._bundles):
             part = at * self._count
@@ -223,20 +223,20 @@ class SpreadGroup:
         self.tally.rounds += 1
         return graph, keys, serial
 
-    def _argument(self, graph: dict[str, object], given: object, name: str, serial: int) -> object:
-        """Return what stands for an argument in the tasks: arrays are sent once to each worker that needs them."""
-        if isinstance(given, HeldFuture):
-            return given.send() if given.future is None else given.future
-        if not isinstance(given, np.ndarray):
-            return Opaque(given)
-        packed, n_bytes = _packed(given)
+    def _argument(self, graph: dict[str, object], argument: object, name: str, serial: int) -> object:
+        """Return a stand-in for an argument of tasks; arrays are sent once to each worker that needs them."""
+        if isinstance(argument, HeldFuture):
+            return argument.send() if argument.future is None else argument.future
+        if not isinstance(argument, np.ndarray):
+            return Opaque(argument)
+        packed, n_bytes = _packed(argument)
         self.tally.sent += n_bytes * min(self._n_workers, len(self._bundles))
         key = self.cluster.key(f"send-{name}", serial)
         graph[key] = (_sent, Opaque(packed))
         return key
 
     def _tree(self, graph: dict[str, object], keys: Sequence[str], name: str, join: Work, serial: int) -> str:
-        """Add the tasks that join what the tasks with these keys give; return the key of the last."""
+        """Add the tasks that join the results of the tasks with these keys; return the key of the last one."""
         count = 0
 
         def joined(left: str, right: str) -> str:
@@ -266,7 +266,7 @@ def _sent(literal: Opaque[T]) -> T:
 
 
 def _packed(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any] | _Sparse, int]:
-    """Return an array as it travels, and its bytes: weights of which most are 0 travel as the others."""
+    """Return an array in the form to send, and its size in bytes; mostly zero weights are sent as the others."""
     if array.dtype == np.float64 and array.ndim == 1:
         places = np.flatnonzero(array)
         # -0.0 is not kept: as a weight it is 0.
@@ -276,20 +276,20 @@ def _packed(array: npt.NDArray[Any]) -> tuple[npt.NDArray[Any] | _Sparse, int]:
     return array.copy(), array.nbytes
 
 
-def _unpacked(given: object) -> object:
-    if isinstance(given, Opaque):
-        return given.value
-    if isinstance(given, _Sparse):
-        array = np.zeros(given.size)
-        array[given.places] = given.values
+def _unpacked(argument: object) -> object:
+    if isinstance(argument, Opaque):
+        return argument.value
+    if isinstance(argument, _Sparse):
+        array = np.zeros(argument.size)
+        array[argument.places] = argument.values
         return array
-    # Arrays lie in the messages that brought them, at any byte.
-    return np.require(given, requirements=["C", "A"]) if isinstance(given, np.ndarray) else given
+    # Arrays may start at any byte of the messages that contain them.
+    return np.require(argument, requirements=["C", "A"]) if isinstance(argument, np.ndarray) else argument
 
 
 @dataclass(frozen=True)
 class _Bundle:
-    """Things of neighbouring parts; an object, lest Dask look into it."""
+    """Things of neighbouring parts; an object, so that Dask does not search it."""
 
     things: list[Any]
 
@@ -323,24 +323,24 @@ def _things(version: str, bundle: _Bundle | Sequence[object]) -> list[Any]:
     return bundle.things if isinstance(bundle, _Bundle) else list(bundle)
 
 
-def _done(work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], *given: object) -> _Bundle:
+def _done(work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], *arguments: object) -> _Bundle:
     """Do a piece of work for each thing of a bundle, on a worker."""
-    things = [_unpacked(each) for each in given]
-    return _Bundle([work(each, *things) for each in _things(version, bundle)])
+    things = [_unpacked(argument) for argument in arguments]
+    return _Bundle([work(held, *things) for held in _things(version, bundle)])
 
 
 def _joined(
-    work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], join: Opaque[Work], *given: object
+    work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], join: Opaque[Work], *arguments: object
 ) -> object:
-    """Do a piece of work for each thing of a bundle, and join what it gives."""
-    return in_tree(_done(work, part, version, bundle, *given).things, join.value)
+    """Do a piece of work for each thing of a bundle, and join the results."""
+    return in_tree(_done(work, part, version, bundle, *arguments).things, join.value)
 
 
-def _summed(work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], *given: object) -> _Sum:
+def _summed(work: Work, part: int, version: str, bundle: _Bundle | Sequence[object], *arguments: object) -> _Sum:
     """Do a piece of work for each thing of a bundle and add up; say how long it took."""
     began = time.perf_counter()
     objects = _things(version, bundle)
-    numbers = total_of(objects, work, map(_unpacked, given))
+    numbers = total_of(objects, work, map(_unpacked, arguments))
     seconds = time.perf_counter() - began
     try:
         worker = get_worker().address

@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 def localised(estimator: object, kind: type[T]) -> T:
     """Return an estimator of one process with the parameters and the model of one on a cluster; it can be pickled."""
-    found = kind()
-    vars(found).update({name: value for name, value in vars(estimator).items() if name not in ("client", "part_bytes")})
-    return found
+    local = kind()
+    vars(local).update({name: value for name, value in vars(estimator).items() if name not in ("client", "part_bytes")})
+    return local
 
 
 def predicted(predict: Callable[[list[Any]], Iterable[T]], bag: Bag) -> Bag:
@@ -32,5 +32,5 @@ def predicted(predict: Callable[[list[Any]], Iterable[T]], bag: Bag) -> Bag:
 
 
 def _predicted(samples: Iterable[Any], predict: Callable[[list[Any]], Iterable[T]]) -> list[T]:
-    found = list(samples)
-    return list(predict(found)) if found else []
+    listed = list(samples)
+    return list(predict(listed)) if listed else []

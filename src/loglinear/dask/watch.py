@@ -10,12 +10,12 @@ from distributed import Future, Worker
 
 __all__ = ["Stalled", "TaskStates", "Watch"]
 
-# Seconds within which a task has to move. A worker that its nanny starts again is back within 10 seconds, and weights
+# Seconds within which a task must move. A worker that its nanny restarts is back within 10 seconds, and weights
 # of 100 million features pass a network of 1 Gbit/s in 7. A task that runs on a worker may take any time.
 STALL = 60.0
 # States of a task on a worker that has everything the task needs.
 _READY = ("ready", "constrained", "executing", "long-running")
-# Number of tasks that a message names.
+# Number of tasks that a message lists.
 _NAMED = 4
 
 
