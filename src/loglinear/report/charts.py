@@ -12,9 +12,9 @@ __all__ = ["curve", "reliability"]
 
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 40
-# Points of a curve that are drawn.
+# Number of points drawn of a curve.
 _POINTS = 400
-# A curve whose largest value is so many times the smallest one has a logarithmic axis.
+# A curve whose largest value is at least this multiple of the smallest one has a logarithmic axis.
 _LOGARITHMIC = 10.0
 
 
@@ -41,8 +41,8 @@ class _Axis:
         if self._logarithmic:
             decades = range(math.floor(self.low), math.ceil(self.high) + 1)
             steps = (1, 2, 5) if self.high - self.low < 3 else (1,)
-            found = [step * 10.0**decade for decade in decades for step in steps]
-            return [each for each in found if self.low <= math.log10(each) <= self.high]
+            ticks = [step * 10.0**decade for decade in decades for step in steps]
+            return [tick for tick in ticks if self.low <= math.log10(tick) <= self.high]
         rough = (self.high - self.low) / 5
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
@@ -80,21 +80,21 @@ def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, f
     )
 
 
-def reliability(found: Calibration, name: str) -> str:
+def reliability(calibration: Calibration, name: str) -> str:
     """Return the SVG of a reliability diagram: accuracy by mean confidence, with the diagonal of equality.
 
     Args:
-        found: the calibration.
+        calibration: the calibration.
         name: what the answers are, such as tokens.
     """
     width, height = 360, 320
     across, up = _Axis((0.0, 1.0), _LEFT, width - _RIGHT), _Axis((0.0, 1.0), height - _BOTTOM, _TOP)
-    filled = [each for each in found.bins if each.confidence is not None and each.accuracy is not None]
-    points = [(across.at(each.confidence or 0.0), up.at(each.accuracy or 0.0)) for each in filled]
-    levels = [up.at(each.confidence or 0.0) for each in filled]
-    sizes = [2.0 + 0.7 * math.log10(each.n) for each in filled]
+    filled = [bin_ for bin_ in calibration.bins if bin_.confidence is not None and bin_.accuracy is not None]
+    points = [(across.at(bin_.confidence or 0.0), up.at(bin_.accuracy or 0.0)) for bin_ in filled]
+    levels = [up.at(bin_.confidence or 0.0) for bin_ in filled]
+    sizes = [2.0 + 0.7 * math.log10(bin_.n) for bin_ in filled]
     ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    says = f"accuracy of {name} by confidence; expected calibration error {100.0 * found.expected_error:.2f} %"
+    says = f"accuracy of {name} by confidence; expected calibration error {100.0 * calibration.expected_error:.2f} %"
     diagonal = f'x1="{across.at(0.0)}" y1="{up.at(0.0)}" x2="{across.at(1.0)}" y2="{up.at(1.0)}"'
     distances = "".join(
         f'<line class="gap" x1="{x}" y1="{level}" x2="{x}" y2="{y}"/>'

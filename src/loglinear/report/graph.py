@@ -18,7 +18,7 @@ __all__ = ["drawn", "n_shown"]
 
 # Sign of an edge -> colour and name; people of every kind of colour vision tell these colours apart (Okabe & Ito 2008).
 _COLOURS = {1: ("#0072b2", "positive"), -1: ("#d55e00", "negative"), 0: ("#777777", "several states")}
-# Most edges that are shown, and most for each variable that has any: with more a picture shows nothing.
+# Most edges that are shown, and most for each variable that has any: with more a picture is unreadable.
 _EDGES, _EDGES_EACH = 60, 1.5
 # Most variables without edges that are shown.
 _ISOLATED = 12
@@ -30,7 +30,7 @@ _GAP, _GROWTH, _LARGEST = 34.0, 1.12, 1500.0
 _STRETCH = 1.35
 # Free space around a graph, and height of the legend and of the notes, points.
 _MARGIN, _STRIP = 10.0, 22.0
-# Least width of a picture, which has to hold legend and notes, points.
+# Minimum width of a picture, which must hold legend and notes, points.
 _LEAST = 320.0
 
 
@@ -67,12 +67,12 @@ def drawn(
 
 
 class _Picture:
-    """What is shown, and where; its arguments are those of `drawn`. Lengths are in points."""
+    """The elements of a picture and their places; the arguments of `drawn`. Lengths are in points."""
 
     def __init__(self, names: Sequence[str], edges: Numbers, strength: Vector, sign: Numbers) -> None:
         n_edges, n_joined = len(edges), np.unique(edges).size
-        kept = np.sort(np.argsort(-strength, kind="stable")[: n_shown(n_edges, n_joined)])
-        edges, self.strength, self.sign = edges[kept], strength[kept], sign[kept]
+        strongest = np.sort(np.argsort(-strength, kind="stable")[: n_shown(n_edges, n_joined)])
+        edges, self.strength, self.sign = edges[strongest], strength[strongest], sign[strongest]
         most = np.full(len(names), -1.0)
         np.maximum.at(most, edges.ravel(), np.repeat(self.strength, 2))
         n_isolated = int((most < 0.0).sum())
@@ -117,14 +117,16 @@ class _Picture:
         self.note = "; ".join(notes)
 
     def _fit(self) -> None:
-        """Find the size of the picture, and move all that is in it to its place."""
+        """Compute the size of the picture, and move its elements to their places."""
         boxes = [np.concatenate([self.points - self.radius, self.points + self.radius], axis=1)]
         for label in self.labels:
             half = text_size(label.text, self.size) / 2.0
             middle = np.array([label.x, label.y])
             boxes.append(np.concatenate([middle - half, middle + half])[None])
-        found = np.concatenate(boxes)
-        low, high = (found[:, :2].min(axis=0), found[:, 2:].max(axis=0)) if len(found) else (np.zeros(2), np.zeros(2))
+        corners = np.concatenate(boxes)
+        low, high = (
+            (corners[:, :2].min(axis=0), corners[:, 2:].max(axis=0)) if len(corners) else (np.zeros(2), np.zeros(2))
+        )
         legend = _STRIP * (len(self._kinds()) > 1)
         notes = _STRIP * bool(self.note)
         self.width = max(high[0] - low[0] + 2 * _MARGIN, _LEAST, text_size(self.note, 8.0)[0] + 2 * _MARGIN)

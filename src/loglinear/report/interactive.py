@@ -35,10 +35,10 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
     first = n_shown(len(ends), np.unique(ends).size)
     data = {
         "names": list(map(str, names)),
-        # The strongest edges decide on places: all of them together would make a knot.
+        # The strongest edges decide on places: all edges together would make a tangle.
         "at": np.round(_spread(positions(len(names), ends[:first])), 4).tolist(),
         "edges": ends.tolist(),
-        "strengths": [float(f"{each:.6g}") for each in strength.tolist()],
+        "strengths": [float(f"{value:.6g}") for value in strength.tolist()],
         "signs": np.asarray(signs, dtype=np.int64)[order].tolist(),
         "order": np.argsort(-most, kind="stable").tolist(),
         "first": first,
@@ -54,5 +54,5 @@ def _spread(at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     if not len(at):
         return at
     low, size = at.min(axis=0), float(np.ptp(at, axis=0).max()) or 1.0
-    found: npt.NDArray[np.float64] = (at - low) / size + (1.0 - np.ptp(at, axis=0) / size) / 2.0
-    return found
+    places: npt.NDArray[np.float64] = (at - low) / size + (1.0 - np.ptp(at, axis=0) / size) / 2.0
+    return places

@@ -17,7 +17,7 @@ from ..schemes import Chunk, is_tag, parsed_tag, read_chunks
 __all__ = ["DRAWS", "Interval", "Intervals", "bootstrap", "resamples"]
 
 DRAWS = 1_000
-# Numbers, a sentence in a draw each, that are held at a time.
+# Numbers (one per sentence and draw) held in memory at a time.
 _TOGETHER = 1 << 21
 # Percentiles of an interval of 95 %.
 _ENDS = (2.5, 97.5)
@@ -85,11 +85,13 @@ def bootstrap(
     """
     chunks = scores.scheme is not None
     counted = [_sentence_counts(*pair, scheme=scheme, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
-    column = {key: at for at, key in enumerate(dict.fromkeys(key for each in counted for key in each))}
-    ends = np.cumsum([0, *(len(each) for each in counted)])
-    places = [column[key] for each in counted for key in each]
+    column = {key: at for at, key in enumerate(dict.fromkeys(key for sentence in counted for key in sentence))}
+    ends = np.cumsum([0, *(len(sentence) for sentence in counted)])
+    places = [column[key] for sentence in counted for key in sentence]
     counts = scipy.sparse.csr_array(
-        ([n for each in counted for n in each.values()], places, ends), shape=(len(counted), len(column)), dtype=float
+        ([n for sentence in counted for n in sentence.values()], places, ends),
+        shape=(len(counted), len(column)),
+        dtype=float,
     )
     sums = _Sums(_drawn(counts, draws, seed), column)
     overall = {
@@ -153,7 +155,7 @@ def _interval(numerators: Table, denominators: Table) -> Interval:
 
 
 def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, scheme: str | None, chunks: bool) -> Counter[Key]:
-    """Return what a sentence adds to the numbers that scores are quotients of."""
+    """Return the counts of a sentence; scores are quotients of sums of counts."""
     counts: Counter[Key] = Counter()
     counts["all", "", "sentence"] = 1
     counts["all", "", "tokens"] = len(true)
@@ -163,9 +165,9 @@ def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, scheme: str |
     counts.update(("label", label, "predicted") for label in guess if label is not None)
     counts.update(("label", a, "correct") for a, b in zip(true, guess, strict=True) if a == b)
     if chunks:
-        found, guessed = _chunks(true, scheme), _chunks(guess, scheme)
-        for what, each in (("gold", found), ("predicted", guessed), ("correct", found & guessed)):
-            counts.update(("type", type_, what) for type_, _, _ in each)
+        gold, guessed = _chunks(true, scheme), _chunks(guess, scheme)
+        for what, chunk_set in (("gold", gold), ("predicted", guessed), ("correct", gold & guessed)):
+            counts.update(("type", type_, what) for type_, _, _ in chunk_set)
     return counts
 
 

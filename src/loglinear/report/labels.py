@@ -20,7 +20,7 @@ __all__ = ["Label", "place_labels", "wrapped"]
 _WIDTH, _LINES = 22, 4
 # Points on an edge at which a name may cover it.
 _STEPS = np.linspace(0.05, 0.95, 19)[:, None]
-# Least distance of a name to a dot, and half of the distance to another name, points.
+# Minimum distance of a name to a dot, and half of the minimum distance to another name, points.
 _GAP = np.array([1.8, 0.4])
 # Height of a line over the size of its letters.
 LINE = 1.2
@@ -76,17 +76,17 @@ def place_labels(
         # A name at a corner of its dot may come nearer.
         dots = np.where((np.abs(_DIRECTIONS) == 1).all(axis=1), 0.3 * radius, radius)[:, None]
         away = _DIRECTIONS * half + np.sign(_DIRECTIONS) * (np.abs(_DIRECTIONS) == 1) * (dots + _GAP)
-        found = np.concatenate([point + away - half - _GAP, point + away + half + _GAP], axis=1)
+        candidates = np.concatenate([point + away - half - _GAP, point + away + half + _GAP], axis=1)
         reach = 2.0 * half + radius + 3.0 * _GAP
         near = (boxes[:, :2] < point + reach).all(axis=1) & (boxes[:, 2:] > point - reach).all(axis=1)
-        near[k] = False  # the name's own dot, which it touches at most
-        free = np.flatnonzero(~(_shared(found, boxes[near]) > 1e-6).any(axis=1))
+        near[k] = False  # the name's own dot, which it may touch
+        free = np.flatnonzero(~(_shared(candidates, boxes[near]) > 1e-6).any(axis=1))
         if free.size:
             within = [] if tree is None else tree.query_ball_point(point, float(np.hypot(*reach)))
-            crossed = [_inside(on_edges[within], found[place]) for place in free.tolist()]
+            crossed = [_inside(on_edges[within], candidates[place]) for place in free.tolist()]
             best = int(free[np.argmin(crossed)])
             labels.append(Label(text, *(point + away[best]).tolist()))
-            boxes = np.concatenate([boxes, found[best][None]])
+            boxes = np.concatenate([boxes, candidates[best][None]])
         elif partly:
             labels.append(None)
         else:
@@ -94,9 +94,9 @@ def place_labels(
     return labels
 
 
-def _shared(found: Vector, boxes: Vector) -> Vector:
-    """The area that each of some boxes (left, bottom, right, top) shares with each of others."""
-    both = np.minimum(found[:, None, 2:], boxes[:, 2:]) - np.maximum(found[:, None, :2], boxes[:, :2])
+def _shared(candidates: Vector, boxes: Vector) -> Vector:
+    """The area that each candidate box (left, bottom, right, top) shares with each of the other boxes."""
+    both = np.minimum(candidates[:, None, 2:], boxes[:, 2:]) - np.maximum(candidates[:, None, :2], boxes[:, :2])
     return np.asarray(np.maximum(both, 0.0).prod(axis=2))
 
 

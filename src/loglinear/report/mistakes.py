@@ -9,9 +9,9 @@ from ..metrics import Evaluation
 
 __all__ = ["Confusions", "Example", "Mistake", "confusions", "mistakes"]
 
-# Labels that have a row and a column of their own.
+# Number of labels with their own row and column.
 _LABELS = 20
-# Kinds of mistakes that are shown, and examples of each.
+# Number of kinds of mistakes to show, and of examples of each.
 _MISTAKES, _EXAMPLES = 15, 3
 # Tokens of context on either side, and characters of a token.
 _CONTEXT, _CHARACTERS = 7, 240
@@ -81,10 +81,10 @@ def confusions(scores: Evaluation) -> Confusions:
     names = [str(label) for label in shown] + ([f"{n_others} others"] if n_others else [])
     counts = [[0] * (len(names) + 1) for _ in names]
     for gold in by_number:
-        row, found = counts[place.get(gold, len(shown))], scores.confusion.get(gold, {})
-        for predicted, n in found.items():
+        row, confused = counts[place.get(gold, len(shown))], scores.confusion.get(gold, {})
+        for predicted, n in confused.items():
             row[place.get(predicted, len(shown))] += n
-        row[-1] += scores.per_label[gold]["support"] - sum(found.values())
+        row[-1] += scores.per_label[gold]["support"] - sum(confused.values())
     if any(row[-1] for row in counts):
         return Confusions(names, [*names, "(no label)"], counts, n_others)
     return Confusions(names, names, [row[:-1] for row in counts], n_others)
@@ -110,12 +110,14 @@ def mistakes(
             if pair[0] != pair[1]:
                 p = 0.0 if confidences is None else confidences[i][t]
                 places.setdefault(pair, []).append((-p, i, t))
-    most = sorted(places.items(), key=lambda each: (-len(each[1]), str(each[0])))[:_MISTAKES]
+    most = sorted(places.items(), key=lambda item: (-len(item[1]), str(item[0])))[:_MISTAKES]
 
-    def shown(found: list[tuple[float, int, int]]) -> list[Example]:
-        return [_example(words[i], i, t, None if confidences is None else -p) for p, i, t in sorted(found)[:_EXAMPLES]]
+    def shown(occurrences: list[tuple[float, int, int]]) -> list[Example]:
+        return [
+            _example(words[i], i, t, None if confidences is None else -p) for p, i, t in sorted(occurrences)[:_EXAMPLES]
+        ]
 
-    return [Mistake(*pair, len(found), shown(found)) for pair, found in most]
+    return [Mistake(*pair, len(occurrences), shown(occurrences)) for pair, occurrences in most]
 
 
 def _example(words: Sequence[str], sentence: int, token: int, confidence: float | None) -> Example:

@@ -25,7 +25,7 @@ __all__ = ["Report", "check_report"]
 _TEMPLATE = Path(__file__).with_name("page.html")
 # Strength of the darkest cell of a table: text stays readable on it, on light and on dark pages.
 _DARKEST = 0.55
-# Labels whose features the page shows.
+# Number of labels whose features the page shows.
 _SHOWN = 50
 
 
@@ -108,8 +108,10 @@ class Report:
         template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
         return template.render(
             report=self,
-            curves=[Markup(each) for each in _curves(self.trace)],
-            diagrams={name: Markup(charts.reliability(each, name)) for name, each in self.calibrations.items()},
+            curves=[Markup(curve) for curve in _curves(self.trace)],
+            diagrams={
+                name: Markup(charts.reliability(calibration, name)) for name, calibration in self.calibrations.items()
+            },
             shown=_SHOWN,
             largest=_largest(self.transitions),
             graph=Markup(self.graph),
@@ -117,7 +119,7 @@ class Report:
         )
 
     def _unit(self) -> str:
-        """Return what is drawn with replacement for the confidence intervals: what tokens stand in."""
+        """Return the unit that is drawn with replacement for the confidence intervals: what contains tokens."""
         if self.items == "samples" and self.scores.n_sentences != self.scores.n_tokens:
             return "sentence"
         return {"tokens": "sentence", "samples": "sample", "values": "row", "nodes": "graph"}[self.items]
@@ -133,29 +135,29 @@ class Report:
         write_output(os.fspath(path), self.html().encode("utf-8"))
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame of its own, so that its style stays there."""
+        """Return the page in its own frame, so that its style does not affect the notebook."""
         page = escape(self.html())
         return f'<iframe srcdoc="{page}" title="{escape(self.title)}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 def _curves(trace: Sequence[TraceRecord]) -> list[str]:
     """Return curves of the objective and of the score on development data by iteration."""
-    found = []
-    steps = [each for each in trace if math.isfinite(each.objective)]
+    curves = []
+    steps = [record for record in trace if math.isfinite(record.objective)]
     if len(steps) > 1:
-        heights = [each.objective for each in steps]
-        found.append(
-            charts.curve([each.iteration for each in steps], heights, "iteration", "objective (nats)", falling=True)
+        heights = [step.objective for step in steps]
+        curves.append(
+            charts.curve([step.iteration for step in steps], heights, "iteration", "objective (nats)", falling=True)
         )
-    scored = [(each.iteration, name, value) for each in trace for name, value in [*(each.dev or {}).items()][:1]]
+    scored = [(record.iteration, name, value) for record in trace for name, value in [*(record.dev or {}).items()][:1]]
     if len(scored) > 1:
         name = f"{scored[0][1]} on development data"
-        found.append(charts.curve([x for x, _, _ in scored], [y for _, _, y in scored], "iteration", name))
-    return found
+        curves.append(charts.curve([x for x, _, _ in scored], [y for _, _, y in scored], "iteration", name))
+    return curves
 
 
-def _largest(found: Transitions | None) -> float:
-    rows = [] if found is None else found.weights
+def _largest(transitions: Transitions | None) -> float:
+    rows = [] if transitions is None else transitions.weights
     return max((abs(weight) for row in rows for weight in row if weight is not None), default=0.0)
 
 

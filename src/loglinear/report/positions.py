@@ -15,7 +15,7 @@ __all__ = ["positions"]
 
 # Most variables of a part whose places follow from the distances of all pairs, which takes a second.
 _ALL_PAIRS = 450
-# Ratio of a part's length to its width from which on it lies on its side.
+# A part whose length is at least this multiple of its width is turned to be wider than high.
 _LONG = 1.5
 # Least distance of two variables, where 1 is the typical distance to the nearest one.
 _NEAREST = 0.75
@@ -34,7 +34,7 @@ def positions(n: int, edges: Numbers) -> Vector:
     """
     placed = [(part, _part(part, edges)) for part in _parts(n, edges)]
     # Parts of one variable come last; the tallest of the others first.
-    placed.sort(key=lambda each: (len(each[0]) == 1, -np.ptp(each[1][:, 1]), each[0][0]))
+    placed.sort(key=lambda placed_part: (len(placed_part[0]) == 1, -np.ptp(placed_part[1][:, 1]), placed_part[0][0]))
     # A margin of half a unit on every side separates the parts.
     sizes = [np.ptp(at, axis=0) + 1.0 for _, at in placed]
     at = np.zeros((n, 2))
@@ -82,7 +82,7 @@ def _part(part: list[int], edges: Numbers) -> Vector:
         return np.zeros((1, 2))
     number = {variable: k for k, variable in enumerate(part)}
     angles = 2.0 * math.pi * np.arange(len(part)) / len(part)
-    found = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    centres = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     try:
         import networkx
     except ImportError:
@@ -96,8 +96,8 @@ def _part(part: list[int], edges: Numbers) -> Vector:
             places = networkx.kamada_kawai_layout(graph)
         else:
             places = networkx.spring_layout(graph, seed=0, iterations=100)
-        found = np.array([places[k] for k in range(len(part))])
-    return _apart(_on_its_side(found) / max(_typical_gap(found), 1e-9))
+        centres = np.array([places[k] for k in range(len(part))])
+    return _apart(_on_its_side(centres) / max(_typical_gap(centres), 1e-9))
 
 
 def _apart(at: Vector) -> Vector:

@@ -23,18 +23,20 @@ def reliability_diagram(calibrations: Mapping[str, Calibration], path: str) -> b
     """
     with new_figure(0.4 + 3.4 * len(calibrations), 4.6) as figure:
         rows = figure.subplots(2, len(calibrations), sharex=True, squeeze=False, height_ratios=(3.0, 1.0))
-        for above, below, (name, found) in zip(*rows, calibrations.items(), strict=True):
-            _draw_reliability(above, found)
-            above.set_title(f"{name}: expected calibration error {100.0 * found.expected_error:.2f} %", fontsize=9.0)
-            _draw_numbers(below, found)
+        for above, below, (name, calibration) in zip(*rows, calibrations.items(), strict=True):
+            _draw_reliability(above, calibration)
+            above.set_title(
+                f"{name}: expected calibration error {100.0 * calibration.expected_error:.2f} %", fontsize=9.0
+            )
+            _draw_numbers(below, calibration)
             below.set_xlabel("confidence")
         rows[0][0].set_ylabel("accuracy")
         rows[1][0].set_ylabel("number")
         return written(figure, path)
 
 
-def _draw_reliability(axis: Any, found: Calibration) -> None:
-    filled = [(each.confidence, each.accuracy) for each in found.bins if each.n]
+def _draw_reliability(axis: Any, calibration: Calibration) -> None:
+    filled = [(bin_.confidence, bin_.accuracy) for bin_ in calibration.bins if bin_.n]
     axis.plot((0.0, 1.0), (0.0, 1.0), color="0.5", linestyle="--", linewidth=1.0)
     axis.vlines([x for x, _ in filled], [x for x, _ in filled], [y for _, y in filled], color="C3", linewidth=1.0)
     axis.plot([x for x, _ in filled], [y for _, y in filled], marker="o", markersize=3.5, linewidth=1.2)
@@ -44,10 +46,16 @@ def _draw_reliability(axis: Any, found: Calibration) -> None:
     axis.grid(alpha=0.3)
 
 
-def _draw_numbers(axis: Any, found: Calibration) -> None:
+def _draw_numbers(axis: Any, calibration: Calibration) -> None:
     """Draw bars as high as the logarithms of the numbers: most answers of a good model are nearly certain."""
-    axis.bar([each.low for each in found.bins], [each.n for each in found.bins], width=0.1, align="edge", edgecolor="w")
+    axis.bar(
+        [bin_.low for bin_ in calibration.bins],
+        [bin_.n for bin_ in calibration.bins],
+        width=0.1,
+        align="edge",
+        edgecolor="w",
+    )
     axis.set_yscale("symlog", linthresh=1.0)
-    axis.set_ylim(0.0, 10.0 * max(1, *(each.n for each in found.bins)))
+    axis.set_ylim(0.0, 10.0 * max(1, *(bin_.n for bin_ in calibration.bins)))
     axis.yaxis.set_major_formatter("{x:,.0f}")
     axis.grid(alpha=0.3, axis="y")

@@ -10,9 +10,9 @@ from ..data.features import Feature
 
 __all__ = ["Strongest", "Transitions", "strongest", "strongest_of", "transitions"]
 
-# Features of a label that are shown for it, and as many against it.
+# Number of features shown for a label, and of features against it.
 _TOP = 10
-# Labels whose transitions are shown.
+# Number of labels whose transitions are shown.
 _LABELS = 30
 
 Weighted = Sequence[tuple[Feature, float]]
@@ -61,8 +61,8 @@ def strongest_of(weights: Iterable[tuple[str, float]]) -> Strongest:
     """Return the 10 strongest of a label's features for it and against it, from names and weights."""
     named = list(weights)
     return Strongest(
-        nlargest(_TOP, (each for each in named if each[1] > 0.0), key=lambda each: each[1]),
-        nsmallest(_TOP, (each for each in named if each[1] < 0.0), key=lambda each: each[1]),
+        nlargest(_TOP, (pair for pair in named if pair[1] > 0.0), key=lambda pair: pair[1]),
+        nsmallest(_TOP, (pair for pair in named if pair[1] < 0.0), key=lambda pair: pair[1]),
     )
 
 
@@ -74,7 +74,9 @@ def _name(feature: Feature) -> str:
 
 def transitions(features: Weighted, labels: Sequence[str]) -> Transitions | None:
     """Return the weights of transitions between the first 30 labels; None if there are no transitions."""
-    pairs = {each.labels: weight for each, weight in features if each.attribute is None and len(each.labels) == 2}
+    pairs = {
+        feature.labels: weight for feature, weight in features if feature.attribute is None and len(feature.labels) == 2
+    }
     if not pairs:
         return None
     shown = list(labels[:_LABELS])
