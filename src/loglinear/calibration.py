@@ -63,7 +63,7 @@ class Calibration(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
-        bins = [each._asdict() for each in self.bins]
+        bins = [bin_._asdict() for bin_ in self.bins]
         return {"n": self.n, "expected_calibration_error": self.expected_error, "bins": bins}
 
     def report(self, answers: str) -> str:
@@ -74,10 +74,10 @@ class Calibration(NamedTuple):
         """
         title = f"confidence in {answers}"
         lines = [f"{title:<22} {'number':>9} {'mean':>7} {'accuracy':>9}"]
-        for each in self.bins:
-            shown = ["." if value is None else f"{100 * value:.2f}" for value in (each.confidence, each.accuracy)]
-            interval = f"{100 * each.low:3.0f} to {100 * each.high:3.0f}"
-            lines.append(f"{interval:<22} {each.n:9,} {shown[0]:>7} {shown[1]:>9}")
+        for bin_ in self.bins:
+            shown = ["." if value is None else f"{100 * value:.2f}" for value in (bin_.confidence, bin_.accuracy)]
+            interval = f"{100 * bin_.low:3.0f} to {100 * bin_.high:3.0f}"
+            lines.append(f"{interval:<22} {bin_.n:9,} {shown[0]:>7} {shown[1]:>9}")
         lines.append(f"{'expected calibration error':<32} {100 * self.expected_error:7.2f}")
         return "\n".join(lines)
 

@@ -82,7 +82,7 @@ def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bo
     if scheme != "IOB":
         return scheme
     if are_bio is None:
-        begun, inside = ({type_ for role, type_ in map(parsed_tag, labels) if role == each} for each in "BI")
+        begun, inside = ({type_ for role, type_ in map(parsed_tag, labels) if role == prefix} for prefix in "BI")
         return "BIO" if inside <= begun else "IOB1"
     return "BIO" if are_bio() else "IOB1"
 

@@ -64,7 +64,7 @@ __all__ = [
 
 # Trials of the golden-section search for t.
 TRIALS = 20
-# A bound is up to this many times sharper than the violation alone lets expect.
+# A bound is up to this many times sharper than the violation alone suggests.
 SHARPER = 20.0
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
@@ -301,8 +301,8 @@ class _Excess:
         if self.l2 * self.radius < over.sum():
             candidates = (np.cumsum(over) - self.l2 * self.radius) / np.arange(1, over.size + 1)
             least = max(float(candidates[over > candidates][-1]), 0.0)
-        rest = np.maximum(over - least, 0.0)
-        return dot(rest, rest) / (2.0 * self.l2) + (least * self.radius if least else 0.0)
+        above = np.maximum(over - least, 0.0)
+        return dot(above, above) / (2.0 * self.l2) + (least * self.radius if least else 0.0)
 
 
 def _largest(bound: Callable[[float], float], kink: float) -> float:

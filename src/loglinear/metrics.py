@@ -40,7 +40,7 @@ __all__ = [
     "tagging_calibration",
 ]
 
-# Confusions that a report names where the matrix is wider than the report.
+# Number of confusions that a report lists if the matrix is wider than the report.
 _N_CONFUSIONS = 20
 
 
@@ -105,10 +105,13 @@ class Evaluation(NamedTuple):
         """Precision, recall and F1 of the labels, averaged: "macro" weights labels equally, "weighted" by support."""
         weights = {
             "macro": [1] * len(self.per_label),
-            "weighted": [each["support"] for each in self.per_label.values()],
+            "weighted": [label_scores["support"] for label_scores in self.per_label.values()],
         }
         names = ("precision", "recall", "f1")
-        scores = [[each["precision"], each["recall"], each["f1"]] for each in self.per_label.values()]
+        scores = [
+            [label_scores["precision"], label_scores["recall"], label_scores["f1"]]
+            for label_scores in self.per_label.values()
+        ]
         return {
             average: {
                 name: _quotient(sum(w * row[at] for w, row in zip(by, scores, strict=True)), sum(by))
@@ -150,12 +153,12 @@ class Evaluation(NamedTuple):
     def _chunk_table(self) -> list[str]:
         strict = f" (strict {self.scheme})" if self.mode == "strict" else ""
         total = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        support = sum(each["support"] for each in self.per_type.values())
-        rows = [(name or "words", each) for name, each in self.per_type.items()]
+        support = sum(scores["support"] for scores in self.per_type.values())
+        rows = [(name or "words", scores) for name, scores in self.per_type.items()]
         return _table(f"chunks{strict}", [*rows, ("overall", total | {"support": support})])
 
     def _label_table(self) -> list[str]:
-        averages = {f"{name} average": each | {"support": self.n_tokens} for name, each in self.averages.items()}
+        averages = {f"{name} average": scores | {"support": self.n_tokens} for name, scores in self.averages.items()}
         return _table("label", [*self.per_label.items(), *averages.items()]) if self.per_label else []
 
     def _matrix(self) -> list[str]:
@@ -168,13 +171,15 @@ class Evaluation(NamedTuple):
         return ["confusions: rows gold, columns predicted", *lines] if lines[1:] else []
 
     def _most_frequent_confusions(self) -> list[str]:
-        found = [(n, g, p) for g, row in self.confusion.items() for p, n in row.items() if g != p]
-        if not found:
+        confusions = [(n, g, p) for g, row in self.confusion.items() for p, n in row.items() if g != p]
+        if not confusions:
             return []
-        shown = sorted(found, key=lambda each: -each[0])[:_N_CONFUSIONS]
-        covered, errors = sum(n for n, _, _ in shown), sum(n for n, _, _ in found)
+        shown = sorted(confusions, key=lambda confusion: -confusion[0])[:_N_CONFUSIONS]
+        covered, errors = sum(n for n, _, _ in shown), sum(n for n, _, _ in confusions)
         part = (
-            f"the {len(shown)} most frequent confusions of {len(found):,}" if len(shown) < len(found) else "confusions"
+            f"the {len(shown)} most frequent confusions of {len(confusions):,}"
+            if len(shown) < len(confusions)
+            else "confusions"
         )
         columns = [
             _aligned(["gold", *(_shown(g) for _, g, _ in shown)], left=True),
@@ -222,7 +227,7 @@ def evaluate(
     pairs: Iterable[tuple[list[Any], list[Any]]] = _pairs(gold, predicted)
     name = None if scheme is None else checked_scheme((), scheme, mode)
     if scheme is None and mode == "strict":
-        # Which chunks are well-formed depends on the scheme, and the scheme on all labels.
+        # The well-formed chunks depend on the scheme, and the scheme depends on all labels.
         pairs = list(pairs)
         distinct = {label for pair in pairs for labels in pair for label in labels}
         name = found_scheme(distinct - {None}, mode)
@@ -246,10 +251,10 @@ def evaluate(
                 parsed[label] = parsed_tag(label)
         if len(parsed) == len(labels) and (scheme is None or name):
             # A token without a predicted label is outside every chunk.
-            found, guessed = (
-                read_chunks([parsed.get(y, ("O", "")) for y in each], name, mode) for each in (true, guess)
+            gold_chunks, guessed = (
+                read_chunks([parsed.get(y, ("O", "")) for y in sequence], name, mode) for sequence in (true, guess)
             )
-            chunk_counts.add_chunks(found, guessed)
+            chunk_counts.add_chunks(gold_chunks, guessed)
     name = found_scheme(labels, mode) if scheme is None else checked_scheme(labels, scheme, mode)
     micro = chunk_counts.micro() if name else None
     n_tokens = sum(confusions.values())
@@ -317,8 +322,8 @@ class _Counts:
         self.by_type: dict[str, list[int]] = {}
 
     def add_chunks(self, gold: list[Chunk], predicted: list[Chunk]) -> None:
-        for column, found in enumerate((gold, predicted, set(gold) & set(predicted))):
-            for type_, _, _ in found:
+        for column, chunks_of_kind in enumerate((gold, predicted, set(gold) & set(predicted))):
+            for type_, _, _ in chunks_of_kind:
                 self.by_type.setdefault(type_, [0, 0, 0])[column] += 1
 
     def scores(self) -> dict[str, Score]:
@@ -378,9 +383,9 @@ def _table(title: str, rows: Iterable[tuple[Any, Mapping[str, Any]]]) -> list[st
     cells = [(_shown(name), scores) for name, scores in rows]
     width = max([18, len(title), *(len(name) for name, _ in cells)])
     return [f"{title:<{width}} {'precision':>9} {'recall':>7} {'F':>7} {'support':>8}"] + [
-        f"{name:<{width}} {100 * each['precision']:9.2f} {100 * each['recall']:7.2f} "
-        f"{100 * each['f1']:7.2f} {each['support']:8d}"
-        for name, each in cells
+        f"{name:<{width}} {100 * row['precision']:9.2f} {100 * row['recall']:7.2f} "
+        f"{100 * row['f1']:7.2f} {row['support']:8d}"
+        for name, row in cells
     ]
 
 

@@ -53,7 +53,7 @@ USEFUL = 0.1
 """Bound of the distance from the optimum, as a share of the objective, that still says something; with l1 alone a bound
 is far above the distance."""
 
-# Characters of a value that a message shows.
+# Number of characters of a value that a message shows.
 _SHOWN = 200
 
 
@@ -97,7 +97,7 @@ def checks_of(options: Any) -> dict[str, Check]:
     """Return the checks of a dataclass of options, or of an object of one, by the names of the fields."""
     from dataclasses import fields
 
-    checks = {each.name: each.metadata.get("check") for each in fields(options)}
+    checks = {option_field.name: option_field.metadata.get("check") for option_field in fields(options)}
     return {name: check for name, check in checks.items() if check is not None}
 
 

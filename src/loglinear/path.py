@@ -23,7 +23,7 @@ from .vectors import Vector
 
 __all__ = ["Path", "PathPoint", "falling", "largest_l1", "onward", "path", "warn_if_best_is_last"]
 
-# The score has turned when it is lower than the best one at an l1 that is the best one's over this factor.
+# The score has turned if it is lower than the best score at an l1 of at most the best l1 over this factor.
 BEYOND_BEST = 4.0
 # A path has reached the objective's limit when a point decreases the NLL by less than this share of the first point's
 # NLL (as glmnet's fdev), or has less than the second share left.
@@ -220,10 +220,10 @@ def _at_limit(points: Sequence[PathPoint]) -> bool:
     return not before - last >= LEAST_DECREASE * first or last < LEAST_NLL * first
 
 
-def warn_if_best_is_last(found: Path) -> None:
+def warn_if_best_is_last(regularisation_path: Path) -> None:
     """Warn if a path that nobody interrupted has its best point at its end."""
-    if found.best_is_last and not found.interrupted:
-        last = found.points[-1].l1
+    if regularisation_path.best_is_last and not regularisation_path.interrupted:
+        last = regularisation_path.points[-1].l1
         warn(f"the best point of the path is the last one (l1={last:.6g}); extend the path, a smaller l1 may be better")
 
 
@@ -258,11 +258,11 @@ def _strengths(problem: Problem, l1: int | npt.ArrayLike, ratio: float) -> list[
             raise OptionError(message)
         return [float(strength) for strength in falling(largest, l1, ratio)]
     try:
-        given = np.sort(np.asarray(l1, dtype=np.float64).ravel())[::-1]
+        strengths = np.sort(np.asarray(l1, dtype=np.float64).ravel())[::-1]
     except (TypeError, ValueError) as error:
         message = f"l1 is neither a number of strengths nor a sequence of strengths ({error})"
         raise OptionError(message) from error
-    if not given.size or not (np.isfinite(given).all() and given[-1] > 0.0):
+    if not strengths.size or not (np.isfinite(strengths).all() and strengths[-1] > 0.0):
         message = f"l1={l1!r}: give one or more finite numbers > 0"
         raise OptionError(message)
-    return [float(strength) for strength in given]
+    return [float(strength) for strength in strengths]

@@ -105,8 +105,8 @@ class _TwoNorms(ABC):
     unpenalised: int = 0
 
     def __post_init__(self) -> None:
-        for name, given in (("l1", self.l1), ("l2", self.l2)):
-            object.__setattr__(self, name, strength(name, given))
+        for name, value in (("l1", self.l1), ("l2", self.l2)):
+            object.__setattr__(self, name, strength(name, value))
         object.__setattr__(self, "unpenalised", whole_number("unpenalised", self.unpenalised, 0, 2**62))
 
     @abstractmethod
@@ -275,11 +275,11 @@ class GroupLasso(_TwoNorms):
         penalised += self.l2 * w[: self.groups.size]
         norms, thresholds = self.group_norms(w), self.thresholds
         slopes = np.divide(thresholds, norms, out=np.zeros_like(norms), where=norms > 0.0)
-        # A group that is zero takes up as much of its gradient as the threshold allows.
+        # A group at zero absorbs as much of its gradient as the threshold allows.
         steep = self.group_norms(out)
-        rest = np.divide(thresholds, steep, out=np.ones_like(steep), where=steep > thresholds)
-        kept = np.where(norms > 0.0, 1.0, 1.0 - rest)
-        penalised *= kept[self.groups]
+        ratio = np.divide(thresholds, steep, out=np.ones_like(steep), where=steep > thresholds)
+        factor = np.where(norms > 0.0, 1.0, 1.0 - ratio)
+        penalised *= factor[self.groups]
         penalised += slopes[self.groups] * w[: self.groups.size]
         return out
 

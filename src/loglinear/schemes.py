@@ -39,10 +39,10 @@ _TAGS = {
     "BMES": frozenset({"B", "B2", "B3", "M", "E", "S"}),
     "IOE2": frozenset({"I", "E"}),
 }
-# The tags of schemes that differ in strict mode alone.
+# The tags of schemes that differ only in strict mode.
 _TAGS["IOB1"] = _TAGS["IOB2"] = _TAGS["IOB"]
 
-# Schemes that `detect_scheme` tells apart, the first that fits.
+# Schemes that `detect_scheme` distinguishes; it returns the first that fits.
 _DETECTED = ("IOB", "IOBES", "BILOU", "BMES")
 
 # Other names of schemes, in each mode.
@@ -51,8 +51,8 @@ _ALIASES_IN = {"conlleval": {"IOB1": "IOB", "IOB2": "IOB", "IOE2": "IOBES"}, "st
 
 SCHEMES = ("IOB", "IOB1", "IOB2", "IOE2", "IOBES", "BILOU", "BMES", *_ALIASES, "none")
 
-# Well-formed chunks in the roles of tokens in a row that have the same type, the role of the next token behind them in
-# lower case. In IOB1, B stands only behind a chunk of its type, and a B of another type does not end a chunk of one B.
+# Well-formed chunks in the roles of consecutive tokens of the same type, followed by the role of the next token in
+# lower case. In IOB1, B occurs only after a chunk of its type, and a B of another type does not end a chunk of one B.
 _PATTERNS = {
     "IOB1": re.compile("(?<=.)BI+|(?<=.)B(?!b)|I+"),
     "IOB2": re.compile("BI*"),
@@ -128,12 +128,12 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
         [('PER', 0, 2), ('LOC', 3, 4)]
     """
     distinct = set(labels)
-    found = found_scheme(distinct, mode) if scheme is None else checked_scheme(distinct, scheme, mode)
-    if found is None and distinct:
+    detected = found_scheme(distinct, mode) if scheme is None else checked_scheme(distinct, scheme, mode)
+    if detected is None and distinct:
         named = ", ".join(map(repr, sorted(distinct)[:8]))
         message = f"the labels {named} do not follow a tagging scheme ({', '.join(_DETECTED)})"
         raise DataError(message)
-    return read_chunks([parsed_tag(label) for label in labels], found or "IOB", mode)
+    return read_chunks([parsed_tag(label) for label in labels], detected or "IOB", mode)
 
 
 class ChunkRule(NamedTuple):
@@ -178,13 +178,13 @@ def found_scheme(labels: Iterable[object], mode: str) -> str | None:
     """Return the scheme of a label set by which a mode reads chunks; None if the labels follow none."""
     check_mode(mode)
     distinct = set(labels)
-    found = detect_scheme(distinct)
+    detected = detect_scheme(distinct)
     tags = {str(label).partition("-")[0] for label in distinct} - {"O"}
-    if mode == "strict" and found == "IOB":
+    if mode == "strict" and detected == "IOB":
         return "IOB1" if tags == {"I"} else "IOB2"
-    if mode == "strict" and found == "IOBES" and tags <= _TAGS["IOE2"]:
+    if mode == "strict" and detected == "IOBES" and tags <= _TAGS["IOE2"]:
         return "IOE2"
-    return found
+    return detected
 
 
 def checked_scheme(labels: Iterable[object], scheme: str, mode: str) -> str | None:
@@ -247,33 +247,33 @@ def _pattern_name(scheme: str | None) -> str:
 
 
 def _lenient(parsed: Sequence[tuple[str, str]]) -> list[Chunk]:
-    found: list[Chunk] = []
+    spans: list[Chunk] = []
     start, open_type = -1, ""
     for i, (role, type_) in enumerate(parsed):
         if start >= 0 and (role in "OBS" or type_ != open_type):
-            found.append((open_type, start, i))
+            spans.append((open_type, start, i))
             start = -1
         if role == "O":
             continue
         if start < 0:
             start, open_type = i, type_
         if role in "ES":
-            found.append((open_type, start, i + 1))
+            spans.append((open_type, start, i + 1))
             start = -1
     if start >= 0:
-        found.append((open_type, start, len(parsed)))
-    return found
+        spans.append((open_type, start, len(parsed)))
+    return spans
 
 
 def _strict(parsed: Sequence[tuple[str, str]], pattern: re.Pattern[str]) -> list[Chunk]:
-    found: list[Chunk] = []
+    spans: list[Chunk] = []
     start = 0
-    for (outside, type_), run in groupby(parsed, key=lambda each: (each[0] == "O", each[1])):
+    for (outside, type_), run in groupby(parsed, key=lambda tag: (tag[0] == "O", tag[1])):
         roles = "".join(role for role, _ in run)
         end = start + len(roles)
         if not outside:
             following = parsed[end][0].lower() if end < len(parsed) else ""
             matches = pattern.finditer(roles + following)
-            found += [(type_, start + match.start(), start + match.end()) for match in matches]
+            spans += [(type_, start + match.start(), start + match.end()) for match in matches]
         start = end
-    return found
+    return spans

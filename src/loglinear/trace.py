@@ -19,7 +19,7 @@ from .replacing import replacing
 __all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage"]
 
 _REQUIRED = ("iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation")
-# Smallest percentage that stands out from rounding errors.
+# Smallest percentage that is larger than rounding errors.
 _LEAST = 1e-10
 _WHOLE = ("iteration", "gradient_evaluations", "nnz", "working_set")
 
@@ -189,8 +189,8 @@ class TraceWriter:
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:
         truth_value("append", append)
         self.path = Path(path)
-        kept = Trace.read(self.path) if append and self.path.exists() else Trace()
-        self.resume(kept)
+        earlier = Trace.read(self.path) if append and self.path.exists() else Trace()
+        self.resume(earlier)
 
     def resume(self, records: Trace) -> None:
         """Replace the records of the file by the records of a run that is resumed; only later ones follow them."""
@@ -236,7 +236,7 @@ def _parsed(name: str, value: Any) -> Any:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Make errors of writing name this file; those of a write or a close name none."""
+    """Add the name of this file to errors of writing, which a write or a close leaves out."""
     try:
         yield
     except OSError as error:
