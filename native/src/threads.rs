@@ -88,6 +88,13 @@ impl Pool {
 
     /// Runs work whose parallel iterators share these threads.
     pub fn install<R: Send>(self, work: impl FnOnce() -> R + Send) -> R {
+        let (mut work, mut result) = (Some(work), None);
+        self.install_once(&mut || result = work.take().map(|work| work()));
+        result.expect("a pool runs what it is given, or panics")
+    }
+
+    /// `install` of work that keeps its own result. Like `run_all` it is not generic, so it is compiled once.
+    fn install_once(self, work: &mut (dyn FnMut() + Send)) {
         match self.threads() {
             Ok(threads) => threads.install(work),
             // Only a forked process may be unable to start the threads again.
@@ -120,21 +127,31 @@ pub fn share<T: Send, R: Send + Sync>(pool: Pool, items: Vec<T>, work: impl Fn(T
         return items.into_iter().map(work).collect();
     };
     let slots: Vec<_> = items.into_iter().map(|item| (Mutex::new(Some(item)), OnceLock::new())).collect();
+    run_all(&threads, helpers, slots.len(), &|index| {
+        let (item, result) = &slots[index];
+        let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let _ = item.map(|item| result.set(work(item)));
+    });
+    slots.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
+}
+
+/// Calls `work` with every number below `n_items`, on this thread and `helpers` others.
+fn run_all(threads: &ThreadPool, helpers: usize, n_items: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
-    let run_of = (slots.len() / (RUNS * (helpers + 1))).max(1);
+    let run_of = (n_items / (RUNS * (helpers + 1))).max(1);
     let run = || {
-        while let Some(rest) = slots.get(next.fetch_add(run_of, Ordering::Relaxed)..).filter(|rest| !rest.is_empty()) {
-            for (item, result) in rest.iter().take(run_of) {
-                let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let _ = item.map(|item| result.set(work(item)));
+        loop {
+            let first = next.fetch_add(run_of, Ordering::Relaxed);
+            if first >= n_items {
+                break;
             }
+            (first..n_items.min(first + run_of)).for_each(work);
         }
     };
     threads.in_place_scope(|scope| {
         (0..helpers).for_each(|_| scope.spawn(|_| run()));
         run();
     });
-    slots.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
 /// The flag that stops long work: one thread sets it, workers read it between blocks. Clones are the same flag.

@@ -5,6 +5,7 @@ use crate::memory::OutOfMemory;
 use crate::threads::Interrupt;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -14,7 +15,14 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 /// Runs `work` on this thread, without the GIL unless `work` acquires it.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
-    returned(py.detach(|| catch_unwind(AssertUnwindSafe(work))))
+    let (mut work, mut outcome) = (Some(work), None);
+    detached_once(py, &mut || outcome = work.take().map(|work| work()))?;
+    outcome.unwrap_or_else(|| Err(vanished()))
+}
+
+/// `detached` of work that keeps its own result. Like `watched` it is not generic, so it is compiled once.
+fn detached_once(py: Python<'_>, work: &mut (dyn FnMut() + Send)) -> PyResult<()> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(exception)
 }
 
 /// Runs `work` on this thread if it is fast, and lets Python handle signals afterwards; otherwise as `interruptible` does.
@@ -26,19 +34,15 @@ pub fn interruptible_unless<T: Send>(
     if quick { detached(py, || Ok(work(&Interrupt::default())?)) } else { interruptible(py, work) }
 }
 
-/// The value that work returned, or its error or panic as an exception.
-fn returned<T, E: Into<PyErr>>(outcome: std::thread::Result<std::result::Result<T, E>>) -> PyResult<T> {
-    match outcome {
-        Ok(result) => result.map_err(Into::into),
-        Err(panic) => Err(match panic.downcast_ref::<OutOfMemory>() {
-            Some(exhausted) => PyMemoryError::new_err(exhausted.to_string()),
-            None => PyRuntimeError::new_err(internal(&*panic)),
-        }),
-    }
-}
-
 /// Runs `work` on a separate thread while this one checks for signals.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> Result<T> + Send) -> PyResult<T> {
+    let (mut work, mut outcome) = (Some(work), None);
+    watched(py, &mut |interrupt| outcome = work.take().map(|work| work(interrupt)))?;
+    outcome.map_or_else(|| Err(vanished()), |result| Ok(result?))
+}
+
+/// `interruptible` of work that keeps its own result.
+fn watched(py: Python<'_>, work: &mut (dyn FnMut(&Interrupt) + Send)) -> PyResult<()> {
     let interrupt = Interrupt::default();
     let (outcome, signal) = py.detach(|| {
         std::thread::scope(|scope| {
@@ -66,7 +70,20 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Interrupt) -> R
     });
     match (signal, outcome) {
         (Some(error), _) => Err(error),
-        (None, Some(outcome)) => returned(outcome),
-        (None, None) => Err(PyRuntimeError::new_err("internal error, please report it: a worker thread vanished")),
+        (None, Some(outcome)) => outcome.map_err(exception),
+        (None, None) => Err(vanished()),
     }
+}
+
+/// The exception for a panic of native code.
+fn exception(panic: Box<dyn Any + Send>) -> PyErr {
+    match panic.downcast_ref::<OutOfMemory>() {
+        Some(exhausted) => PyMemoryError::new_err(exhausted.to_string()),
+        None => PyRuntimeError::new_err(internal(&*panic)),
+    }
+}
+
+/// The exception for work that ended without a result.
+fn vanished() -> PyErr {
+    PyRuntimeError::new_err("internal error, please report it: a worker thread vanished")
 }
