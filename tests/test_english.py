@@ -1,13 +1,18 @@
-"""Help, messages, pages and docstrings are plain English: patterns of a dialect do not occur, or less and less."""
+"""Help, messages, pages and docstrings are plain English: patterns of a dialect do not occur, or less and less.
+
+Local variables and parameters are named after what they hold.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 
 import pytest
 
-from oracles.prose import NATIVE, Passage, passages
+from oracles.prose import NATIVE, PACKAGE, Passage, passages
 
 PATTERNS = {
     r"(?<!there )\b(is|are|was|were) no\b(?! (longer|more|less|fewer|larger|smaller|better|faster)\b)": "is not a",
@@ -159,3 +164,53 @@ def test_every_kind_of_binding_is_looked_at(binding):
 def test_words_in_comments_and_strings_and_names_of_methods_are_no_bindings():
     methods = "labels.given(); fn known() {} let found_at = 1;"
     assert not vague_names(methods + """ // found\n let c = '"'; r#"made "each" "#; "known";""")
+
+
+# Names of variables that do not say what they hold.
+EMPTY_NAMES = {"found", "given", "known", "kept"}
+
+
+def local_names(source: str) -> Iterator[tuple[str, int]]:
+    """Yield the names and lines of variables and parameters, except the fields of classes, which are public names."""
+    tree = ast.parse(source)
+    bodies = (node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    fields = {line.target for body in bodies for line in body if isinstance(line, ast.AnnAssign)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
+            yield node.id, node.lineno
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name is not None:
+            yield node.name, node.lineno
+
+
+def test_local_names_say_what_they_hold():
+    complaints = [
+        f"{path.relative_to(PACKAGE).as_posix()}:{line}: '{name}' does not say what it holds"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for name, line in local_names(path.read_text(encoding="utf-8"))
+        if name in EMPTY_NAMES
+    ]
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = 1",
+        "def f(given): ...",
+        "def f(*, known=None): ...",
+        "[0 for kept in ()]",
+        "lambda found: 0",
+        "(given := 1)",
+        "with open(0) as known: ...",
+        "match 0:\n    case kept: ...",
+        "class C:\n    def m(self):\n        found: int = 1",
+    ],
+)
+def test_every_kind_of_variable_is_a_local_name(source):
+    assert EMPTY_NAMES & {name for name, _ in local_names(source)}
+
+
+def test_a_field_is_not_a_local_name():
+    assert not list(local_names("class C:\n    kept: int = 0"))
