@@ -103,7 +103,10 @@ def test_a_stall_warns():
     X, y = rng.normal(size=(50, 3)), rng.integers(0, 2, 50)
     y[X[:, 0] > 0.5] = 1
     model = MaxEnt(l2=0.0, solver=ProxGradient(), fit_intercept=False)
-    with pytest.warns(ConvergenceWarning, match="stalled after .* scale the columns"):
+    with (
+        pytest.warns(UserWarning, match="values of column . reach"),
+        pytest.warns(ConvergenceWarning, match="stalled after .* scale the columns"),
+    ):
         model.fit(1e-8 * X, y)
     assert model.result_.status is Status.STALLED
     with warnings.catch_warnings():

@@ -229,6 +229,11 @@ class Problem:
         return objective if isinstance(objective, Curved) and objective.has_hessian_diagonal else None
 
     @property
+    def largest_values(self) -> Vector | None:
+        """The largest absolute value of each feature in the data, shape (n,); None where it is taken for 1."""
+        return self.objective.largest_values() if isinstance(self.objective, Curved) else None
+
+    @property
     def separable(self) -> Separable:
         """The penalty, as solvers see it that have asked for one of single weights."""
         return cast(Separable, self.penalty)

@@ -35,6 +35,9 @@ _ON_SOME: dict[type, bool] = {}
 class Status(Enum):
     """The reason why a solver or the loop stopped; the value of a member is a message for people.
 
+    A line search that fails with an objective of your own (`LINE_SEARCH_FAILED`) often means that its gradient does not
+    belong to its value: compare it with finite differences.
+
     Example:
         >>> from loglinear import Status
         >>> Status.MAX_ITERATIONS.converged, Status.PASSES_MADE.converged
@@ -44,8 +47,8 @@ class Status(Enum):
     RUNNING = "not finished"
     CONVERGED = "converged"
     STALLED = (
-        "stalled: the objective hardly decreases, but the weights may be far from the optimum; scale the columns to "
-        "similar sizes, lower the tolerance, or use another solver"
+        "stalled: the objective hardly decreases, but the weights may be far from the optimum; scale the columns or "
+        "attributes to similar sizes, lower the tolerance, or use another solver"
     )
     VIOLATION_REACHED = "converged: the violation is below the requested limit"
     GAP_REACHED = "converged: the objective is within the requested gap of its optimum"
@@ -58,8 +61,8 @@ class Status(Enum):
     STOPPED_BY_CALLBACK = "stopped by a callback, before convergence"
     INTERRUPTED = "interrupted; the weights are from the last complete iteration"
     LINE_SEARCH_FAILED = (
-        "line search failed: no step decreases the objective; check the gradient of a custom objective, "
-        "or accept the weights if the violation is small"
+        "line search failed: no step decreases the objective, but the weights may be far from the optimum; scale the "
+        "columns or attributes to similar sizes, raise l2, or use another solver"
     )
 
     @property

@@ -90,7 +90,7 @@ def test_few_samples_and_real_values_get_no_untuned_learning_rate(monkeypatch, p
     assert Auto().choice(Problem(chain(), penalty)).name == name
     monkeypatch.setattr(auto, "MANY_SAMPLES", 1)
     X, y = sentences(60, 0, valued=True)
-    valued = [[{name: 1e4 * value for name, value in token.items()} for token in sentence] for sentence in X]
+    valued = [[{name: 10.0 * value for name, value in token.items()} for token in sentence] for sentence in X]
     problem = Problem(ChainObjective(Corpus.encode(valued, y)), penalty)
     assert Auto().choice(problem).name == name
     found = minimize(problem, Auto(), stop=Stop(max_iterations=30))

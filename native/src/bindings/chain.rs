@@ -108,6 +108,11 @@ impl ChainObjective {
         Ok(diagonal)
     }
 
+    /// The largest absolute value of each feature in the data; None if all are 1.
+    fn largest_values<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        py.detach(|| self.inner.largest_values()).map(|largest| PyArray1::from_vec(py, largest))
+    }
+
     /// `value_and_gradient`, with the labels of each token whose marginals are above `least`.
     #[pyo3(signature = (w, least, out=None))]
     fn likely_labels<'py>(

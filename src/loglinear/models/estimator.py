@@ -247,7 +247,7 @@ def check_end(result: Result, remedy: str = "") -> None:
 
     Args:
         result: result of the training.
-        remedy: text after the status.
+        remedy: what to do about it; it replaces the advice to scale the data.
 
     Raises:
         KeyboardInterrupt: Ctrl-C ended the training.
@@ -263,7 +263,10 @@ def check_end(result: Result, remedy: str = "") -> None:
     if not result.status.converged:
         from sklearn.exceptions import ConvergenceWarning
 
-        warn(f"{result.ending}{remedy} (details: result_.account)", ConvergenceWarning)
+        stuck = result.status in (Status.STALLED, Status.LINE_SEARCH_FAILED)
+        ending = result.ending.partition(";")[0] if remedy and stuck else result.ending
+        ending += f"; {remedy}" if remedy else ""
+        warn(f"{ending} (details: result_.account)", ConvergenceWarning)
 
 
 def check_fitted(estimator: object, attribute: str) -> None:

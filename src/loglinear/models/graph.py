@@ -159,9 +159,10 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         self.exact_, self.n_iter_ = objective.exact, result.iterations
         self._training = {"n_samples": len(graphs.sizes), **training_summary([result])}
         self._hold(result.w, graphs.nodes.shape[1])
-        kinks = "; with strong edges, the approximate likelihood of belief propagation is not smooth: raise l2"
+        remedy = "with strong edges, the approximate likelihood of belief propagation is not smooth: "
+        remedy += "raise l2, or use inference='trw'"
         smooth = objective.exact or self.inference == "trw"
-        check_end(result, "" if smooth else f'{kinks}, or use inference="trw"')
+        check_end(result, "" if smooth else remedy)
         if objective.unconverged:
             evaluations = result.gradient_evaluations
             message = (

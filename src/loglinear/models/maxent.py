@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -243,7 +244,13 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             # After Ctrl-C the remaining classes keep their first weights.
             chosen = replace(options, max_iterations=0) if interrupted else options
             result = train(
-                objective, chosen, unpenalised=objective.n_unpenalised, callbacks=callbacks, dev=dev, saving=saving
+                objective,
+                chosen,
+                unpenalised=objective.n_unpenalised,
+                callbacks=callbacks,
+                dev=dev,
+                saving=saving,
+                named=partial(self._named, 1 if apart or self.classes_.size == 2 else self.classes_.size),
             )
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
@@ -254,6 +261,16 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self._set_results(*results)
         for result in results:
             check_end(result)
+
+    def _named(self, n_outputs: int, feature: int) -> str:
+        """Return what messages call the column of a feature."""
+        column = feature // n_outputs
+        if column == self.n_features_in_:  # the intercept, which is as large as the largest column
+            return "the columns"
+        if self.attributes_ is not None:
+            return f"attribute {self.attributes_[column]!r}"
+        names = vars(self).get("feature_names_in_")
+        return f"column {column if names is None else repr(names[column])}"
 
     @property
     def results_(self) -> list[Result]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["LogLikelihood", "PairwiseMRF"]
 # Advice where belief propagation's estimate of the likelihood ends a training.
 REMEDY = (
-    ": belief propagation has several solutions near these weights, and its estimate of the likelihood jumps from one "
+    "belief propagation has several solutions near these weights, and its estimate of the likelihood jumps from one "
     'to the other; use objective="pseudolikelihood" or inference="trw", which have no such jumps, or raise l1'
 )
 

@@ -1,6 +1,7 @@
 """Samples of a classifier weighed so that the derivatives by its intercept are 0, for a bound by duality.
 
-Symbols: K classes; s_i weight, y_i class of sample i; p_i(k) the probability of class k; c_k = sum of s_i with y_i = k.
+Symbols: n samples, K classes; s_i weight, y_i class of sample i; p_i(k) the probability of class k; c_k = sum of s_i
+with y_i = k.
 """
 
 from __future__ import annotations
@@ -11,20 +12,28 @@ import scipy.sparse
 
 from ..vectors import Vector
 
-__all__ = ["best_shift", "flows", "stationary"]
+__all__ = ["best_shift", "flows", "is_affordable", "stationary"]
 
 Classes = npt.NDArray[np.uint32]
 
-# Newton steps at most; none where a step takes more operations than this.
-STEPS, OPERATIONS = 20, 1e10
-# Derivatives up to this share of all samples count as 0.
-SMALL = 1e-12
+# Newton steps at most, and products with the Hessian in all of them. A product takes about a tenth of an evaluation.
+STEPS, PRODUCTS = 20, 50
+# Derivatives up to this share of all samples count as 0; the residual of a Newton step, as a share of the slope.
+SMALL, INEXACT = 1e-12, 1e-3
+# The elimination of `stationary`, O(K^3), takes less than a few evaluations, O(n K), up to this K^2 / n. Up to this K
+# it takes some milliseconds.
+MOST_FOR_SAMPLES, FEW_CLASSES = 100, 256
+
+
+def is_affordable(n: int, size: int) -> bool:
+    """Whether factors for n samples of K classes cost no more than a few evaluations of the objective."""
+    return size <= FEW_CLASSES or size**2 <= MOST_FOR_SAMPLES * n
 
 
 def best_shift(shares: Vector, targets: Classes, weights: Vector) -> Vector:
     """Return the b that minimises the NLL of probabilities proportional to p_i(k) exp(b_k), by Newton's method.
 
-    Cost: O(n K^2) a step.
+    Cost: O(n K) a product with the Hessian, of which there are `PRODUCTS` at most.
 
     Args:
         shares: p_i(k), shape (n, K).
@@ -32,24 +41,24 @@ def best_shift(shares: Vector, targets: Classes, weights: Vector) -> Vector:
         weights: s_i, shape (n,).
 
     Returns:
-        Shape (K,); zeros where a class has no samples, or a step would cost too much.
+        Shape (K,); zeros where a class has no samples.
     """
-    n, size = shares.shape
+    size = shares.shape[1]
     counts = np.bincount(targets, weights, size).astype(np.float64)
     b = np.zeros(size)
-    if counts.min() == 0.0 or n * size**2 > OPERATIONS:
+    if counts.min() == 0.0:
         return b
     with np.errstate(divide="ignore"):  # a probability of 0 stays 0
         scores = np.log(shares)
     value, p = _shifted(scores, weights, counts, b)
+    products = PRODUCTS
     for _ in range(STEPS):
         expected = weights @ p
         slope = expected - counts
-        if np.abs(slope).max() <= SMALL * counts.sum():
+        if not products or np.abs(slope).max() <= SMALL * counts.sum():
             break
-        # All entries of b may rise together: the mean has no curvature, so some is added.
-        hessian = np.diag(expected) - p.T @ (weights[:, None] * p) + expected.mean() / size
-        step = np.linalg.lstsq(hessian, slope, rcond=None)[0]
+        step, taken = _newton_step(p, weights, expected, slope, products)
+        products -= taken
         for alpha in 0.5 ** np.arange(STEPS):
             trial, p_trial = _shifted(scores, weights, counts, b - alpha * step)
             if trial <= value:
@@ -58,6 +67,32 @@ def best_shift(shares: Vector, targets: Classes, weights: Vector) -> Vector:
             break
         b, value, p = b - alpha * step, trial, p_trial
     return b
+
+
+def _newton_step(p: Vector, weights: Vector, expected: Vector, slope: Vector, most: int) -> tuple[Vector, int]:
+    """Return about H^-1 slope, H = diag(expected) - sum_i s_i p_i p_i', and the number of products with H.
+
+    By conjugate gradients with the diagonal as preconditioner. H is singular: all entries of b may rise together. The
+    entries of the slope add up to 0, so that the system has a solution.
+    """
+    diagonal = np.maximum(expected - weights @ p**2, SMALL * expected.sum())
+    x, residual = np.zeros_like(slope), slope.copy()
+    scaled = residual / diagonal
+    direction, squared = scaled, residual @ scaled
+    enough = INEXACT**2 * squared
+    for products in range(1, most + 1):
+        product = expected * direction - p.T @ (weights * (p @ direction))
+        curvature = direction @ product
+        if not curvature > 0.0:
+            return (x if x.any() else scaled), products
+        x = x + squared / curvature * direction
+        residual = residual - squared / curvature * product
+        scaled = residual / diagonal
+        before, squared = squared, residual @ scaled
+        if squared <= enough:
+            break
+        direction = scaled + squared / before * direction
+    return x, products
 
 
 def _shifted(scores: Vector, weights: Vector, counts: Vector, b: Vector) -> tuple[float, Vector]:

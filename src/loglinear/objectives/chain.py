@@ -273,10 +273,12 @@ class ChainObjective(ChainData):
         self.n_tokens = corpus.n_tokens
         self.n_attributes, self.n_entries = corpus.n_attributes, corpus.core.n_entries
         self.is_binary = corpus.core.is_binary
+        self._largest: Vector | None = None
 
-    def _like(self, core: _core.ChainObjective) -> ChainObjective:
+    def _like(self, core: _core.ChainObjective, largest: Vector | None = None) -> ChainObjective:
         other = object.__new__(ChainObjective)
-        vars(other).update(vars(self), core=core, n_features=core.n_features, n_samples=core.n_samples)
+        changed = {"core": core, "n_features": core.n_features, "n_samples": core.n_samples, "_largest": largest}
+        vars(other).update(vars(self) | changed)
         return other
 
     def fingerprint(self) -> dict[str, Any]:
@@ -352,8 +354,13 @@ class ChainObjective(ChainData):
         return self.core.hessian_diagonal(w)
 
     def largest_values(self) -> Vector | None:
-        """Return None: the values of attributes are taken for 1."""
-        return None
+        """Return the largest absolute value of each feature's attribute, shape (n_features,); None if all are 1.
+
+        Features of labels alone have 1. Cost: a pass over the attributes, once.
+        """
+        if self._largest is None and not self.is_binary:
+            self._largest = self.core.largest_values()
+        return self._largest
 
     @property
     def has_hessian_diagonal(self) -> bool:
@@ -427,7 +434,8 @@ class ChainObjective(ChainData):
         Args:
             features: their numbers, ascending, shape (k,).
         """
-        return self._like(self.core.restrict(_numbers(features)))
+        numbers, largest = _numbers(features), self.largest_values()
+        return self._like(self.core.restrict(numbers), None if largest is None else largest[numbers])
 
     def aggregate(self, cmap: npt.ArrayLike, n_clusters: int) -> _core.ChainObjective | None:
         """Return the objective over clusters of features, beta_j = gamma_cmap(j), which have no names.

@@ -20,7 +20,7 @@ from ..gap import Balanced
 from ..options import one_of
 from ..problem import Objective
 from ..vectors import Vector
-from .balance import best_shift, flows, stationary
+from .balance import best_shift, flows, is_affordable, stationary
 
 __all__ = ["ClassifierData", "ClassifierObjective", "coefficients"]
 
@@ -293,9 +293,14 @@ class ClassifierObjective:
         The intercept is first brought to its optimum with all other weights fixed, so that the factors are near 1. Then
         the samples of each class get a factor (see ``stationary``).
 
+        Cost: a few evaluations.
+
         Returns:
-            None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
+            None if a class has no samples of any weight, if probabilities that are 0 leave no such factors, or if
+            classes are so many, and samples so few, that the factors would take longer.
         """
+        if not is_affordable(self.n_samples, max(self.n_outputs, 2)):
+            return None
         targets, weights = self.core.targets, self.weights
         shift = best_shift(self._shares(w), targets, weights)
         if self.n_outputs == 1:

@@ -16,6 +16,7 @@
 
 mod aggregate;
 mod counts;
+mod largest;
 pub(crate) mod layout;
 pub mod masks;
 pub mod part;

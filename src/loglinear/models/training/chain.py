@@ -71,8 +71,14 @@ def train_chain(
     if checkpoint is not None:
         saving = Saving(checkpoint, {"model": "chain", **vars(data.features)}, {"training data": data.fingerprint()})
     scores = None if dev is None else dev.of(data)
-    result = replace(train(data, options, callbacks=callbacks, dev=scores, w0=w0, saving=saving), start=account)
+    result = train(data, options, callbacks=callbacks, dev=scores, w0=w0, saving=saving, named=partial(_named, data))
+    result = replace(result, start=account)
     return chain_model(data, options, result, DevOptions() if dev is None else dev.options), result
+
+
+def _named(data: ChainData, feature: int) -> str:
+    """Return what messages call the attribute of a feature."""
+    return f"attribute {data.feature_names([feature])[0].attribute!r}"
 
 
 def chain_model(data: ChainData, options: SolverOptions, result: Result, use: DevOptions = DevOptions()) -> ChainModel:

@@ -11,17 +11,29 @@ from typing import Any, Protocol, runtime_checkable
 
 from ...certificate import with_distance
 from ...data.fingerprint import checksum
-from ...errors import warn
+from ...errors import ObjectiveError, warn
 from ...minimize import Callback, minimize
 from ...path import largest_l1
 from ...problem import Objective, Problem
 from ...result import Result, State, Status
+from ...solvers.common.curvature import most_uneven
 from ...stopping import Stop
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving
 from .options import DevOptions, SolverOptions
 from .terms import Terms, of_solver
+
+# Ends of a training that has come to its optimum, to the development data's best, or to the user's wish.
+_ENDS_WELL = (
+    Status.CONVERGED,
+    Status.VIOLATION_REACHED,
+    Status.GAP_REACHED,
+    Status.FEATURES_SELECTED,
+    Status.DEV_SCORE_TURNED,
+    Status.STOPPED_BY_CALLBACK,
+    Status.INTERRUPTED,
+)
 
 __all__ = ["DevData", "DevScores", "Printer", "Shows", "train"]
 
@@ -65,6 +77,7 @@ def train(
     dev: DevData | None = None,
     w0: Vector | None = None,
     saving: Saving | None = None,
+    named: Callable[[int], str] | None = None,
 ) -> Result:
     """Minimise an objective with its penalty.
 
@@ -77,6 +90,7 @@ def train(
             a callback shows, the last one; each record if weights are chosen by the score.
         w0: starting weights, shape (n_features,); zeros by default.
         saving: writes checkpoints, and resumes from one.
+        named: returns what messages call the attribute or column of a feature, given the feature's number.
 
     Returns:
         The result without the solver's state, which is as large as its history; call `minimize` to resume.
@@ -87,7 +101,8 @@ def train(
         DataError: the checkpoint is damaged.
 
     Warns:
-        UserWarning: the L1 penalty has left no feature.
+        UserWarning: the L1 penalty has left no feature; training did not converge, and an attribute or column has
+            very large or very small values.
     """
     problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
     observers, stop = tuple(callbacks), options.stop()
@@ -97,9 +112,17 @@ def train(
     run: Callable[..., Result] = minimize
     if saving is not None:
         run = partial(saving.minimize, terms=_terms(saving, problem, options, dev, w0), memory=scores)
-    result = run(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
+    try:
+        result = run(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
+    except ObjectiveError as error:
+        if scaling := _scaling(problem, options, named):
+            message = f"{error}; {scaling}"
+            raise ObjectiveError(message) from error
+        raise
     result = replace(result, state=None)
     _warn_if_empty(problem, result)
+    if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
+        warn(scaling)
     if scores is None:
         return result
     result = scores.concluded(result)
@@ -128,6 +151,18 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
     largest = largest_l1(problem)
     if largest > 0.0:
         warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1) below {min(largest, l1):.6g}")
+
+
+def _scaling(problem: Problem, options: SolverOptions, named: Callable[[int], str] | None) -> str:
+    """Return what to do about the attribute or column whose values are farthest from 1; empty if all are near 1."""
+    largest, feature = problem.largest_values, most_uneven(problem)
+    if largest is None or feature is None or named is None:
+        return ""
+    name, scales = options.make_solver()[0], "" if options.solver == "auto" else ", or leave out the solver (--solver)"
+    return (
+        f"the values of {named(feature)} reach {largest[feature]:.3g}, which solver {name} may not handle well; scale "
+        f"them to about 1{scales}"
+    )
 
 
 class DevScores:

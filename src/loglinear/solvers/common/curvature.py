@@ -7,7 +7,7 @@ import numpy as np
 from ...problem import Problem
 from ...vectors import Vector
 
-__all__ = ["are_uneven", "units", "units_if_uneven"]
+__all__ = ["are_uneven", "most_uneven", "units", "units_if_uneven"]
 
 # Columns whose largest values lie outside these bounds have units: numbers in other units than most, such as an income
 # next to an age. The shares of rare words in long texts are within the bounds.
@@ -18,24 +18,31 @@ TINY, HUGE = 1e-36, 1e36
 
 def are_uneven(problem: Problem) -> bool:
     """Whether the columns of the data need units: one has values far from the others, or all far from 1."""
-    largest = None if problem.curved is None else problem.curved.largest_values()
+    return most_uneven(problem) is not None
+
+
+def most_uneven(problem: Problem) -> int | None:
+    """Return the number of the feature whose largest value is farthest from 1, if it is outside the bounds."""
+    largest = problem.largest_values
     if largest is None:
-        return False
-    used = largest[largest > 0.0]
-    return bool(used.size) and not (used.min() >= LEAST and used.max() <= MOST)
+        return None
+    used = np.where(largest > 0.0, largest, 1.0)
+    if used.min() >= LEAST and used.max() <= MOST:
+        return None
+    return int(np.abs(np.log(used)).argmax())
 
 
-def units(problem: Problem, w: Vector) -> Vector | None:
-    """Return the unit of each weight, shape (n,); None if the objective does not know its curvature.
+def units(problem: Problem, w: Vector) -> Vector:
+    """Return the unit of each weight, shape (n,).
 
     The unit is 1 / sqrt(h + l2 + m^2), with h the curvature along the weight at w and m the largest value of its
     feature. One sample can add m^2 / 4 to the curvature: for a rare feature, or one whose labels seem certain, the
-    curvature can be larger on the way to the optimum than at w.
+    curvature can be larger on the way to the optimum than at w. An objective that does not know its curvature, such as
+    a chain with partial labels, has h = 0.
     """
-    if problem.curved is None:
-        return None
-    largest = problem.curved.largest_values()
-    curvature = problem.curved.hessian_diagonal(w) + problem.penalty.l2
+    largest = problem.largest_values
+    hessian = np.zeros_like(w) if problem.curved is None else problem.curved.hessian_diagonal(w)
+    curvature = hessian + problem.penalty.l2
     curvature += 1.0 if largest is None else np.minimum(largest, HUGE**0.5) ** 2
     return 1.0 / np.sqrt(np.where(curvature > 0.0, np.clip(curvature, TINY, HUGE), 1.0))
 
