@@ -20,8 +20,8 @@ __all__ = [
     "pytest_terminal_summary",
 ]
 
-# Processor seconds of a test, and of all tests together; measuring coverage takes up to half as much again.
-OF_ONE, OF_ALL, TRACED = 5.0, 300.0, 1.5
+# Processor seconds of a test, and of all tests together.
+OF_ONE, OF_ALL = 5.0, 300.0
 NAMED = 25
 
 _last = 0.0
@@ -61,17 +61,16 @@ def pytest_runtest_logreport(report: Any) -> None:
     _spent[report.nodeid] += report.processor_seconds
 
 
-def exceeded(config: pytest.Config) -> list[str]:
+def exceeded() -> list[str]:
     """Return what is over the budget."""
-    share = TRACED if config.getoption("cov_source", default=None) else 1.0
-    over = [f"{seconds:.1f} s: {name}" for name, seconds in _spent.most_common() if seconds > share * OF_ONE]
+    over = [f"{seconds:.1f} s: {name}" for name, seconds in _spent.most_common() if seconds > OF_ONE]
     total = sum(_spent.values())
-    return [*over, f"{total:.0f} s: all tests together"] if total > share * OF_ALL else over
+    return [*over, f"{total:.0f} s: all tests together"] if total > OF_ALL else over
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run that is over its budget."""
-    if session.config.getoption("budget") and exceeded(session.config) and session.exitstatus == pytest.ExitCode.OK:
+    if session.config.getoption("budget") and exceeded() and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -83,5 +82,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for name, seconds in _spent.most_common(NAMED):
         terminalreporter.line(f"{seconds:6.2f} {name}")
     terminalreporter.line(f"{sum(_spent.values()):6.0f} all tests together")
-    for line in exceeded(config):
+    for line in exceeded():
         terminalreporter.line(f"over the budget: {line}", red=True)
