@@ -1,6 +1,6 @@
 //! The C library: the functions that `native/include/loglinear.h` declares and describes.
 //!
-//! Every function checks its pointers, returns a status, keeps the message of a failure for its thread, and lets no panic out.
+//! Every function checks its pointers, returns a status, stores the message of a failure for its thread, and catches panics.
 
 mod model;
 mod status;
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn loglinear_label_text(
         };
         let mut bytes = model.label_text(text)?;
         let length = bytes.len();
-        // The text ends with NUL, for who does not ask for its length.
+        // The text ends with NUL, for callers that do not need its length.
         bytes.push(0);
         // SAFETY: `malloc` gives NULL or that many bytes, which `loglinear_free_text` gives back to `free`; the other pointers as
         // this function's. Test: `tests::a_model_is_opened_and_labels_sequences_and_texts`.

@@ -1,4 +1,4 @@
-//! A model as programs in C hold it: it may label on several threads at once.
+//! A model opened by a C program; several threads may label with it at once.
 
 use crate::c_api::status::Failure;
 use crate::chain::inference::constraints::allowed_by_settings;
@@ -17,9 +17,10 @@ use std::ffi::CString;
 use std::path::Path;
 use std::sync::Mutex;
 
-/// Bytes of a text from which several threads label it.
+/// Size of a text, in bytes, from which several threads label it.
 const LONG: usize = 64 << 10;
-/// The most spare buffers: the number of threads that can label a sequence at the same time without making new buffers.
+/// Maximum number of spare buffers: the number of threads that can label a sequence at the same time without making new
+/// buffers.
 const MOST_SPARE: usize = 64;
 
 /// An open model: `loglinear_model` of the header.
@@ -51,8 +52,9 @@ impl OpenModel {
         Ok(labelled?)
     }
 
-    /// Labels one sequence, which `read` gives to a sink token by token. Writes the number of each token's label, `UNKNOWN` at
-    /// every token if every labelling is forbidden; and the probability of every label of each token, token by token, if asked.
+    /// Labels one sequence, which `read` passes to a sink token by token. Writes the number of each token's label, or `UNKNOWN`
+    /// at every token if all labellings are forbidden. With `marginals`, also writes the probability of every label, token by
+    /// token.
     pub fn label_sequence(
         &self,
         labels: &mut [u32],

@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 
 /// A sparse matrix of samples, kept by rows.
 ///
-/// Other forms are made on first use. Methods ask for them from outside the thread pool: a thread of the pool that made one
-/// would keep the others waiting.
+/// Other forms are made on first use. Methods request them outside the thread pool: a thread of the pool that builds one would
+/// keep the others waiting.
 pub struct Design {
     /// Sample -> its columns and their values.
     pub rows: Lists,

@@ -2,11 +2,10 @@
 //! "An improved GLMNET for L1-regularized logistic regression", Algorithms 3 and 4; working set as in Massias, Gramfort &
 //! Salmon 2018).
 //!
-//! Symbols: g the gradient at w; s the weights of the samples; D the diagonal of second derivatives s p (1 - p);
-//! H = X' D X + l2 the Hessian; delta the step, which minimises
-//! g . delta + 1/2 delta' H delta + the penalty of w + delta
-//! over a working set by coordinate descent. `slopes` holds D X delta: a coordinate then costs one pass over its column. If a few
-//! sweeps are not enough and the working set is small, X' D X is written out (`gram`): a coordinate then costs one of its rows.
+//! Symbols: g the gradient at w; s the weights of the samples; D the diagonal of second derivatives s p (1 - p); H = X' D X +
+//! l2 the Hessian; delta the step, which minimises g . delta + 1/2 delta' H delta + the penalty of w + delta over a working set
+//! by coordinate descent. `slopes` holds D X delta: an update of a coordinate then costs one pass over its column. If a few
+//! sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows.
 //! The line search along delta needs X delta alone.
 //!
 //! Departures from Algorithms 3 and 4:
@@ -83,7 +82,7 @@ pub fn step(
     Ok(done)
 }
 
-/// Sweeps over the data before `Gram::worth` is asked.
+/// Sweeps over the data before `Gram::worth` is checked.
 const FIRST_SWEEPS: usize = 3;
 /// Sweeps over the columns whose weights are not 0, between two sweeps over all columns.
 const ACTIVE_SWEEPS: usize = 4;
@@ -353,7 +352,7 @@ impl<'a> Subproblem<'a> {
 const MOST_TRIALS: usize = 40;
 /// A promised decrease of less than this fraction of the objective may be hidden by rounding errors of its many terms.
 const ROUNDING: f64 = 2.3e-13;
-/// Fraction of the promised decrease that the line search asks for: sigma of Eq. 20.
+/// Fraction of the promised decrease that the line search requires: sigma of Eq. 20.
 const DECREASE: f64 = 1e-4;
 
 /// The working set, by ascending column: all columns whose weights are not 0, and as many others (or more, up to `least` columns

@@ -181,7 +181,7 @@ fn softmax<S: Simd>(simd: S, targets: Classes<'_>, sample: usize, out: &mut [f64
     numeric::exp_in_place(simd, out);
     let (exps, padding) = out.split_at_mut(targets.n_classes);
     padding.fill(0.0);
-    // The sum leaves out the largest, which is 1: it keeps its relative precision where all others are small.
+    // The sum leaves out the largest term, which is 1, so that it keeps its relative precision if all others are small.
     exps[best] = 0.0;
     let others: f64 = exps.iter().sum();
     exps[best] = 1.0;

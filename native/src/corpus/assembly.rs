@@ -1,4 +1,4 @@
-//! The making of a corpus: threads encode pieces of a text, which are then joined.
+//! Assembles a corpus: threads encode pieces of a text, which are then joined.
 
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::counting::Kept;
@@ -107,8 +107,8 @@ impl Assembly {
         std::mem::take(&mut self.joined)
     }
 
-    /// The names of all pieces, with the labels renumbered: the most frequent first, weights not counted, nor tokens that have
-    /// not a single label. The labels that occur with an attribute then mostly have low numbers.
+    /// The names of all pieces, with the labels renumbered: the most frequent first, regardless of weights, and without tokens
+    /// whose label is partial. The labels that occur with an attribute then mostly have low numbers.
     pub fn names(self) -> Names {
         let Assembly { mut attributes, labels, sets, .. } = self;
         attributes.shrink();
@@ -157,8 +157,7 @@ pub fn ranked(label: u32, rank: &[u32]) -> u32 {
     if label < FIRST_SET { rank[label as usize] } else { label }
 }
 
-/// Appends `more`, which stands for `more_count` numbers, to `all`, which stands for `count`. A vector is empty while all its
-/// numbers are 1.
+/// Appends `more`, with `more_count` numbers, to `all`, with `count` numbers. A vector is empty while all its numbers are 1.
 fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count: usize) {
     if !all.is_empty() || !more.is_empty() {
         all.resize(count, 1.0);
@@ -226,7 +225,7 @@ impl Builder {
         self.states.ends.len()
     }
 
-    /// The key of each attribute, and the number of tokens that it is on, as an attribute of states or of bigrams.
+    /// The key of each attribute, and the number of tokens that have it as an attribute of states or bigrams.
     pub fn token_counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut counts = vec![0u64; self.attributes.len()];
         let mut last = vec![usize::MAX; counts.len()];
@@ -269,13 +268,13 @@ impl Builder {
         Builder { attributes, ..self }
     }
 
-    /// How far the piece has come, after whole sentences.
+    /// The state of the piece after whole sentences.
     pub fn mark(&self) -> Mark {
         let (states, bigrams) = (self.states.ids.len(), self.bigrams.ids.len());
         Mark { sentences: self.sentence_ends.len(), tokens: self.states.ends.len(), states, bigrams }
     }
 
-    /// Goes back to a mark: forgets what came after it, names excepted.
+    /// Returns to a mark: removes everything added after it, except names.
     pub fn go_back(&mut self, mark: &Mark) {
         self.sentence_ends.truncate(mark.sentences);
         self.weights.truncate(mark.sentences);

@@ -1,4 +1,4 @@
-//! Whether the numbers of a corpus go together: no index reaches beyond its array.
+//! Checks that the numbers of a corpus are consistent: no index is beyond the end of its array.
 
 use crate::corpus::{Corpus, FIRST_SET, Rows, UNKNOWN};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ fn all<T: Pod + Sync>(numbers: &Store<T>, test: impl Fn(&[T]) -> bool + Sync) ->
     })
 }
 
-/// Whether ends ascend, up to the number of things that they divide.
+/// Whether ends ascend, up to the number of entries that they divide.
 fn divide(ends: &Store<usize>, count: usize) -> bool {
     let ascend = |some: &[usize]| some.windows(2).all(|pair| pair[0] <= pair[1]);
     all(ends, ascend) && ends.last().copied().unwrap_or(0) == count

@@ -1,5 +1,5 @@
-//! The attributes that are on enough tokens, counted in bounded memory: sorted runs of keys with their counts go to temporary
-//! files, and are merged at the end.
+//! Finds the attributes that occur on enough tokens, in bounded memory: sorted runs of keys with their counts go to temporary
+//! files and are merged at the end.
 
 use crate::error::{Error, Result};
 use std::cmp::Reverse;
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 
-/// Keys that are counted in memory; about 300 MiB.
+/// Number of keys counted in memory; about 300 MiB.
 const IN_MEMORY: usize = 8 << 20;
 
 /// The keys are hashes already.
@@ -131,7 +131,7 @@ impl Run {
     }
 }
 
-/// The keys of attributes that are kept, ascending.
+/// The keys of the attributes that occur on enough tokens, ascending.
 pub struct Kept(Vec<u64>);
 
 impl Kept {

@@ -73,7 +73,7 @@ pub struct Folder {
     /// A checksum of all arrays and names.
     pub checksum: String,
     pub compare: Compare,
-    /// What was found when the corpus was checked; unset before.
+    /// The result of the check; unset before it.
     pub checked: OnceLock<std::result::Result<(), String>>,
     /// Whether the names have been compared.
     pub named: OnceLock<()>,
@@ -110,8 +110,8 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Fails if the corpus is on disk and damaged there: its bytes have changed since it was written, or an index reaches beyond
-    /// its array. All arrays are read, once in the life of the corpus; call it before using any of their numbers.
+    /// Fails if the corpus is on disk and damaged there: its bytes have changed since it was written, or an index reaches
+    /// beyond its array. Reads all arrays, once in the life of the corpus; call it before using any of their numbers.
     pub fn check(&self, interrupt: &Interrupt) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         if let Some(outcome) = folder.checked.get() {
@@ -121,7 +121,7 @@ impl Corpus {
         match &outcome {
             Ok(()) => _ = folder.checked.set(Ok(())),
             Err(Error::Data(message)) => _ = folder.checked.set(Err(message.clone())),
-            // An interruption, or a failure of the system, says nothing of the corpus.
+            // An interruption or a system failure does not mean that the corpus is damaged.
             Err(_) => (),
         }
         outcome
@@ -200,7 +200,7 @@ impl Corpus {
         self.sentence_ends.advise(sentences, soon);
     }
 
-    /// All sentences, first to last, for work that looks at each once: sentences on disk leave this process' memory afterwards.
+    /// All sentences, first to last, for work that visits each once: sentences on disk leave the process's memory afterwards.
     pub fn sweep(&self) -> impl Iterator<Item = usize> + '_ {
         let mut behind = 0;
         (0..self.n_sentences()).inspect(move |&sentence| {

@@ -1,4 +1,4 @@
-//! Files and folders written whole or not at all.
+//! Writes files and folders atomically.
 //!
 //! A file or folder has a temporary name and a lock while it is written. A process that is killed leaves it there without the
 //! lock, and the next process that writes to the same folder removes it.
@@ -25,17 +25,17 @@ pub fn made_beside<T: AsRef<Path>>(
     loop {
         let created = make(tempfile::Builder::new().prefix(NAME.0).suffix(NAME.1), folder);
         let created = created.map_err(|error| Error::io(path, without_path(&error)))?;
-        // Where there are no locks nothing is swept either. Windows would keep the lock's owner, too, from writing.
+        // Without locks, leftovers are not removed either. On Windows the lock would prevent even its owner from writing.
         let lock = if cfg!(unix) { File::open(created.as_ref()).ok() } else { None };
         let lock = lock.filter(|lock| lock.try_lock().is_ok());
-        // Another process may have taken it for a leftover before it was locked.
+        // Another process may have removed it as a leftover before it was locked.
         if created.as_ref().exists() {
             return Ok((created, lock));
         }
     }
 }
 
-/// Removes what processes that were killed have left in a folder. What cannot be removed stays.
+/// Removes leftovers of killed processes from a folder, as far as possible.
 fn sweep(folder: &Path) {
     let (true, Ok(entries)) = (cfg!(unix), fs::read_dir(folder)) else { return };
     let left: Vec<PathBuf> = entries
@@ -53,7 +53,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// An error of `tempfile` without the temporary name that its text has.
+/// An error of `tempfile` without the temporary name in its text.
 fn without_path(error: &std::io::Error) -> std::io::Error {
     // `tempfile` keeps the number only in the text: "... (os error 28) at path ...".
     let text = error.to_string();
@@ -77,7 +77,7 @@ pub fn replace_folder(new: &Path, path: &Path) -> std::io::Result<()> {
         }
         fs::rename(&aside, new)?;
     }
-    // What stays of the old one is removed by the next process that writes here.
+    // Remains of the old folder are removed by the next process that writes here.
     let _ = fs::remove_dir_all(new);
     Ok(())
 }

@@ -31,8 +31,8 @@ const CHECKSUM: &str = "xxh3";
 /// The version that this program reads and writes.
 const VERSION: &str = "1";
 
-/// The least size, in bytes, of a file that is mapped and not read: opening it does not wait for the disk to be read, and processes
-/// share its memory. A mapped file must not be truncated while it is used; a file that was read may be.
+/// Minimum size, in bytes, of a file that is mapped instead of read: opening it does not wait for the disk, and processes share
+/// its memory. A mapped file must not be truncated while it is used; a file that was read may be.
 const MAPPED_FROM: u64 = 64 << 20;
 
 /// The bytes of a model file, aligned to 8 bytes.
@@ -215,7 +215,7 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expec
     Ok(Contents { ranges, metadata })
 }
 
-/// Writes the bytes to a file, whole or not at all.
+/// Writes the bytes to a file atomically.
 pub fn save(bytes: &[u8], path: &Path) -> Result<()> {
     write_atomically(path, |out| out.write_all(bytes))
 }

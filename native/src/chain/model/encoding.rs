@@ -1,4 +1,4 @@
-//! From features and weights, or from the parts of another program's model, to the bytes of a model's file.
+//! Encodes features and weights, or the parts of another program's model, as the bytes of a model file.
 
 use crate::chain::features::source::Source;
 use crate::corpus::hash::key_of;
@@ -111,7 +111,7 @@ pub(super) fn encode(source: Source<'_>, w: &[f64]) -> Result<Storage> {
         bigrams.push(attributes.text(attribute as u32), pairs_and_weights);
     }
     let mut states = KeptByAttribute::default();
-    // Attributes that are not dense are grouped by the blocks of the data; the file does not depend on how these were cut.
+    // Attributes that are not dense are grouped by the blocks of the data; the file does not depend on the blocks.
     let mut sequence: Vec<(usize, u32)> =
         features.state_attributes.iter().map(|&(attribute, _)| attribute).enumerate().collect();
     sequence[features.n_dense..].sort_unstable_by_key(|&(_, attribute)| attribute);

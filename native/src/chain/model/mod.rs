@@ -1,5 +1,5 @@
-//! A trained chain model: the features whose weights are not 0, found by attribute. `encoding` makes its file, `weights` reads the
-//! file's tensors, and `start` begins a training with a model's weights.
+//! A trained chain model: the features whose weights are not 0, found by attribute. `encoding` makes its file, `weights` reads
+//! the file's tensors, and `start` starts training from a model's weights.
 
 mod encoding;
 pub mod start;
@@ -72,7 +72,7 @@ impl Model {
         }
     }
 
-    /// The model with these transitions allowed, or as it is without any to forbid.
+    /// The model with these transitions allowed; unchanged if no transition is forbidden.
     pub fn under(self, allowed: Option<Arc<Allowed>>) -> Model {
         if allowed.is_some() { self.constrained(allowed) } else { self }
     }
@@ -120,7 +120,7 @@ impl Model {
         scores.iter_mut().zip(&self.intercept).for_each(|(score, intercept)| *score += intercept);
     }
 
-    /// The transitions that are allowed; all without it.
+    /// The allowed transitions; None if all are allowed.
     pub fn allowed(&self) -> Option<&Allowed> {
         self.transitions.allowed.as_deref()
     }
@@ -215,7 +215,7 @@ impl Model {
         })
     }
 
-    /// The n best labellings of every sentence, as `Lattice::n_best` gives them.
+    /// The n best labellings of every sentence, as returned by `Lattice::n_best`.
     pub fn n_best(&self, corpus: &Corpus, n: NonZeroUsize, interrupt: &Interrupt) -> Result<Vec<Vec<Labelling>>> {
         self.each_sentence(corpus, interrupt, |lattice, _| self.best_labellings(lattice, n))
     }

@@ -141,7 +141,7 @@ impl<'m> ModelWeights<'m> {
     }
 }
 
-/// The numbers of a tensor; none if the tensor does not exist.
+/// The numbers of a tensor; empty if the tensor does not exist.
 #[inline]
 fn tensor<'m, T: bytemuck::AnyBitPattern>(bytes: &'m [u8], place: &Range<usize>) -> &'m [T] {
     // The header is padded so that data start at a multiple of 8, and tensors with larger alignment come first.

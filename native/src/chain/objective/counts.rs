@@ -8,7 +8,7 @@ use crate::numeric;
 use crate::numeric::store::Soon;
 use std::ops::Range;
 
-/// The count of each feature, in the sequence of the weights. A sentence with a partial label adds nothing.
+/// The count of each feature, in the order of the weights. A sentence with a partial label adds nothing.
 pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blocks: &[Block]) -> Vec<f64> {
     let Weighted { corpus, .. } = sentences;
     let mut counts = vec![0.0; features.len()];

@@ -137,7 +137,7 @@ impl SentenceEntries {
         numeric::prefetch_range(&self.places, range);
     }
 
-    /// Gives back memory; values that are all 1 are not kept.
+    /// Releases spare memory; values that are all 1 are dropped.
     fn shrink(&mut self) {
         if self.values.iter().all(|&value| value == 1.0) {
             self.values = Store::default();
@@ -293,7 +293,7 @@ impl Block {
     }
 }
 
-/// Lays the sentences of a corpus out in the blocks that its features name; `settle` says where a block is kept.
+/// Lays out the sentences of a corpus in the blocks of `features`; `settle` decides where a block is stored.
 pub fn blocks(
     corpus: &Corpus,
     features: &Features,

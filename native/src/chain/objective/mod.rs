@@ -8,8 +8,8 @@
 //! labellings that agree with it stands for w . f(x, y), and the expectation over them for f(x, y) (Tsuboi et al. 2008). The
 //! value is then not convex.
 //!
-//! Blocks of sentences go to threads. The sums of blocks are added up in the sequence of the blocks, so that the result is
-//! bitwise the same on any number of threads.
+//! Blocks of sentences go to threads. The sums of blocks are added up in the order of the blocks, so that the result is bitwise
+//! the same on any number of threads.
 //!
 //! The other files hold the data that it evaluates (`layout`, `masks`, `weighted`), the steps of an evaluation (`pass`, `states`,
 //! `sums`), and objectives made of one: over fewer features (`restrict`, `aggregate`), fewer labels (`pruned`), a part of the data.
@@ -56,7 +56,7 @@ pub struct ChainObjective {
     selection: Selection,
     pub(crate) blocks: Arc<Vec<Block>>,
     pub masks: Arc<Masks>,
-    /// Sentence -> weight, where it is not the corpus' weight.
+    /// Sentence -> weight, if weights differ from the weights of the corpus.
     weights: Option<Vec<f64>>,
     /// The number of features, at the end, without a penalty: the intercept's, an attribute on every token. 0 without an intercept.
     pub n_unpenalised: usize,
@@ -131,7 +131,7 @@ impl ChainObjective {
         }
     }
 
-    /// The objective over blocks that are laid out already, all sentences with the corpus' weights.
+    /// The objective over blocks that are already laid out; all sentences have their weights of the corpus.
     pub(crate) fn of_parts(
         corpus: Arc<Corpus>,
         features: Features,
@@ -208,7 +208,7 @@ impl ChainObjective {
         ChainObjective::new(corpus, selection, allowed, self.n_threads())
     }
 
-    /// 1 or 2: the number of labels before a token's own that its score depends on.
+    /// Order of the chain, 1 or 2: the number of previous labels that a token's score depends on.
     pub fn order(&self) -> u8 {
         self.selection.order
     }
@@ -233,9 +233,9 @@ impl ChainObjective {
         self.evaluate(w, gradient, (Summed::Means, None), interrupt)
     }
 
-    /// Writes about the diagonal of the Hessian at `w`: a token's labels are taken as independent of the labels of its neighbours,
-    /// and a transition or a bigram feature gets its expected count times the mean variance of a token's label. All labels are
-    /// known.
+    /// Writes an approximation of the diagonal of the Hessian at `w`. It treats a token's label as independent of the labels of
+    /// its neighbours; a transition or a bigram feature gets its expected count times the mean variance of a token's label. All
+    /// labels must be known.
     pub fn hessian_diagonal(&self, w: &[f64], out: &mut [f64], interrupt: &Interrupt) -> Result<()> {
         self.evaluate(w, out, (Summed::Variances, None), interrupt).map(drop)
     }
@@ -375,7 +375,7 @@ impl ChainObjective {
                             let spare_sums = locked(&spare).0.pop();
                             let mut sums = spare_sums.unwrap_or_else(|| self.new_sums(transitions));
                             let targets = Targets { sums: &mut sums, own_gradient, met, nlls, summed, likely };
-                            // The threads take the next blocks when they have done these.
+                            // The threads take the next blocks when they are done with these.
                             if let Some(next) = self.blocks.get(index + self.pool.n_threads()) {
                                 next.advise(Soon::Wanted);
                             }

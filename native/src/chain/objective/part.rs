@@ -1,5 +1,5 @@
-//! A part of a data set as an objective over the features of the whole: an objective over the features that the part can meet, and
-//! where these stand among all features.
+//! A part of a data set as an objective over the features of the whole: an objective over the features that can occur in the
+//! part, and their numbers among all features.
 
 use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
 use crate::chain::features::table::FeatureTable;
@@ -31,7 +31,8 @@ pub struct ChainPart {
 }
 
 impl ChainPart {
-    /// The part that a corpus holds. Errors: the corpus has labels that the table has not; a sentence's labels are not allowed.
+    /// The part with the sentences of a corpus. Errors: the corpus has labels that are missing in the table; a sentence's
+    /// labels are not allowed.
     pub fn new(
         corpus: Arc<Corpus>,
         table: &FeatureTable,
@@ -53,12 +54,12 @@ impl ChainPart {
         Ok(ChainPart { objective: Arc::new(objective), numbers, n_features: table.features.len() })
     }
 
-    /// Writes the entries of a vector over all features that are the part's.
+    /// Copies the entries of the part's features out of a vector over all features.
     pub fn gather(&self, all: &[f64], part: &mut [f64]) {
         part.iter_mut().zip(&self.numbers).for_each(|(entry, &number)| *entry = all[number as usize]);
     }
 
-    /// Writes a vector over the part's features to its places in a vector over all features; the other entries stay.
+    /// Copies a vector over the part's features into a vector over all features; the other entries are unchanged.
     pub fn scatter(&self, part: &[f64], all: &mut [f64]) {
         part.iter().zip(&self.numbers).for_each(|(&entry, &number)| all[number as usize] = entry);
     }
@@ -84,7 +85,7 @@ impl ChainPart {
     }
 }
 
-/// The corpus with the labels of the table. Error: it has a label that the table has not.
+/// The corpus with the labels of the table. Error: it has a label that is missing in the table.
 fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
     let numbers: HashMap<&str, u32> =
         table.labels.iter().zip(0..).map(|(label, number)| (label.as_str(), number)).collect();
@@ -104,7 +105,7 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
     Ok(corpus)
 }
 
-/// The features of the table that a corpus can meet, in blocks of the corpus.
+/// The features of the table that can occur in a corpus, in blocks of the corpus.
 fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
     let ids: Vec<Option<u32>> =
         (0..corpus.attributes.len() as u32).map(|id| table.attributes.get(corpus.attributes.key(id))).collect();

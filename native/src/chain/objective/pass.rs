@@ -21,7 +21,7 @@ use crate::numeric::LANES;
 use pulp::{Simd, WithSimd};
 use std::sync::OnceLock;
 
-/// The weights of an evaluation: all of them, and the forms that its loops read.
+/// The weights of an evaluation: all weights, and the layouts that its loops read.
 #[derive(Clone, Copy)]
 pub(super) struct Scores<'a> {
     pub w: &'a [f64],
@@ -236,7 +236,7 @@ impl WithSimd for Together<'_, '_> {
     }
 }
 
-/// A sentence by itself: with bigram features, with scores too large to go with others, or with many transitions.
+/// A single sentence: with bigram features, with scores too large for a group of sentences, or with many transitions.
 struct Alone<'a, 'b>(&'a mut BlockPass<'b>, &'a Counting<'b>);
 
 impl WithSimd for Alone<'_, '_> {

@@ -28,8 +28,8 @@ fn before(len: usize, numbers: impl Iterator<Item = usize>) -> Vec<u32> {
 }
 
 impl ChainObjective {
-    /// The objective over the features with these numbers, which ascend; the weights of all others are 0. Error: the disk is
-    /// full, on which a corpus from disk keeps its blocks.
+    /// The objective over the features with these numbers, which ascend; the weights of all others are 0. Error: the blocks of
+    /// a corpus on disk are also on disk, and the disk is full.
     pub fn restrict(&self, numbers: &[usize]) -> Result<ChainObjective> {
         let (full, n) = (&*self.features, self.features.len());
         let (first_bigram, first) = (full.first_bigram(), full.first_state());

@@ -1,4 +1,4 @@
-//! The negative log-likelihood of each sentence, which an evaluation of the objective leaves behind.
+//! The negative log-likelihood of each sentence, a by-product of evaluating the objective.
 
 use crate::chain::objective::ChainObjective;
 use crate::error::Result;
@@ -7,8 +7,8 @@ use bytemuck::cast_slice;
 use xxhash_rust::xxh3::xxh3_64;
 
 impl ChainObjective {
-    /// -log p(y | x; w) of every sentence, without its weight; 0 for a sentence whose weight is 0. It costs nothing at the weights
-    /// of the last evaluation, else an evaluation.
+    /// -log p(y | x; w) of every sentence, without its weight; 0 for a sentence whose weight is 0. Free at the weights of the
+    /// last evaluation; otherwise it costs an evaluation.
     pub fn sample_nlls(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let n = self.corpus.n_sentences();
         if !w.iter().all(|weight| weight.is_finite()) {

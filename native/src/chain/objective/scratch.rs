@@ -1,5 +1,5 @@
-//! Blocks of corpora that lie on disk: their entries lie on disk as well, in temporary files without a name, and are read from there
-//! at every evaluation.
+//! Blocks of corpora on disk. Their entries are on disk too, in temporary files without a name, and every evaluation reads them
+//! from there.
 
 use crate::chain::objective::layout::{Block, SentenceEntries};
 use crate::corpus::Corpus;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The block with its entries in a file next to the corpus, if the corpus is on disk; otherwise the block unchanged.
 ///
-/// Where the folder of the corpus may not be written to, the system's folder for temporary files has the file.
+/// If the folder of the corpus is not writable, the file is in the system's folder for temporary files.
 pub fn settled(corpus: &Corpus, mut block: Block) -> Result<Block> {
     let Some(folder) = &corpus.folder else { return Ok(block) };
     let fail = |source| Error::io(&folder.path, source);

@@ -1,4 +1,4 @@
-//! State features in an evaluation: weights are added up to the scores of tokens, and marginals to the gradient.
+//! State features in an evaluation: adds weights to the scores of tokens, and marginals to the gradient.
 
 use crate::chain::objective::layout::{Block, SentenceEntries, for_each_entry, reach};
 use pulp::Simd;

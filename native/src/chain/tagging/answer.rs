@@ -1,5 +1,5 @@
-//! What is written for a labelled sentence: labels, probabilities, several labellings; in the format of this program, or of the
-//! tagger of another one.
+//! The output for a labelled sentence: labels, probabilities, several labellings; in the format of this program, or of another
+//! program's tagger.
 //!
 //! - Wapiti's `label`: each line as it was read, a TAB and the label. With scores (`-s`), a line `# rank score` before the
 //!   sentence and `TAB label/score` after each label. Scores are sums of weights, or with `-p` products of posterior
@@ -10,7 +10,7 @@
 //! - CRFsuite's `tag`: the label alone; a line each for score and probability before the sequence (`-p`), `:probability` after
 //!   each label (`-i`), the probability of every label (`-l`).
 //!
-//! Numbers have six decimals there, as `%f` of C writes them.
+//! In these formats numbers have six decimals, as C's `%f` writes them.
 
 use crate::chain::tagging::confidence::Probabilities;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub enum Answer<'a> {
     Marginals,
     /// The N best labellings with their probabilities, best first.
     NBest(NonZeroUsize),
-    /// The best labelling, and how probable its parts are, or all of it.
+    /// The best labelling, with the probabilities of its parts or of the whole.
     Confident(Probabilities<'a>),
     /// What another program writes.
     As(PeerFormat),
@@ -36,7 +36,7 @@ pub enum Answer<'a> {
 #[derive(Clone, Copy)]
 pub enum PeerFormat {
     Wapiti {
-        /// Whether there are scores, and whether they are posterior probabilities.
+        /// Whether scores are written, and whether they are posterior probabilities.
         scores: bool,
         posterior: bool,
         n_best: Option<NonZeroUsize>,
@@ -126,7 +126,7 @@ impl<'a> Wanted<'a> {
 }
 
 impl Answer<'_> {
-    /// Error: the answer cannot be written in this way.
+    /// Error: this format does not support the answer.
     pub fn check(self, writing: Writing) -> Result<()> {
         let option = match (self, writing) {
             (Answer::Best, _) | (Answer::As(_), Writing::Lines) => return Ok(()),
@@ -152,7 +152,7 @@ impl Answer<'_> {
 }
 
 impl PeerFormat {
-    /// How many labellings are wanted; None for only the best.
+    /// Number of labellings; None for only the best.
     pub fn n_best(self) -> Option<NonZeroUsize> {
         match self {
             PeerFormat::Wapiti { n_best, .. } | PeerFormat::Crfpp { n_best, .. } => n_best,

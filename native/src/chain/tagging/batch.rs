@@ -56,7 +56,7 @@ impl Labelled {
 /// Tokens that a thread labels at a time, about.
 const PIECE: usize = 2048;
 
-/// Labels all sentences: on the threads of the pool that this is called in, or on the calling thread if there are few tokens.
+/// Labels all sentences: on the current thread pool, or on the calling thread if there are few tokens.
 pub fn tag_batch<S: Sentences>(
     model: &Model,
     template: &Template,

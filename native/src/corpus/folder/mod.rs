@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Arrays are little-endian. Values and weights that are all 1, and bigrams that do not occur, have no file. A corpus is
-//! written array by array in bounded memory, into a folder that gets its name when all is complete. More sentences are appended
+//! written array by array in bounded memory, into a folder that gets its name when it is complete. More sentences are appended
 //! to the arrays in place: bytes beyond the lengths in corpus.json are ignored, and corpus.json is replaced last. The numbers
 //! of labels may change then; the labels of all tokens go to a new file in this case, gold-2.u32.
 

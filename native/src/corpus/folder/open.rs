@@ -1,4 +1,4 @@
-//! Opening a corpus on disk: sizes are looked at, and no number is read.
+//! Opens a corpus on disk: checks sizes, and reads none of the numbers.
 
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::array::Array;
@@ -23,8 +23,8 @@ pub fn is_folder(path: &Path) -> bool {
 
 /// Maps a corpus; returns it with the settings that its writer stored.
 ///
-/// Errors: a file is missing, too short, or not of this version. Whether the numbers are whole is found out when they are first
-/// used (`Corpus::check`).
+/// Errors: a file is missing, too short, or not of this version. Numbers are checked when they are first used
+/// (`Corpus::check`).
 pub fn open(path: &Path) -> Result<(Corpus, Value)> {
     if cfg!(any(target_endian = "big", not(target_pointer_width = "64"))) {
         return Err(Error::Data("encoded corpora need a 64-bit little-endian machine".into()));

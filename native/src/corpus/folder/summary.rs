@@ -142,7 +142,7 @@ impl Summary {
     }
 }
 
-/// The error for a file of a corpus that is not as it was written.
+/// The error for a file of a corpus that has changed since it was written.
 pub(super) fn damaged(path: &Path, what: &str) -> Error {
     Error::Data(format!("{}: {what}; encode the corpus again", path.display()))
 }

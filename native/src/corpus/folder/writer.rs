@@ -43,7 +43,7 @@ impl Drop for Continued {
             return;
         }
         for (array, name, _) in ARRAYS {
-            // What cannot be cut off is ignored: the summary says how many bytes count.
+            // Bytes that cannot be cut off are ignored: the summary has the number of valid bytes.
             let _ = match self.before.arrays.get(&array) {
                 Some(Stored { file, bytes, .. }) => {
                     let opened = File::options().write(true).open(self.path.join(file));
@@ -58,7 +58,7 @@ impl Drop for Continued {
     }
 }
 
-/// A corpus that is being written. Its memory holds the names, and the sentences given last.
+/// A corpus that is being written. Memory holds only the names and the latest sentences.
 pub struct Writer {
     place: Place,
     arrays: BTreeMap<Array, Growing>,
@@ -124,7 +124,7 @@ impl Writer {
         }
     }
 
-    /// The folder that is written to, and the name that it will have.
+    /// The folder that is written to, and its final name.
     fn names(&self) -> (PathBuf, PathBuf) {
         let (Place::New { path, .. } | Place::Old(Continued { path, .. })) = &self.place;
         (self.folder().to_owned(), path.clone())
@@ -226,7 +226,7 @@ impl Writer {
     }
 
     /// Completes the corpus: writes its names and moves it to its place. `flags` are `Corpus::transitions`, `triples` and
-    /// `labelled`. Error: a corpus with labels is continued without, or the reverse.
+    /// `labelled`. Error: a corpus with labels is continued with sentences without labels, or the reverse.
     pub fn finish(self, flags: [bool; 3], settings: Value) -> Result<()> {
         let names = self.names();
         self.complete(flags, settings).map_err(|error| named(names, error))
@@ -263,7 +263,7 @@ impl Writer {
     fn settle(self, summary: &Summary, numbered_before: Option<String>) -> Result<()> {
         summary.write(self.folder())?;
         if let Some(file) = numbered_before {
-            // The corpus is whole without it: a file that cannot be removed does no harm.
+            // The corpus does not need this file: it is harmless if it cannot be removed.
             let _ = fs::remove_file(self.folder().join(file));
         }
         match self.place {
@@ -313,7 +313,7 @@ fn renumbered_name(stored: &Stored) -> String {
     format!("gold-{}.u32", number.saturating_add(1))
 }
 
-/// Renumbers the labels of the tokens: they go to a new file, for others may read the old one.
+/// Renumbers the labels of the tokens: they go to a new file, because other programs may be reading the old one.
 fn renumbered(folder: &Path, gold: &Stored, rank: &[u32]) -> Result<Stored> {
     if rank.iter().enumerate().all(|(old, &new)| old == new as usize) {
         return Ok(gold.clone());

@@ -2,14 +2,14 @@
 
 use crate::chain::features::Features;
 
-/// The attributes that have state features, found in tables small enough for the nearest caches.
+/// The attributes that have state features, in tables small enough for the fastest caches.
 pub struct FeaturesByAttribute<'a> {
     pub features: &'a Features,
     /// Bit per attribute: whether it has features.
     bits: Vec<u64>,
     /// Word of `bits` -> the number of such attributes before it.
     before: Vec<u32>,
-    /// Attribute with features, in the sequence of the attributes -> the first of its features among the state features.
+    /// Attribute with features, in the order of the attributes -> its features among the state features.
     starts: Vec<Start>,
 }
 

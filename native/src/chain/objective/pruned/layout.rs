@@ -57,8 +57,8 @@ struct Token {
     labels: u64,
 }
 
-/// The number of tokens that take turns in laying out an entry: sums of neighbouring entries do not wait for each other then, be
-/// they the scores of cells or the gradient of features.
+/// The number of tokens that take turns in laying out an entry: then sums of neighbouring entries do not wait for each other,
+/// neither scores of cells nor gradients of features.
 const TURNS: usize = 4;
 
 /// The buffers of building a block.
@@ -220,7 +220,7 @@ impl PrunedBlock {
         self.groups.push(Group { ends, is_single });
     }
 
-    /// Appends the entries of a group: of a few tokens the first attribute of each, then the second of each.
+    /// Appends the entries of a group, a few tokens at a time: the first attribute of each token, then the second of each.
     #[inline(always)]
     fn add_entries(
         &mut self,
@@ -326,7 +326,7 @@ impl PrunedBlock {
 }
 
 simd_task!(
-    /// Lays out all groups; dispatched to the machine's instruction set, for it counts bits.
+    /// Lays out all groups; dispatched to the machine's instruction set, because it counts bits.
     AddGroups<'a>(laid: &'a mut PrunedBlock, corpus: &'a Corpus, cutter: &'a Cutter, by_attribute: &'a FeaturesByAttribute<'a>) -> (),
     |_| {
         let mut buffers = Buffers::default();

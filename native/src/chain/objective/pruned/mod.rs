@@ -1,13 +1,13 @@
-//! Working sets of labels: an objective over the likely labels of each token, corrected so that it agrees with the whole one in
-//! value and gradient where the sets were drawn.
+//! Working sets of labels: an objective over the likely labels of each token, corrected so that it agrees with the whole
+//! objective in value and gradient at the weights where the sets were chosen.
 //!
 //! With R(w) for the sum of weight * log Z over lattices that keep the labels with a marginal above tau at w0, and F for the whole
 //! objective,
 //!
 //! S(w) = R(w) + (grad F(w0) - grad R(w0)) . (w - w0) + F(w0) - R(w0) + guard(w - w0).
 //!
-//! The guard stands for the curvature of the labels that were pruned: without it nothing holds back a weight whose feature has
-//! hardly any mass among the labels that are kept.
+//! The guard stands for the curvature of the labels that were pruned: without it, a weight whose feature has hardly any mass
+//! among the remaining labels could move freely.
 //!
 //! Tokens with a single label left cut sentences into pieces; whatever lies outside the pieces is linear in w, and so is the score
 //! of the gold labels: the correction takes care of both. Sources: pruning by marginals, Pal, Sutton & McCallum (2006), "Sparse

@@ -29,7 +29,7 @@ pub struct PrunedObjective {
     /// The linear part.
     slope: Vec<f64>,
     constant: f64,
-    /// Expected counts that the pruned labels had, about.
+    /// Approximate expected counts of the pruned labels.
     removed: Vec<f64>,
     /// Where the objective agrees with the whole one.
     w: Vec<f64>,
@@ -94,9 +94,9 @@ impl PrunedObjective {
         self.removed.iter_mut().for_each(|removed| *removed *= factor);
     }
 
-    /// Makes the objective agree with the whole one at `w`, where the whole one has this value and this gradient, and sets the guard.
+    /// Makes the objective agree with the whole objective at `w`, where that has this value and gradient. Sets the guard.
     fn agree_at(&mut self, w: &[f64], value: f64, gradient: &[f64]) -> Result<()> {
-        // The blocks hold the marginals at w until they begin there.
+        // Until `begin_at`, the blocks hold the marginals at w.
         let (errors, pool, first_state) = (self.errors(), self.pool, self.features.first_state());
         let blocks = &mut self.blocks;
         pool.install(|| blocks.par_iter_mut().for_each(|block| block.begin_at(&w[first_state..])));
@@ -222,7 +222,7 @@ impl Scratch {
     }
 }
 
-/// Writes the sums over blocks, in the sequence of the blocks.
+/// Writes the sums over blocks, in the order of the blocks.
 fn add_up(scratch: &[Scratch], shared: &mut [f64]) {
     const PART: usize = 1 << 14;
     shared.par_chunks_mut(PART).enumerate().for_each(|(part, target)| {
