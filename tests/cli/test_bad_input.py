@@ -213,6 +213,7 @@ OPTIONS = [
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "penalty=ridge"], ["penalty='ridge'", "cumulative"]),
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "colour=red"], ["sgd_l1", "colour"]),
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "passes"], ["NAME=VALUE", "passes"]),
+    (["--preset", "pos", "--solver", "sgd_l1", "-p", "passes=2", "-p", "passes=3"], ["passes", "two values"]),
     (["--preset", "pos", "--solver", "sgd_l1", "--tolerance", "1e-3"], ["sgd_l1", "tolerance"]),
     (["--preset", "pos", "--solver", "two_stage", "--seed", "-1"], ["random_state=-1"]),
     (["--preset", "pos", "--max-iterations", "-1"], ["max_iterations=-1", ">= 0"]),

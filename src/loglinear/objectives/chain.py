@@ -74,7 +74,7 @@ class ChainFeatures(Options):
     constraints: str | Sequence[tuple[Any, Any]] | None = option(
         default=None,
         help="only allow label sequences that follow a tagging scheme (BIO, IOB1, IOBES, BILOU or BMES), in "
-        "training and in tagging; `auto` stands for the scheme of the labels. Or a list of forbidden pairs "
+        "training and in tagging; `auto` detects the scheme of the labels. Or a list of forbidden pairs "
         "(from, to), where None stands for the start or the end of a sentence.",
         check=check_constraints,
     )

@@ -36,7 +36,7 @@ __all__ = ["LBFGS"]
 
 @dataclass(frozen=True, kw_only=True)
 class LBFGS:
-    """Limited-memory BFGS for smooth objectives: L2 penalty or none.
+    """L-BFGS: limited-memory BFGS for smooth objectives (L2 penalty or none).
 
     Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.5 with 7.4; line search of Algorithms
     3.5 and 3.6 with cubic interpolation (Eq. 3.59), c1 = 1e-4, c2 = 0.9, the first step scaled by 1 / |gradient|.

@@ -39,7 +39,7 @@ BACKTRACK = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class OWLQN:
-    """Orthant-wise limited-memory quasi-Newton for L1 and elastic-net problems.
+    """OWL-QN: orthant-wise limited-memory quasi-Newton for L1 and elastic-net problems.
 
     Source: Andrew & Gao (2007), Algorithm 1, with backtracking factor 0.5 and gamma = 1e-4. The L2 part of the
     penalty belongs to the smooth part: to y and to the pseudo-gradient.

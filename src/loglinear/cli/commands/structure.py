@@ -2,8 +2,8 @@
 
 Each column of the table is a variable and each line a sample; the first line contains the names. Empty cells and NA,
 N/A, n/a, <NA>, NaN, nan, NULL, null and None are missing values. Columns with a single value are ignored. --bins cuts
-numeric columns into bins, which the model keeps for other tables. The strength of the L1 penalty, and with it the
-number of edges, is chosen by the extended Bayesian information criterion unless --l1 is given.
+numeric columns into bins; the model applies the same bins to other tables. A stronger L1 penalty leaves fewer edges.
+Unless --l1 is given, the extended Bayesian information criterion (EBIC) chooses its strength.
 
 The output has one line per non-zero weight, strongest edge first: two variables, a state of each, and how much this
 pair of states adds to log p, in nats. The first state of each variable, in numeric or alphabetical order, is its
@@ -50,16 +50,22 @@ def configure(parser: ArgumentParser) -> None:
     add("--edges", default="-", metavar="FILE", help="output file for the edges, tab-separated (default: stdout)")
     plot = "draw the graph to this file: .svg, .png or .pdf (needs matplotlib), or .html (interactive)"
     add("--plot", metavar="FILE", help=plot)
-    add("-m", "--model", metavar="MODEL", help="write the model")
-    l1 = "strength of the L1 penalty l1 * |w|_1, or how to choose it: ebic, cv or stars (default: ebic)"
+    add("-m", "--model", metavar="MODEL", help="model file to write")
+    l1 = (
+        "strength of the L1 penalty l1 * |w|_1, or how to choose it: ebic, cv (cross-validation) or stars (stability "
+        "of the edges) (default: ebic)"
+    )
     add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
     add_options(parser, NetworkOptions, "l2")
-    objective = "what to maximise (default: pseudolikelihood)"
+    objective = (
+        "likelihood, pseudolikelihood (fast, all columns at once) or nodewise (a regression per column) "
+        "(default: pseudolikelihood)"
+    )
     add("--objective", default=NetworkOptions.objective, choices=OBJECTIVES, help=objective)
     inference = "with --objective likelihood: inference method (default: loopy_bp)"
     add("--inference", choices=tuple(INFERENCES), help=inference)
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
-    cut = "cut points between the bins of a numeric column, such as --cut age=18,30,65; may be repeated"
+    cut = "cut points between the bins of a numeric column, such as --cut age=18,30,65; once per column"
     add("--cut", action="append", default=[], metavar="COLUMN=X,...", help=cut)
     bootstrap = "also train on N bootstrap samples and report the fraction that contains each edge"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
@@ -141,6 +147,9 @@ def _cuts(texts: list[str]) -> dict[str, list[float]] | None:
     cuts = {}
     for text in texts:
         column, equals, edges = text.rpartition("=")
+        if column in cuts:
+            message = f"--cut {text}: column {column!r} already has a --cut; give all its cut points in one"
+            raise OptionError(message)
         try:
             cuts[column] = [float(edge) for edge in edges.split(",")]
         except ValueError:

@@ -1,12 +1,12 @@
 """Label a file: write the input columns plus a column with the predicted labels.
 
 For attribute files, texts and encoded corpora only the labels are written. JSON lines get a field `predicted` (and
-`marginals` or `n_best`). A CoNLL-U file is written back with the labels in the column that held the training labels, or
-in UPOS. With --n-best, each sentence is written once per label sequence, as CRF++ does: a line with #, the rank from 0
-and the probability, then the tokens and an empty line. With a model from `loglinear structure`,
-the input is a table, and each missing cell is filled with its most probable value.
+`marginals` or `n_best`). CoNLL-U files get the labels in the column that held them in training, or in UPOS. With
+--n-best, each sentence is written once per label sequence, as CRF++ does: a line with #, the rank from 0 and the
+probability, then the tokens and an empty line. With a model from `loglinear structure`, the input is a table, and each
+missing cell is filled with its most probable value.
 
---probabilities adds confidences of a chain's labels:
+--probabilities shows how certain the labels of a CRF are:
   token     one more column: the probability of the label. JSON lines get `probabilities`.
   span      one more column: the probability of the whole span, such as an entity, with its type and exact boundaries;
             outside spans, the probability of O. JSON lines get `spans`.
@@ -24,8 +24,8 @@ the input is a table, and each missing cell is filled with its most probable val
 
 From a pipe or a terminal, labels are written as soon as a sentence is complete: after its blank line, or after each
 line for JSON lines, svmlight and text. So another program can send a sentence and wait for its labels. --stream does
-the same for files. After an error, the sentences before it are still labelled. Tables are read in full before anything
-is written, and so is any input when -o is given.
+the same for files. After an error, the sentences before it are still labelled. Tables, and any input with -o, are read
+in full before anything is written.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_model(parser)
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="sentences, texts or a table (default: -, stdin)"
+        "file", nargs="?", default="-", metavar="FILE", help="sentences, texts or a table (default: stdin)"
     )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
     marginals = "add the probabilities of all labels, as label:probability"
@@ -55,12 +55,13 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
     layout = "output format of another program: crf++, crfsuite or wapiti"
     parser.add_argument("--layout", metavar="NAME", help=layout)
-    detail = "level of detail of --layout: 0 for labels, 1 or 2 for scores and probabilities (default: 0)"
+    detail = "detail of --layout: 0 for labels only, 1 or 2 to add scores or probabilities (default: 0)"
     parser.add_argument("-v", "--detail", type=int, choices=(0, 1, 2), help=detail)
     stream = "write the labels of each sentence as soon as it is read, as from a pipe"
     parser.add_argument("--stream", action="store_true", default=None, help=stream)
     constraints = (
-        "only allow label sequences of a scheme: BIO, IOB1, IOBES, BILOU, BMES, auto or none (default: the model's)"
+        "only allow label sequences of this tagging scheme: BIO, IOB1, IOBES, BILOU, BMES, auto or none "
+        "(default: as in training)"
     )
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser)

@@ -1,7 +1,11 @@
 """Train a CRF on labelled sentences, or a maximum-entropy classifier on labelled samples or texts.
 
-A classifier reads texts (one per line: label, TAB, text), svmlight files, or files of sentences, where each token is a
-sample. No tuning is needed: loglinear picks the solver that suits the data.
+By default, files have one token per line, with its label in the last column, and a blank line after each sentence.
+They need --preset or --template, which forms the features. No tuning is needed: loglinear picks the solver that suits
+the data.
+
+With --model-type maxent, a classifier also reads svmlight files and, with --format text, texts (one per line: label,
+TAB, text). In files of sentences, it takes each token as a sample.
 """
 
 from __future__ import annotations
@@ -59,12 +63,12 @@ def configure(parser: ArgumentParser) -> None:
 
     model = parser.add_argument_group("model")
     model.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file to write")
-    kinds = "chain, a CRF for sequences, or maxent, a classifier (default: chain)"
+    kinds = "chain (a CRF for sequences) or maxent (a classifier) (default: chain)"
     model.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
-    start = "model to start from (warm start); its template is used unless another is given"
+    start = "model to start from (warm start); also provides the template, unless one is given"
     model.add_argument("--start", metavar="MODEL", help=start)
     add_features(model)
-    multi_class = "for more than two classes: softmax, or ovr, each class against the rest (default: softmax)"
+    multi_class = "for more than two classes: softmax (one model) or ovr (one model per class) (default: softmax)"
     model.add_argument("--multi-class", default="softmax", metavar="KIND", help=multi_class)
 
     add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2")
@@ -87,7 +91,7 @@ def configure(parser: ArgumentParser) -> None:
     output.add_argument("--checkpoint", metavar="FILE", help=checkpoint)
     minutes = "minutes between checkpoints; 0 for one after every iteration (default: 10)"
     output.add_argument("--checkpoint-minutes", type=float, default=10.0, metavar="X", help=minutes)
-    output.add_argument("--resume", action="store_true", help="continue from the checkpoint, if it exists")
+    output.add_argument("--resume", action="store_true", help="continue from the file of --checkpoint, if it exists")
     output.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
     add_threads(parser.add_argument_group("performance"))
@@ -105,7 +109,7 @@ def run(arguments: Namespace) -> None:
 
     alone = one_file(arguments)
     holds = named(format_of(arguments.train if alone else arguments.train[0], arguments.format)).holds
-    solver_options = dict(map(_solver_option, arguments.solver_options or ()))
+    solver_options = _solver_options(arguments.solver_options or [])
     options, features = (
         chosen(SolverOptions, arguments, solver_options=solver_options),
         chosen(ChainFeatures, arguments),
@@ -224,6 +228,17 @@ def _account(results: list[Result], model: str) -> list[str]:
         best = "" if result.kept is None else f" at iteration {result.kept}, the best of {result.iterations}"
         lines.append(f"dev{best}: {scores_text(result.record.dev)}")
     return lines
+
+
+def _solver_options(texts: list[str]) -> dict[str, Any]:
+    """Return the options of the solver; raise OptionError if one has two values."""
+    options: dict[str, Any] = {}
+    for name, value in map(_solver_option, texts):
+        if name in options:
+            message = f"-p {name}: this option has two values; leave out one"
+            raise OptionError(message)
+        options[name] = value
+    return options
 
 
 def _solver_option(text: str) -> tuple[str, Any]:

@@ -99,7 +99,7 @@ class Minimisation(Options):
     l2: float | None = option(
         default=None,
         help="strength of the L2 penalty (l2 / 2) * |w|^2; equals 2 * c2 of CRFsuite, 1 / C of CRF++; by default "
-        "1, or 0 with l1",
+        "1, or 0 if l1 is set",
         check=optional(strength),
     )
     solver: SolverName | Solver[Any] | None = option(
@@ -210,7 +210,7 @@ class DevParameters(Options):
 
     keep: Literal["last", "best"] | None = option(
         default=None,
-        help="weights to keep: last, or best by development score; by default last, or best if patience is given",
+        help="weights to keep: last, or best by development score; by default last, or best if patience is set",
         check=optional(partial(one_of, choices=("last", "best"))),
     )
     patience: int | None = option(

@@ -85,7 +85,7 @@ def summary(kind: type[Any]) -> str:
     Example:
         >>> from loglinear.solvers import LBFGS, summary
         >>> summary(LBFGS)
-        'Limited-memory BFGS for smooth objectives: L2 penalty or none.'
+        'L-BFGS: limited-memory BFGS for smooth objectives (L2 penalty or none).'
     """
     return (kind.__doc__ or "").partition("\n")[0]
 
