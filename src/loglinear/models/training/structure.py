@@ -116,7 +116,7 @@ class NetworkParameters(Minimisation):
     )
     max_states: int = option(
         default=32,
-        help="maximum number of different values per variable; more are an error",
+        help="maximum number of values or bins per variable; more are an error",
         check=partial(whole_number, least=2, most=2**16 - 1),
     )
     bins: int | None = option(
