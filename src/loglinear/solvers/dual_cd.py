@@ -68,7 +68,7 @@ class DualCDState(PassState):
 
 @dataclass(frozen=True)
 class DualCD:
-    """Dual coordinate descent for binary classifiers with an L2 penalty and no intercept (fit_intercept=False in Python).
+    """Dual coordinate descent for binary classifiers with an L2 penalty; needs fit_intercept=False (Python).
 
     Source: Yu, Huang & Lin, Machine Learning 85 (2011), sections 2.2 and 3, Algorithm 3.
 
