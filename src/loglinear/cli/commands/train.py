@@ -1,8 +1,8 @@
 """Train a CRF on labelled sentences, or a maximum-entropy classifier on labelled samples or texts.
 
 By default, files have one token per line, with its label in the last column, and a blank line after each sentence.
-Such files need --preset or --template, which forms the features. No tuning is needed: loglinear picks the solver that suits
-the data.
+Such files need --preset or --template, which forms the features. No tuning is needed: loglinear picks the
+solver that suits the data.
 
 With --model-type maxent, a classifier also reads svmlight files and, with --format text, texts (one per line: label,
 TAB, text). In files of sentences, it takes each token as a sample.
