@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .errors import (
         ClusterError,
         DataError,
+        DataWarning,
         LogLinearError,
         ModelFileError,
         ObjectiveError,
@@ -50,6 +51,7 @@ _HOME = {
     "Corpus": "data.corpus",
     "CorpusFile": "data.encoding",
     "DataError": "errors",
+    "DataWarning": "errors",
     "LogLinearError": "errors",
     "ModelFileError": "errors",
     "ObjectiveError": "errors",
@@ -98,6 +100,7 @@ __all__ = [
     "Corpus",
     "CorpusFile",
     "DataError",
+    "DataWarning",
     "ElasticNet",
     "GraphCRF",
     "LogLinearError",

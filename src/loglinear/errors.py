@@ -10,7 +10,8 @@ Every exception names the offending value, its place and the remedy. The tree::
      +-- ClusterError (RuntimeError)   a cluster that is gone, or whose machines cannot do the work
      +-- ObjectiveError (ArithmeticError)  an objective or gradient that is not finite where training starts
 
-Not reaching an optimum is not an exception: it is a ``Status`` of the result.
+Not reaching an optimum is not an exception: it is a ``Status`` of the result. Data that can be used but look wrong are not
+an exception either: they are a `DataWarning`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import warnings
 __all__ = [
     "ClusterError",
     "DataError",
+    "DataWarning",
     "LogLinearError",
     "ModelFileError",
     "ObjectiveError",
@@ -52,6 +54,18 @@ class DataError(LogLinearError, ValueError):
         Traceback (most recent call last):
             ...
         loglinear.errors.DataError: sentence 0: 2 tokens but 1 labels
+    """
+
+
+class DataWarning(UserWarning):
+    """Data that are well-formed but look wrong, such as labels of which a third occur once.
+
+    Example:
+        >>> import warnings
+        >>> from loglinear import ChainCRF, DataWarning
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", DataWarning)
+        ...     crf = ChainCRF().fit([[["a"], ["b"]]], [["A", "A"]])
     """
 
 
