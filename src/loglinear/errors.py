@@ -10,8 +10,8 @@ Every exception names the offending value, its place and the remedy. The tree::
      +-- ClusterError (RuntimeError)   a cluster that is gone, or whose machines cannot do the work
      +-- ObjectiveError (ArithmeticError)  an objective or gradient that is not finite where training starts
 
-Not reaching an optimum is not an exception: it is a ``Status`` of the result. Data that can be used but look wrong are not
-an exception either: they are a `DataWarning`.
+Not reaching an optimum is not an exception: it is a ``Status`` of the result. Data that can be used but look wrong give
+a `DataWarning`.
 """
 
 from __future__ import annotations

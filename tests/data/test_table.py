@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from examples import examples
 from loglinear.data import table as module
 from loglinear.data.table import MISSING, join_names, read_table, split_names
-from loglinear.errors import DataError, OptionError
+from loglinear.errors import DataError, DataWarning, OptionError
 
 PLAIN = "colour,size\nred,S\ngreen,M\nred,S\n"
 CONTENT = [("colour", ["red", "green", "red"]), ("size", ["S", "M", "S"])]
@@ -92,6 +92,32 @@ def test_columns_can_be_chosen_and_left_out(read):
     assert read("id,a,b\n" + "".join(f"{k},{k % 2},{k % 3}\n" for k in range(99)), ignore=["id"]).n_samples == 99
 
 
+def test_an_index_without_a_name_is_left_out_with_a_warning(read):
+    with pytest.warns(DataWarning, match="first column, which has no name.*index=False"):
+        table = read(",a,b\n0,2,x\n1,2,y\n")
+    assert content(table) == [("a", [2, 2]), ("b", ["x", "y"])]
+
+
+def test_commands_that_read_a_model_keep_an_index_as_it_is(read):
+    text = ",a,b\n0,2,x\n0,2,y\n"
+    assert read(text, flags=False).text() == text
+
+
+def test_columns_are_left_out_by_number_unless_one_has_that_name(read):
+    assert [name for name, _ in content(read("a,,c\n1,2,3\n", ignore=["2"]))] == ["a", "c"]
+    assert [name for name, _ in content(read(",b,c\n1,2,3\n1,2,3\n", ignore=["1"]))] == ["b", "c"]
+    assert [name for name, _ in content(read("a,1,c\n1,2,3\n", ignore=["1"]))] == ["a", "c"]
+
+
+def test_further_marks_of_missing_values_can_be_named(read, tmp_path):
+    found = content(read("a,b\n1,x\n?,-\n-999,y\n", missing=["?", "-", -999]))
+    assert found == [("a", [1, None, None]), ("b", ["x", None, "y"])]
+    table = pyarrow.table({"a": [1, -999], "b": ["x", "?"]})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    found = read_table(str(tmp_path / "t.parquet"), missing=["?", "-999"])
+    assert content(found) == [("a", [1, None]), ("b", ["x", None])]
+
+
 def test_missing_values_are_those_of_the_docstring(read):
     spellings = sorted(MISSING)
     table = read("a,b\nx,0\ny,1\n" + "".join(f"{spelling} , 1\n" for spelling in spellings))
@@ -141,7 +167,9 @@ BAD = [
     ("blank lines", "\n \n", {}, ["no rows"]),
     ("header alone", "a,b\n", {}, ["no rows", "--no-header"]),
     ("same name twice", "a,b,a\n1,2,3\n", {}, ["line 1", "'a'", "--no-header"]),
-    ("no name", "a,,b\n1,2,3\n", {}, ["line 1", "column 2 has no name"]),
+    ("no name", "a,,b\n1,2,3\n", {}, ["line 1", "column 2 has no name", "--ignore 2", "--no-header"]),
+    ("no index", ",a,b\n1,2,3\n1,3,4\n", {}, ["line 1", "column 1 has no name", "--ignore 1"]),
+    ("an index with a gap", ",a,b\n1,2,3\n,3,4\n", {}, ["line 1", "column 1 has no name"]),
     ("one column", "a|b\n1|2\n", {}, ["one column", "a comma", "--delimiter"]),
     ("damaged gzip", b"\x1f\x8b\x08\x00rubbish", {}, ["damaged or cut short"]),
     ("gzip cut short", gzip.compress(PLAIN.encode())[:-9], {}, ["damaged or cut short"]),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataError, OptionError
+from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import fail
 from .lines import decoded, file_name, read_lines
 
@@ -95,34 +95,41 @@ def read_table(
     header: bool | Collection[str] = True,
     flags: bool = True,
     distinct: bool = False,
+    missing: Collection[object] = (),
 ) -> Table:
     """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
     Text is UTF-8, with quotes as the standard library's csv reads them. Blank lines are skipped, and blanks around a
     cell are removed. Empty cells and NA, N/A, n/a, <NA>, NaN, nan, NULL, null, None are missing values. A column whose
-    values are all whole numbers, written without leading zeros, becomes int; other columns become str.
+    values are all whole numbers, written without leading zeros, becomes int; other columns become str. A first column
+    without a name that has another value on every line is an index, such as pandas writes, and is left out.
 
     Cost: the file is read once; memory for a reference a cell, of different samples with ``distinct``.
 
     Args:
         path: name of the file; `-` is standard input; `.parquet` and `.pq` are Parquet, which needs pyarrow.
         columns: names of the columns to read, in the sequence of the result; None for all.
-        ignore: names of columns to leave out.
+        ignore: columns to leave out, by name or, where no column has that name, by number from 1.
         delimiter: character between cells; by default a tab in .tsv and .tab files, and otherwise the one of comma, tab
             and semicolon that gives the first line most fields.
         header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... Or names of
             columns: the first line holds names unless all of these are such names, and the first line has other ones.
         flags: whether messages may advise --delimiter and --no-header, which one command has.
         distinct: whether samples of a text that repeat others are only counted, where that saves much.
+        missing: further values, such as "?" and -999, that stand for a missing value.
 
     Raises:
         DataError: the file is not a table; names file, line or column, and remedy.
         OptionError: an option is out of its range or names no column, or pyarrow is missing.
         OSError: the file cannot be read.
+
+    Warns:
+        DataWarning: an index column was left out.
     """
+    marks = frozenset(map(str, missing))
     if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
-        return _parquet(path, columns, ignore)
-    return _text(_Lines(path, _separator(path, delimiter), flags), columns, ignore, header, distinct)
+        return _parquet(path, columns, ignore, marks)
+    return _text(_Lines(path, _separator(path, delimiter), flags), columns, ignore, header, distinct, marks)
 
 
 def join_names(names: Iterable[str]) -> str:
@@ -140,6 +147,8 @@ def split_names(text: str) -> list[str]:
 def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: Sequence[str]) -> list[int]:
     """Return the numbers of the columns to read."""
     at = {name: number for number, name in enumerate(names)}
+    by_number = {str(number): name for number, name in enumerate(names, start=1) if str(number) not in at}
+    ignore = [by_number.get(name, name) for name in ignore]
     for name in (*(columns or ()), *ignore):
         if name not in at:
             shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
@@ -180,7 +189,7 @@ class _Lines:
     """The fields of all lines that are not blank; keeps the number of the line read last."""
 
     def __init__(self, path: str, delimiter: str | None, flags: bool) -> None:
-        self.path, self.name, self._flags = path, file_name(path), flags
+        self.path, self.name, self.flags = path, file_name(path), flags
         lines = enumerate(read_lines(path), start=1)
         text = (decoded(line, self.name, number) for number, line in lines)
         blank = 0
@@ -197,7 +206,7 @@ class _Lines:
 
     def remedy(self, flag: str, other: str) -> str:
         """Return the advice that names a flag where the command has it, else the other one."""
-        return flag if self._flags else other
+        return flag if self.flags else other
 
     def place(self) -> str:
         """Return file and line number of the line read last."""
@@ -213,11 +222,19 @@ class _Lines:
 
 
 class _Cells(dict[str, str | None]):
-    """Cell -> value, None if it is missing; equal values share one string."""
+    """Cell -> value, None if it is missing; equal values share one string.
+
+    Args:
+        marks: values that mean missing, in addition to `MISSING`.
+    """
+
+    def __init__(self, marks: frozenset[str]) -> None:
+        super().__init__()
+        self._missing = MISSING | marks
 
     def __missing__(self, cell: str) -> str | None:
         value = cell.strip()
-        self[cell] = None if value in MISSING else self.setdefault(value, value)
+        self[cell] = None if value in self._missing else self.setdefault(value, value)
         return self[cell]
 
 
@@ -227,6 +244,7 @@ def _text(
     ignore: Sequence[str],
     header: bool | Collection[str],
     distinct: bool,
+    marks: frozenset[str],
 ) -> Table:
     """Read delimited text."""
     rows = iter(lines)
@@ -234,14 +252,15 @@ def _text(
     if not isinstance(header, bool):
         numbered = all(re.fullmatch(r"x[1-9]\d*", name) for name in header)
         header = not numbered or set(header) <= {*map(str.strip, first)}
-    names = _names(lines, first) if header else [f"x{number}" for number in range(1, len(first) + 1)]
+    place = lines.place()
+    names = _names(lines, first, ignore) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
         separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
         remedy = lines.remedy("set the separator with --delimiter", "give a table of two or more columns with a header")
         message = f"{lines.place()}: only one column found (separator: {separator}); {remedy}"
         raise DataError(message)
     chosen = _chosen(lines.path, names, columns, ignore)
-    cells = [_Cells() for _ in chosen]
+    cells = [_Cells(marks) for _ in chosen]
     rows_read = _Counted(len(chosen)) if distinct and len(chosen) <= _WIDEST else _Whole(len(chosen))
     rows = _of_width(lines, rows if header else chain([first], rows), len(names))
     while part := list(islice(rows, _LINES_AT_ONCE)):
@@ -252,7 +271,25 @@ def _text(
         message = f"{lines.name}: no rows after the header{hint}"
         raise DataError(message)
     columns_found = [_column(values) for values in rows_read.columns]
-    return Table([names[k] for k in chosen], columns_found, lines.delimiter, header, rows_read.counts)
+    table = Table([names[k] for k in chosen], columns_found, lines.delimiter, header, rows_read.counts)
+    return table if table.names[0] or not lines.flags else _without_index(lines, place, table)
+
+
+def _without_index(lines: _Lines, place: str, table: Table) -> Table:
+    """Return the table without its first column, which has no name.
+
+    Raises:
+        DataError: the column is not an index: some of its values are missing or equal.
+    """
+    values = table.columns[0].tolist()
+    if None in values or len(set(values)) < table.n_samples:
+        raise DataError(_unnamed(lines, place, 1))
+    warn(
+        f"{lines.name}: left out the first column, which has no name and a different value on every line; pandas "
+        "writes such an index unless it is told to_csv(..., index=False)",
+        DataWarning,
+    )
+    return replace(table, names=table.names[1:], columns=table.columns[1:])
 
 
 class _Whole:
@@ -310,15 +347,31 @@ class _Counted(_Whole):
             self._place = None
 
 
-def _names(lines: _Lines, cells: list[str]) -> list[str]:
-    """Return the names of the columns, which the first line holds."""
+def _unnamed(lines: _Lines, place: str, number: int) -> str:
+    """Return the message about a column without a name."""
+    remedy = lines.remedy(
+        f"; give every column its own name, leave this one out with --ignore {number}, or add --no-header if this line "
+        "is not a header",
+        "; give every column its own name",
+    )
+    return f"{place}: column {number} has no name{remedy}"
+
+
+def _names(lines: _Lines, cells: list[str], ignore: Sequence[str]) -> list[str]:
+    """Return the names of the columns, which the first line holds.
+
+    A first column without a name is called "", and other columns without a name, which are ignored, by their number.
+    """
     names = [cell.strip() for cell in cells]
     seen: set[str] = set()
     for number, name in enumerate(names, start=1):
-        if not name or name in seen:
-            problem = f"two columns are called {name!r}" if name else f"column {number} has no name"
+        if not name and number > 1:
+            if str(number) not in ignore:
+                raise DataError(_unnamed(lines, lines.place(), number))
+            names[number - 1] = f"column {number}"
+        elif name in seen:
             hint = lines.remedy(", or add --no-header if this line is not a header", "")
-            message = f"{lines.place()}: {problem}; give every column its own name{hint}"
+            message = f"{lines.place()}: two columns are called {name!r}; give every column its own name{hint}"
             raise DataError(message)
         seen.add(name)
     return names
@@ -350,7 +403,7 @@ def _is_plain(value: str) -> bool:
     return digits.isascii() and digits.isdigit() and str(int(value)) == value
 
 
-def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) -> Table:
+def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str], marks: frozenset[str]) -> Table:
     """Read a Parquet file."""
     try:
         import pyarrow
@@ -375,10 +428,10 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str]) ->
     if not table.num_rows:
         message = f"{path}: the table has no rows; give a table with data"
         raise DataError(message)
-    return Table(wanted, [_values(path, name, table.column(name)) for name in wanted])
+    return Table(wanted, [_values(path, name, table.column(name), marks) for name in wanted])
 
 
-def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
+def _values(path: str, name: str, column: Any, marks: frozenset[str]) -> npt.NDArray[np.object_]:
     """Return the values of a column as Python objects; values other than strings, numbers and bools as str."""
     import pyarrow
 
@@ -392,6 +445,7 @@ def _values(path: str, name: str, column: Any) -> npt.NDArray[np.object_]:
         plain_values = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {
             None: None
         }
+        plain_values |= {value: None for value in plain_values if str(value) in marks}
     except _UNREADABLE as error:
         row, reason = _first_unreadable(column, error)
         message = f"{place}, row {row}: invalid {column.type} ({reason}); correct it, or leave out the column "

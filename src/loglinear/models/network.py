@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from ..data.inputs import Array, Observations
 from ..data.table import Table
 from ..errors import DataError, OptionError
 from ..minimize import Callback
-from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded, without_values
+from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded
+from ..networks.cleaning import Samples, cleaned, with_missing
 from ..networks.exact import ANSWER, Exact, is_narrow
 from ..networks.graph import Graph, Inference, Report, Scores
 from ..networks.inference import make_inference
@@ -88,11 +89,12 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     Cost: with "likelihood" an evaluation runs inference on the selected edges; with "pseudolikelihood" it is one pass
     over the data. Pairs without an edge are scored without building a graph of all pairs.
 
-    Columns with a single value, or without values, are ignored with a warning and have no edges.
+    Columns with a single value, without values, or with a different text or whole number in every row, as identifiers
+    have, are ignored with a warning and have no edges. Rows without values are ignored in training.
 
     Attributes:
         categories_: states of each variable, sorted; bins from the lowest to the highest; for an ignored variable its
-            only value, if it had one.
+            only value, if it had one, and none for identifiers.
         bin_edges_: bin edges of each variable, ascending; None for a variable without bins.
         feature_names_in_: names of the variables, if X has names.
         n_features_in_: number of variables.
@@ -127,27 +129,28 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
         Args:
             X: categories, shape (n_samples, n_variables): an array or a DataFrame of strings, integers or booleans, and
-                with ``bins`` of any numbers; None, NaN and pandas.NA are missing values.
+                with ``bins`` of any numbers; None, NaN and pandas.NA are missing values, and values in ``missing``.
             y: ignored.
             sample_weight: weights >= 0, shape (n_samples,).
             callbacks: called as callback(record, state) after each step; return True to stop.
 
         Raises:
-            DataError: invalid data: fewer than two columns that vary, more states than ``max_states``, an empty row.
+            DataError: invalid data: fewer than two columns that vary, more states than ``max_states``.
             OptionError: an option is out of range.
+
+        Warns:
+            DataWarning: rows or columns are ignored, a value looks like a mark of missing values, or ``cuts`` are
+                outside the values of their column.
         """
         options = self._options(NetworkOptions)
         options.check()
-        columns, names = columns_of(X), column_names(X)
+        columns, names = with_missing(columns_of(X), options.missing or ()), column_names(X)
         counts = X.counts if isinstance(X, Table) else None
-        empty = np.flatnonzero(without_values(columns))
-        if empty.size:
-            message = f"row {empty[0]} has no values ({empty.size} such rows); leave them out"
-            raise DataError(message)
+        samples = Samples(columns, _weights_of(sample_weight, columns[0]), counts)
+        columns, weights, counts, identifiers = cleaned(samples, names, bins=options.bins, cuts=options.cuts)
         categories, edges = categories_of(columns, names, options.max_states, options.bins, options.cuts, counts)
-        _warn_of_constants(categories, names)
+        _warn_of_constants(categories, names, identifiers)
         codes = encoded(columns, categories, edges, names)
-        weights = _weights_of(sample_weight, codes)
         n = len(codes) if counts is None else int(counts.sum())
         if counts is not None:
             weights = counts.astype(np.float64) if weights is None else weights * counts
@@ -302,7 +305,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         if names is not None and columns is not None and columns != names.tolist():
             message = f"X has the columns {columns[:8]}, but the model expects {names.tolist()[:8]}"
             raise DataError(message)
-        return encoded(columns_of(X), self.categories_, self.bin_edges_, columns)
+        return encoded(with_missing(columns_of(X), self.missing or ()), self.categories_, self.bin_edges_, columns)
 
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
@@ -510,22 +513,21 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         return network
 
 
-def _weights_of(sample_weight: npt.ArrayLike | None, codes: Codes) -> Vector | None:
+def _weights_of(sample_weight: npt.ArrayLike | None, samples: Array) -> Vector | None:
     """Return weights of samples, checked; None if there are none."""
     if sample_weight is None:
         return None
-    return np.array(_check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True))
+    return np.array(_check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True))
 
 
-def _warn_of_constants(categories: list[Array], names: list[str] | None) -> None:
-    """Name the variables that are left out; raise DataError if fewer than two are left."""
-    constant = [i for i, states in enumerate(categories) if states.size < 2]
-    if not constant:
-        return
+def _warn_of_constants(categories: list[Array], names: list[str] | None, identifiers: Sequence[int]) -> None:
+    """Name the variables that are left out, besides identifiers; raise DataError if fewer than two are left."""
+    constant = [i for i, states in enumerate(categories) if states.size < 2 and i not in identifiers]
     named = ", ".join(f"column {i}" if names is None else repr(names[i]) for i in constant)
-    if len(categories) - len(constant) < 2:
+    if len(categories) - len(constant) - len(identifiers) < 2:
         has = "has" if len(constant) == 1 else "have"
-        message = f"fewer than two columns vary: {named} {has} one value or none; give two or more that vary"
+        reason = f": {named} {has} one value or none" if constant else ", apart from identifiers"
+        message = f"fewer than two columns vary{reason}; give two or more that vary"
         raise DataError(message)
-    message = f"ignored, because all values are equal or missing: {named}"
-    warnings.warn(message, UserWarning, stacklevel=3)
+    if constant:
+        warnings.warn(f"ignored, because all values are equal or missing: {named}", UserWarning, stacklevel=3)

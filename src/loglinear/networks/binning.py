@@ -12,32 +12,34 @@ import numpy.typing as npt
 
 from ..vectors import Vector
 
-__all__ = ["bin_edges", "bin_labels", "bins_of", "numbers"]
+__all__ = ["as_number", "bin_edges", "bin_labels", "bins_of", "numbers"]
 
 # Share of the values that rounded edges may put into another bin than exact quantiles do.
 _MOVED = 0.01
 
 
 def numbers(values: Iterable[Any]) -> Vector | None:
-    """Return values as floats, None unless all are numbers or texts of numbers.
+    """Return values as floats, None unless all are numbers or texts of numbers."""
+    parsed = [as_number(value) for value in values]
+    return None if None in parsed else np.array(parsed, dtype=np.float64)
 
-    A text with a leading zero, such as 007, is a code and no number.
+
+def as_number(value: object) -> float | None:
+    """Return a value as a float; None if it is neither a number nor the text of one.
+
+    A text may have a decimal comma. A text with a leading zero, such as 007, is a code and not a number.
     """
-    parsed = []
-    for value in values:
-        text = isinstance(value, str)
-        if isinstance(value, bool) or (text and re.match(r"\s*[+-]?0\d", value)):
+    if isinstance(value, str):
+        if re.match(r"\s*[+-]?0\d", value):
             return None
-        if not (text or isinstance(value, (int, float, np.integer, np.floating))):
-            return None
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            return None
-        if number != number:  # NAN and -nan are texts: a missing value is not among the values
-            return None
-        parsed.append(number)
-    return np.array(parsed)
+        value = value.replace(",", ".") if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value) else value
+    elif isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return None
+    try:
+        parsed = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return None if parsed != parsed else parsed  # NAN and -nan are texts: a missing value is not among the values
 
 
 def bin_edges(values: Vector, bins: int) -> Vector:

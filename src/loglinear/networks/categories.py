@@ -13,13 +13,15 @@ from ..data.inputs import Array, Observations
 from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
-from .binning import bin_edges, bin_labels, bins_of, numbers
+from .binning import as_number, bin_edges, bin_labels, bins_of, numbers
 from .numbering import Codes, Numbers
 
 __all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded", "without_values"]
 
 # Number of columns that a message lists.
 _SHOWN = 3
+# A state on fewer rows than this, on average, teaches nothing: the number of states is not to be raised.
+_ROWS_PER_STATE = 5
 
 
 def column_names(X: object) -> list[str] | None:
@@ -135,7 +137,8 @@ def categories_of(
             edges[i], categories[i] = between, bin_labels(between)
     many = [i for i, values in enumerate(categories) if values.size > max_states]
     if many:
-        raise DataError(_refused(many, categories, names, max_states))
+        n_samples = len(columns[0]) if counts is None else int(counts.sum())
+        raise DataError(_refused(many, categories, names, max_states, n_samples))
     return categories, edges
 
 
@@ -153,10 +156,14 @@ def _told(cuts: Mapping[Any, Sequence[float]], names: Sequence[Any]) -> dict[int
 
 def _floats(values: Array) -> Vector:
     """Values that are numbers, or texts of numbers, as floats."""
-    return values.astype(np.float64)
+    return (
+        values.astype(np.float64) if values.dtype.kind in "biuf" else _looked_up(values.tolist(), as_number, np.float64)
+    )
 
 
-def _refused(many: list[int], categories: list[Array], names: Sequence[str] | None, max_states: int) -> str:
+def _refused(
+    many: list[int], categories: list[Array], names: Sequence[str] | None, max_states: int, n_samples: int
+) -> str:
     """What is wrong with columns of too many values, and what to do about numbers and about texts."""
     shown = ", ".join(f"{_named(names, i)} has {categories[i].size:,} different values" for i in many[:_SHOWN])
     if len(many) > _SHOWN:
@@ -167,8 +174,8 @@ def _refused(many: list[int], categories: list[Array], names: Sequence[str] | No
     if texts:
         left_out = "" if names is None else f" (--ignore {shlex.quote(join_names([names[i] for i in texts]))})"
         remedies.append(f"leave out identifiers{left_out}")
-    most = max(categories[i].size for i in many)
-    remedies.append(f"raise max_states (--max-states {most})")
+    if (most := max(categories[i].size for i in many)) * _ROWS_PER_STATE <= n_samples:
+        remedies.append(f"raise max_states (--max-states {most})")
     return f"{shown}, more than max_states={max_states}; {', or '.join(remedies)}"
 
 

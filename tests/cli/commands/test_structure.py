@@ -149,10 +149,33 @@ def test_the_model_is_the_estimator_s_with_names(structure, data, tmp_path):
 def test_columns_are_left_out_by_name(structure, known, tmp_path):
     X = np.hstack([np.arange(len(known.X))[:, None], known.X])
     path = write(tmp_path / "d.csv", X, ["id", *NAMES])
-    assert "'id'" in structure(path, code=2).said
-    done = structure(path, "--ignore", "id,v8", "--ignore", "v7", "--l1", "20")
-    assert "7 variables" in done.said
-    assert not {"id", "v7", "v8"} & {name for row in done.rows for name in row[:2]}
+    by_name = structure(path, "--ignore", "id,v8", "--ignore", "v7", "--l1", "20")
+    assert "7 variables" in by_name.said
+    assert "warning" not in by_name.said
+    assert not {"id", "v7", "v8"} & {name for row in by_name.rows for name in row[:2]}
+    assert structure(path, "--ignore", "1,v8,9", "--l1", "20").rows == by_name.rows
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("index", ["", "id"])
+def test_an_index_and_identifiers_are_left_out_with_a_warning(structure, known, tmp_path, index):
+    X = np.hstack([np.arange(len(known.X))[:, None], known.X])
+    done = structure(write(tmp_path / "d.csv", X, [index, *NAMES]), "--l1", "20", "-m", tmp_path / "m")
+    assert done.rows == structure(write(tmp_path / "e.csv", known.X, NAMES), "--l1", "20").rows
+    (line,) = [line for line in done.said.splitlines() if line.startswith("warning")]
+    assert ("'id'" if index else "index=False") in line
+
+
+@pytest.mark.parametrize("flags", [[], ["--missing", "?", "--missing=-999,x"]])
+def test_marks_of_missing_values_are_named_and_taken_from_a_flag(structure, done, known, tmp_path, flags):
+    X = known.X.astype(object)
+    X[::10, 0], X[::20, 1] = "?", -999
+    found = structure(write(tmp_path / "d.csv", X, NAMES), "--l1", "20", "-m", tmp_path / "m", *flags)
+    assert (f"{len(X[::10]) + len(X[::20])} missing values" in found.said) == bool(flags)
+    warned = [line for line in found.said.splitlines() if "--missing" in line]
+    assert len(warned) == (0 if flags else 2)
+    filled = done("tag", "-m", tmp_path / "m", tmp_path / "d.csv").stdout
+    assert ("?" in filled) != bool(flags)
 
 
 def test_samples_without_any_value_are_left_out(structure, tmp_path):
@@ -253,11 +276,11 @@ def test_columns_are_cut_where_one_says(structure, tmp_path):
 
 def test_the_column_that_a_hint_leaves_out_can_be_pasted(structure, known, tmp_path):
     names = ['it\'s, "old"', *NAMES]
-    lines = [[f"n{k}", *row] for k, row in enumerate(known.X.tolist())]
+    lines = [[f"n{k % 100}", *row] for k, row in enumerate(known.X.tolist())]
     path = tmp_path / "d.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([names, *lines])
-    (hint,) = re.findall(r"\((--ignore .*)\), or raise", structure(path, code=2).said)
+    (hint,) = re.findall(r"\((--ignore [^)]*)\)", structure(path, code=2).said)
     assert "9 variables" in structure(path, "--l1", "30", *shlex.split(hint)).said
 
 

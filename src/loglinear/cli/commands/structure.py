@@ -24,6 +24,8 @@ from ..options import add_json, add_options, add_threads, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...data.table import Table
     from ...models.network import PairwiseMRF
     from ...models.training.resampling import EdgeConfidence
@@ -69,7 +71,9 @@ def configure(parser: ArgumentParser) -> None:
     add("--cut", action="append", default=[], metavar="COLUMN=X,...", help=cut)
     bootstrap = "also train on N bootstrap samples and report the fraction that contains each edge"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
-    ignore = "ignore these columns; put names that contain a comma in double quotes"
+    missing = "further values that mean missing, such as --missing '?,-999' (with a leading dash: --missing=-)"
+    add("--missing", action="append", metavar="VALUE,...", help=missing)
+    ignore = "ignore these columns, by name or number; put names that contain a comma in double quotes"
     add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
     add(
         "--no-header",
@@ -106,7 +110,7 @@ def run(arguments: Namespace) -> None:
 
         check_figure(arguments.plot, pages=True)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
-        table, filled = _read(arguments, progress)
+        table, filled = _read(arguments, estimator.missing or (), progress)
         warned = _fit(estimator, arguments.table, filled, progress)
         confidence = _confidence(estimator, filled, arguments.bootstrap, progress)
     edges = Edges(estimator, filled, confidence, missing=table.n_missing)
@@ -129,6 +133,7 @@ def run(arguments: Namespace) -> None:
 
 
 def _estimator(arguments: Namespace) -> PairwiseMRF:
+    from ...data.table import split_names
     from ...models.network import PairwiseMRF
     from ...models.training.structure import NetworkOptions
 
@@ -137,7 +142,8 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
         raise OptionError(message)
     if arguments.bootstrap is not None:
         whole_number("--bootstrap", arguments.bootstrap, 2, 10**6)
-    options = replace(chosen(NetworkOptions, arguments), cuts=_cuts(arguments.cut))
+    missing = [mark for marks in arguments.missing or () for mark in split_names(marks)] or None
+    options = replace(chosen(NetworkOptions, arguments, missing=missing), cuts=_cuts(arguments.cut))
     options.check()
     parameters = {name: value for name, value in vars(options).items() if name != "gap"}
     return PairwiseMRF(**parameters, n_jobs=arguments.threads or None)
@@ -160,7 +166,7 @@ def _cuts(texts: list[str]) -> dict[str, list[float]] | None:
     return cuts or None
 
 
-def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
+def _read(arguments: Namespace, missing: Sequence[str | float], progress: Progress) -> tuple[Table, Table]:
     """Return the table, and its samples with at least one value."""
     from ...data.table import read_table, split_names
 
@@ -169,6 +175,7 @@ def _read(arguments: Namespace, progress: Progress) -> tuple[Table, Table]:
         ignore=[name for names in arguments.ignore for name in split_names(names)],
         delimiter=arguments.delimiter,
         header=not arguments.no_header,
+        missing=missing,
         distinct=arguments.l1 not in ("cv", "stars") and arguments.bootstrap is None,
     )
     if len(table.names) < 2:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...data.table import Table, read_table
+from ...data.table import Table, join_names, read_table
 from ...data.writing import write_output
 from ...errors import DataError
 from ...models.explain.edges import Edge, ranked_edges
@@ -59,7 +60,8 @@ class Tables(Kind):
         A network that was trained without names takes columns as they come.
         """
         try:
-            table = read_table(path, header=self.needed if self.named else True, flags=False)
+            header = self.needed if self.named else True
+            table = read_table(path, header=header, flags=False, missing=self.network.missing or ())
         except DataError as error:
             message = f"{error} ({self.path} is {self.called})"
             raise DataError(message) from error
@@ -167,6 +169,7 @@ class Tables(Kind):
         _, samples = self.read(arguments.data)
         network = self.network
         settings = {**network.get_params(), "l1": network.l1_, "solver_options": None, "inference_options": None}
+        settings["missing"] = shlex.quote(join_names(map(str, network.missing))) if network.missing else None
         command = " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
         with naming(arguments.data):
             return report_of_network(network, samples, title=self.title(arguments.data), command=command)
@@ -194,7 +197,7 @@ def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
     if n > top:
         lines.append(f"                 and {n - top:,} more (--top {n}, or --json)")
     if report["left_out"]:
-        lines.append(f"left out         {', '.join(report['left_out'])} (fewer than two values)")
+        lines.append(f"left out         {', '.join(report['left_out'])} (identifiers, or fewer than two values)")
     weights = counted(report["n_weights"], "weight")
     lines.append(f"edges            {report['n_edges']:,} of {n * (n - 1) // 2:,} possible, {weights}")
     by = f" by {report['inference'] or 'loopy_bp'}" if report["objective"] == "likelihood" else ""

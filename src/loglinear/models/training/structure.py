@@ -130,6 +130,11 @@ class NetworkParameters(Minimisation):
         "belongs to the bin above it. Columns without names go by their number.",
         check=optional(lambda name, value: check_cuts(name, value)),
     )
+    missing: Sequence[str | float] | None = option(
+        default=None,
+        help="values that mean missing, such as ['?', -999], in addition to None and NaN",
+        check=optional(lambda name, value: check_marks(name, value)),
+    )
 
 
 @option_class
@@ -157,6 +162,15 @@ def check_strength(name: str, value: object) -> None:
         strength(name, value)
     elif value not in CRITERIA:
         fail(name, value, f"is neither a number >= 0 nor one of {', '.join(CRITERIA)}")
+
+
+def check_marks(name: str, value: object) -> None:
+    """Raise OptionError unless the value is a sequence of strings and numbers."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        fail(name, value, "is not a list of values, such as ['?', -999]")
+    for mark in value:
+        if isinstance(mark, bool) or not isinstance(mark, (str, int, float)):
+            fail(name, mark, "is neither a string nor a number")
 
 
 def check_cuts(name: str, value: object) -> None:
