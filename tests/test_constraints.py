@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loglinear import ChainCRF
+from loglinear import ChainCRF, Corpus
 from loglinear.constraints import as_json, check_constraints, resolved
 from loglinear.errors import OptionError
 from loglinear.metrics import chunks
-from loglinear.schemes import are_bio
+from loglinear.objectives.invalid_labels import are_bio, bio_errors
 from oracles.allowed import forbidden_pairs
 
 LABELS = {
@@ -89,7 +89,10 @@ def test_pairs_name_labels_and_the_edges_of_sentences():
     ],
 )
 def test_auto_finds_the_scheme(labels, sequences, expected):
-    given = None if sequences is None else lambda: are_bio(sequences)
+    given = None
+    if sequences is not None:
+        corpus = Corpus.encode([[["t"]] * len(sequence) for sequence in sequences], sequences)
+        given = lambda: are_bio([bio_errors(corpus)])  # noqa: E731
     assert resolved("auto", labels, given) == resolved("AUTO", labels, given) == expected
 
 

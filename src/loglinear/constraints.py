@@ -63,13 +63,13 @@ def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bo
     """Return constraints as a scheme's name other than "auto", as a list of pairs, or as None for no constraints.
 
     "auto" is the scheme that the labels follow, and no constraints if they follow none. IOB1 and IOB2 (BIO) have the
-    same labels: they are IOB1 if the data is not BIO, or without data if a type has a label I and no label B.
+    same labels: they are IOB1 if fewer labels of the data break it, or without data if a type has a label I and no
+    label B.
 
     Args:
         value: constraints as they were given.
         labels: the labels.
-        are_bio: called where the scheme depends on it, says whether the sequences of labels are BIO, as
-            `loglinear.schemes.are_bio`.
+        are_bio: called where the scheme depends on it, says whether the sequences of labels are BIO rather than IOB1.
     """
     if not isinstance(value, str):
         # Lists, as JSON has them.

@@ -222,21 +222,6 @@ def parsed_tag(label: str) -> tuple[str, str]:
     return _ROLES[tag], type_
 
 
-def are_bio(sequences: Iterable[Sequence[object]]) -> bool:
-    """Whether I occurs only after B or I of its type, or after a label that is unknown or partial."""
-    return all(map(_is_bio, sequences))
-
-
-def _is_bio(sequence: Sequence[object]) -> bool:
-    before: tuple[str, str] | None = ("O", "")
-    for label in sequence:
-        tag = parsed_tag(str(label)) if is_tag(label) else None
-        if tag and before and tag[0] == "I" and not (before[0] in "BI" and before[1] == tag[1]):
-            return False
-        before = tag
-    return True
-
-
 def read_chunks(parsed: Sequence[tuple[str, str]], scheme: str | None, mode: str) -> list[Chunk]:
     """Return the chunks in roles and types of tokens; in mode "conlleval" the scheme does not matter."""
     return _lenient(parsed) if mode == "conlleval" else _strict(parsed, _PATTERNS[_pattern_name(scheme)])

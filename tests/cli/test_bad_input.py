@@ -396,7 +396,7 @@ def test_format_that_does_not_suit_the_model_is_refused(misuse, sample, tmp_path
 
 def test_data_with_fewer_columns_than_the_model_looks_at(misuse, done, tmp_path):
     data = tmp_path / "data"
-    data.write_text("a b L\n")
+    data.write_text("a b L\na b M\n")
     done("train", data, "--preset", "chunking", "-m", tmp_path / "m", "-q")
     data.write_text("a\n")
     message = misuse("tag", "-m", tmp_path / "m", data)
@@ -505,11 +505,15 @@ def test_disk_that_fills_up_leaves_the_old_file_and_nothing_else(misuse, sample,
 
 
 @posix
-def test_trace_that_fills_the_disk_is_named(misuse, sample, tmp_path):
-    model, trace = tmp_path / "m", tmp_path / "t"
-    model.write_bytes(b"old")
-    message = misuse("train", sample.train, "--preset", "pos", "-m", model, "-q", "--tolerance", "0", "--trace", trace,
-                     "--max-iterations", "100", code=1, wrapper=LIMIT)  # fmt: skip
-    assert message == f"{trace}: File too large"
-    assert model.read_bytes() == b"old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "t"]
+def test_a_trace_that_fills_the_disk_is_named_and_leaves_the_model(run, tiny, tmp_path, full_device):
+    model, expected = tmp_path / "m", tmp_path / "expected"
+    train = ["train", tiny, "--preset", "pos"]
+    finished = run(*train, "-m", model, "--trace", full_device)
+    warning, error = (line for line in finished.stderr.splitlines() if str(full_device) in line)
+    assert warning == f"warning: {full_device}: No space left on device; training continues without a trace"
+    assert error == f"loglinear: error: {full_device}: No space left on device"
+    assert f"wrote {model}" in finished.stderr
+    assert finished.returncode == 1
+    assert run(*train, "-m", expected, "-q").returncode == 0
+    labelled = [run("tag", "-m", path, tiny).stdout for path in (model, expected)]
+    assert labelled[0] == labelled[1] != ""

@@ -105,3 +105,20 @@ def test_a_folder_that_is_missing_or_a_file_is_named_before_the_work(small, tmp_
     assert done.stderr.startswith(f"loglinear: error: {path}: ")
     assert done.stderr.count("\n") == 1
     assert os.listdir(tmp_path) == ([] if missing else ["folder"])
+
+
+TRAIN = ["train", "{data}", "--preset", "ner", "--tolerance", "1e-2", "-m"]
+
+
+@pytest.mark.parametrize("redirected", ["2>&1 | head -1; exit ${PIPESTATUS[0]}", "2>/dev/full", "2>&-"])
+def test_messages_that_cannot_be_written_do_not_end_a_training(small, tmp_path, redirected):
+    if "full" in redirected and not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    arguments = [each.format(**vars(small)) for each in TRAIN]
+    wrapper = ["bash", "-c", f'"$@" {redirected}', "bash"]
+    done = run_command(*arguments, tmp_path / "model", wrapper=wrapper, timeout=patience(60))
+    assert done.returncode == 0, done
+    expected = run_command(*arguments, tmp_path / "expected", "-q")
+    assert expected.returncode == 0
+    labelled = [run_command("tag", "-m", tmp_path / name, small.more).stdout for name in ("model", "expected")]
+    assert labelled[0] == labelled[1] != ""

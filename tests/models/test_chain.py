@@ -27,7 +27,7 @@ from loglinear import (
     Status,
 )
 from loglinear.data.templates import preset
-from loglinear.errors import DataError, OptionError
+from loglinear.errors import DataError, DataWarning, OptionError
 from loglinear.minimize import Stop, minimize
 from oracles.chain_enumeration import Chain, Sentence, Token, named_features
 
@@ -594,7 +594,8 @@ def test_no_sentences_give_no_predictions():
 
 
 def test_one_label_is_certain():
-    crf = ChainCRF().fit(X, [["N"] * len(x) for x in X])
+    with pytest.warns(DataWarning, match="the data have a single label, 'N', so there is nothing to learn"):
+        crf = ChainCRF().fit(X, [["N"] * len(x) for x in X])
     assert crf.predict(X) == [["N"] * len(x) for x in X]
     assert crf.log_probability(X, crf.predict(X)) == pytest.approx([0.0, 0.0], abs=1e-12)
 

@@ -276,6 +276,17 @@ impl Corpus {
         Ok(self.sound()?.first_partial())
     }
 
+    /// On how many tokens each of `labels` is the only one.
+    fn label_counts(&self) -> PyResult<Vec<u64>> {
+        Ok(self.sound()?.label_counts())
+    }
+
+    /// Whether all sentences have the same attributes.
+    #[getter]
+    fn is_repetitive(&self) -> PyResult<bool> {
+        Ok(self.sound()?.is_repetitive())
+    }
+
     /// The label of each token, as its number among `labels`; empty for unlabelled data.
     fn targets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Ok(PyArray1::from_slice(py, &self.sound()?.gold))
@@ -304,6 +315,14 @@ impl Corpus {
     fn lengths(&self) -> PyResult<Vec<usize>> {
         let corpus = self.sound()?;
         Ok((0..corpus.n_sentences()).map(|sentence| corpus.tokens(sentence).len()).collect())
+    }
+
+    /// The corpus with other labels: their names, which begin with the labels of this corpus, and what `targets` is to return,
+    /// in numbers of these names. Labels that no token has are left out.
+    fn relabelled(&self, names: Vec<String>, targets: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
+        let gold = read(&targets)?.to_vec();
+        let changed = threads::pool(0)?.install(|| self.inner.relabelled(&names, gold))?;
+        Ok(Corpus { inner: Arc::new(changed) })
     }
 
     fn select(&self, sentences: Vec<usize>) -> PyResult<Self> {

@@ -400,3 +400,16 @@ pub fn write_output(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()
 pub fn check_template(template: &str) -> PyResult<usize> {
     Ok(Template::parse(template)?.columns)
 }
+
+/// The places where the labels of a corpus break constraints (JSON): a sentence and a token of it, or its number of tokens where
+/// its last label may not end it.
+#[pyfunction]
+pub fn violations(py: Python<'_>, corpus: &Corpus, constraints: &str) -> PyResult<Vec<(usize, usize)>> {
+    let Some(allowed) = allowed(constraints, &corpus.inner.labels)? else { return Ok(Vec::new()) };
+    let corpus = &corpus.inner;
+    interruptible(py, |interrupt| {
+        corpus.check(interrupt)?;
+        let of = |sentence| allowed.mistakes(&corpus.gold[corpus.tokens(sentence)]).map(move |token| (sentence, token));
+        Ok((0..corpus.n_sentences()).filter(|_| corpus.labelled).flat_map(of).collect())
+    })
+}

@@ -245,6 +245,23 @@ impl Corpus {
         Some((sentence, token - self.tokens(sentence).start))
     }
 
+    /// On how many tokens each label is the only one.
+    pub fn label_counts(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.labels.len()];
+        for &label in self.gold.iter() {
+            if let Some(count) = counts.get_mut(label as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// Whether all sentences have the same attributes: always where there is one sentence.
+    pub fn is_repetitive(&self) -> bool {
+        let of = |sentence: usize| self.tokens(sentence).map(|token| self.states.row(token));
+        (1..self.n_sentences()).all(|sentence| of(sentence).eq(of(0)))
+    }
+
     /// Whether some labels are partial.
     pub fn is_partial(&self) -> bool {
         self.first_partial().is_some()
@@ -270,6 +287,46 @@ impl Corpus {
     #[inline(always)]
     pub fn value(&self, at: usize) -> f64 {
         if self.values.is_empty() { 1.0 } else { self.values[at] }
+    }
+
+    /// The corpus, in memory, with other labels: `gold` is as `Corpus::gold`, in numbers of `names`, which begin with the labels of
+    /// this corpus. Names that no token has are left out, and the others are in the usual order. Error: a number has no name, or
+    /// there is not one for each token.
+    pub fn relabelled(&self, names: &[String], mut gold: Vec<u32>) -> Result<Corpus> {
+        let mut changed =
+            if self.is_mapped() { self.select(&(0..self.n_sentences()).collect::<Vec<_>>())? } else { self.clone() };
+        if gold.len() != changed.n_tokens() || !names.starts_with(&changed.labels) {
+            return Err(Error::Data("the new labels do not fit the corpus".into()));
+        }
+        let mut counts = vec![0u64; names.len()];
+        let mut seen = vec![false; names.len()];
+        let mut used_sets = vec![false; changed.label_sets.len()];
+        for &label in &gold {
+            match label {
+                UNKNOWN => (),
+                FIRST_SET.. => used_sets[(label - FIRST_SET) as usize] = true,
+                _ => match counts.get_mut(label as usize) {
+                    Some(count) => *count += 1,
+                    None => return Err(Error::Data(format!("label {label} has no name"))),
+                },
+            }
+        }
+        counts.iter().zip(&mut seen).for_each(|(&count, seen)| *seen = count > 0);
+        let sets = changed.label_sets.iter().zip(&used_sets).filter(|&(_, &used)| used);
+        sets.flat_map(|(set, _)| set).for_each(|&label| seen[label as usize] = true);
+        let (sorted, mut rank) = labels::by_frequency(names, &counts);
+        let sorted: Vec<usize> = sorted.into_iter().filter(|&label| seen[label]).collect();
+        sorted.iter().zip(0..).for_each(|(&label, place)| rank[label] = place);
+        let translate = |label: &mut u32| {
+            if *label < FIRST_SET {
+                *label = rank[*label as usize];
+            }
+        };
+        gold.iter_mut().for_each(translate);
+        changed.labels = Arc::new(sorted.iter().map(|&label| names[label].clone()).collect());
+        changed.label_sets = Arc::new(labels::renumbered(changed.label_sets.to_vec(), &rank));
+        changed.gold = gold.into();
+        Ok(changed)
     }
 
     /// A corpus in memory whose sentence i is sentence `sentences[i]` of this one. Of a corpus on disk that has not been checked,

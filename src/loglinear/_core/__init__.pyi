@@ -16,6 +16,7 @@ from .model import ChainModel as ChainModel
 from .model import check_template as check_template
 from .model import tag_arrow as tag_arrow
 from .model import tag_lists as tag_lists
+from .model import violations as violations
 from .model import write_output as write_output
 from .network import CompletedRows as CompletedRows
 from .network import LoopyBeliefs as LoopyBeliefs

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..data.formats import is_corpus
 from ..errors import OptionError
 from .output import counted, keeping_reached
-from .reading import Reading, sizes_of_sentences
+from .reading import Reading, show
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer as Arguments
@@ -90,7 +90,7 @@ def spread(
         )
         progress.note(f"{counted(len(parts), 'part')} for {_workers(cluster)}")
         data = ChainParts(SpreadGroup(cluster, parts, tally), features)
-        progress.note(sizes_of_sentences(" ".join(arguments.train), data.n_samples, data))
+        show(" ".join(arguments.train), data.survey, progress)
         yield data, account
 
 

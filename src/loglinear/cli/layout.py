@@ -1,4 +1,4 @@
-"""A look at a file to label: is all of it there, and do its lines contain whole sentences instead of tokens?"""
+"""A look at a file to label: do its lines hold what the model reads?"""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ import stat
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..errors import DataError
 from .output import say
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from ..models.files.chain import ChainModel
 
-__all__ = ["LOOKED_AT", "is_regular", "start_of", "warn_of_whole_sentences"]
+__all__ = [
+    "LOOKED_AT",
+    "is_regular",
+    "refuse_json_lines",
+    "start_of",
+    "warn_of_labels",
+    "warn_of_missing_attributes",
+    "warn_of_whole_sentences",
+]
 
 # Bytes to look at, and cells beyond those the model reads from which on a line looks like a sentence.
 LOOKED_AT = 1 << 16
@@ -51,6 +62,48 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
         say(
             f"warning: {'<stdin>' if path == '-' else path}: every sentence is a single line, of which the model reads "
             f"{reads}; put one token per line and a blank line between sentences"
+        )
+
+
+def refuse_json_lines(path: str, start: bytes) -> None:
+    """Raise DataError if a text that is to be read as columns holds JSON lines.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+    """
+    line = start.lstrip().partition(b"\n")[0].rstrip()
+    if line.startswith(b"{") and b'"tokens"' in line:
+        message = f"{'<stdin>' if path == '-' else path}: these are JSON lines, not columns; add --format jsonl"
+        raise DataError(message)
+
+
+def warn_of_missing_attributes(path: str, start: bytes) -> None:
+    """Warn if the lines of an attribute file seem to hold no attributes, which makes all tokens alike.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+    """
+    if start.strip() and b"\t" not in start and not start.startswith(_COMPRESSED):
+        say(
+            f"warning: {'<stdin>' if path == '-' else path}: no token has an attribute; the model reads CRFsuite's "
+            "format, a label and attributes between tabs"
+        )
+
+
+def warn_of_labels(name: str, texts: Sequence[str], labels: Collection[str]) -> None:
+    """Warn if every text to label begins with a label and a tab, which the model takes for words.
+
+    Args:
+        name: what the message calls the file.
+        texts: texts without labels.
+        labels: of the model.
+    """
+    if all("\t" in text and text.partition("\t")[0] in labels for text in texts):
+        say(
+            f"warning: {name}: every line begins with a label, which is read as part of the text; use evaluate, or "
+            "remove the labels"
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO
 
-from ..errors import ClusterError, LogLinearError
+from ..errors import ClusterError, DataWarning, LogLinearError
 from ..memory import REMEDY, end_when_exhausted
 from ..version import __version__
 from .output import Interrupted
@@ -59,6 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             with warnings.catch_warnings(), _ended_by_signals():
                 warnings.showwarning = _show_warning
+                warnings.simplefilter("default", DataWarning)
                 _run(arguments)
         finally:
             # Here, where a full disk can still be reported.
@@ -148,8 +150,38 @@ def _prepare_streams() -> None:
         sys.stdout = _unread()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")
+    else:
+        _drop_unwritable_messages()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+
+
+class _Dropping(io.FileIO):
+    """The file of messages: what cannot be written is dropped, for the work that it reports on matters more."""
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes, or drop them."""
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return len(data)
+
+
+class _Messages(io.TextIOWrapper):
+    """Standard error without failures: the reader may have gone, or the disk of a log may be full."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BufferedWriter(_Dropping(2, "w", closefd=False)), encoding="utf-8", line_buffering=True)
+
+
+def _drop_unwritable_messages() -> None:
+    """Let no command fail because its messages cannot be written."""
+    try:
+        number = sys.stderr.fileno()
+    except (OSError, ValueError):  # a stream of the program that calls `main`
+        return
+    if number == 2 and not isinstance(sys.stderr, _Messages):
+        sys.stderr = _Messages()
 
 
 def _unread() -> TextIO:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..data.corpus import Corpus
+    from ..data.survey import Survey
     from ..models.training.chain import DevSet
     from ..models.training.options import DevOptions
     from ..models.training.start import Start
@@ -20,11 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Reading",
+    "guessing",
     "naming",
     "read_template",
     "rereadable",
-    "sizes_of_sentences",
+    "show",
 ]
+
+# Characters of a line of a summary, and of a label in it; labels that it names.
+_WIDTH = 60
+_LONGEST = 30
+_MOST_FREQUENT = 5
 
 
 @contextmanager
@@ -49,6 +56,23 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
         place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if has_lines else None
         line = place and line_of(path, named(str(format)), int(place[1]), int(place[2] or 0))
         message = f"{file_name(path)}{f', line {line}' if line else ''}: {error}"
+        raise DataError(message) from error
+
+
+@contextmanager
+def guessing(format: str, reason: str | None) -> Iterator[None]:
+    """Say after what is wrong with a file in which format it was read, and why, if nobody asked for this format.
+
+    Args:
+        format: of the file.
+        reason: why the file is read in this format; None if it was asked for.
+    """
+    try:
+        yield
+    except DataError as error:
+        if reason is None:
+            raise
+        message = f"{error} (read as {format}, {reason}; --format sets another)"
         raise DataError(message) from error
 
 
@@ -125,55 +149,110 @@ class Reading(NamedTuple):
     def corpus(self, path: str, usual: str = "columns") -> Corpus:
         """Return the sentences of a file, in the usual format where neither a flag nor the extension tells another."""
         from ..data.corpus import Corpus
-        from ..data.formats import format_of
+        from ..data.formats import format_of, is_corpus
 
         format = format_of(path, self.format, usual)
-        return Corpus.read(path, format=format, template=self.template, partial=self.partial, threads=self.threads)
+        reason = None if self.format is not None or is_corpus(path) else "the default"
+        if reason is not None and format_of(path, default="") == format:
+            reason = "by its extension"
+        with guessing(format, reason):
+            return Corpus.read(path, format=format, template=self.template, partial=self.partial, threads=self.threads)
 
     def chain(
         self, path: str, features: ChainFeatures, progress: Progress, *, name: str | None = None
     ) -> ChainObjective:
-        """Return the training data in a file, after a line on their sizes.
+        """Return the training data in a file, after a summary of them.
 
         Args:
             path: of the file.
             features: which features the chain has.
-            progress: where the line goes.
-            name: what the line calls the file; its path by default.
-        """
-        from ..objectives.chain import ChainObjective
+            progress: where the summary goes.
+            name: what the summary calls the file; its path by default.
 
+        Raises:
+            DataError: the file cannot be read, or has nothing to learn.
+            OptionError: the features contradict each other.
+        """
+        from ..data.survey import Survey
+        from ..objectives.chain import ChainObjective
+        from ..objectives.invalid_labels import check_policy
+
+        check_policy(features.invalid_labels, features.constraints)
         corpus = self.corpus(path)
-        progress.note(sizes_of_sentences(name or path, len(corpus), corpus))
+        show(name or path, Survey.of(corpus), progress)
         with naming(path, corpus.format):
             return ChainObjective(corpus, features, threads=self.threads)
 
-    def dev(self, path: str | None, data: ChainData, train: str, use: DevOptions | None = None) -> DevSet | None:
-        """Return development data, after a warning of labels that the training data lack; None without a path.
+    def dev(self, path: str | None, data: ChainData, use: DevOptions | None = None) -> DevSet | None:
+        """Return development data, after a look for labels that the training data lack; None without a path.
 
         Args:
             path: of the file.
             data: the training data.
-            train: what messages call the training data.
             use: use of the development data.
+
+        Raises:
+            DataError: the file cannot be read, or the training data have none of its labels.
         """
         from ..models.training.chain import DevSet
         from ..models.training.options import DevOptions
-        from .output import say
 
         if path is None:
             return None
         corpus = self.corpus(path, data.format)
         with naming(path):
             scored = DevSet(corpus, use or DevOptions(), threads=self.threads)
-        if unknown := scored.unknown_labels(data.labels):
-            say(f"warning: {path}: labels missing from {train} are never predicted: {', '.join(unknown)}")
+        scored.check_known(data.label_names, path, least=0.0)
         return scored
 
 
-def sizes_of_sentences(name: str, n_sentences: int, data: Corpus | ChainData) -> str:
-    """Return a line on the sizes of training data."""
-    from .output import sizes
+def show(name: str, survey: Survey, progress: Progress, *, are_samples: bool = False) -> None:
+    """Show a summary of training data: sentences, tokens, attributes, the most frequent labels.
 
-    numbers = {"sentence": n_sentences, "token": data.n_tokens, "attribute": data.n_attributes}
-    return sizes(name, numbers | {"label": len(data.labels)})
+    Args:
+        name: what the summary calls the data.
+        survey: what they consist of.
+        progress: where the summary goes.
+        are_samples: whether each token is a sample, so that sentences do not count.
+
+    Raises:
+        DataError: no training can teach a model anything.
+    """
+    if survey.nothing_to_learn is not None:
+        message = f"{name}: {survey.nothing_to_learn}"
+        raise DataError(message)
+    for line in _summary(name, survey, are_samples=are_samples):
+        progress.note(line)
+
+
+def _summary(name: str, survey: Survey, *, are_samples: bool) -> list[str]:
+    """Return lines on what labelled data consist of, as narrow as names allow."""
+    from textwrap import wrap
+
+    from .output import counted, sizes
+
+    labels = counted(len(survey.labels), "label")
+    if survey.counts:
+        total = max(sum(survey.counts), 1)
+        shares = [_share(count / total) for count in survey.counts[:_MOST_FREQUENT]]
+        # A label and its share stay on one line.
+        pairs = [f"{_shortened(label)}\0{share}" for label, share in zip(survey.labels, shares, strict=False)]
+        labels += f": {', '.join(pairs)}{', ...' if len(survey.labels) > len(pairs) else ''}"
+    lines = wrap(labels, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
+    units = {"sentence": survey.n_sentences, "token": survey.n_tokens}
+    return [
+        sizes(name, {"sample": survey.n_tokens} if are_samples else units),
+        f"  {counted(survey.n_attributes, 'attribute')}",
+        *(line.replace("\0", " ") for line in lines),
+    ]
+
+
+def _share(share: float) -> str:
+    """Return a share as a percentage without a blank, which a line may not be broken at."""
+    percentage = 100.0 * share
+    return f"{percentage:.0f}\0%" if percentage >= 10.0 else f"{percentage:.2g}\0%"
+
+
+def _shortened(label: str) -> str:
+    """Return a label that fits on a line with its share."""
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 3]}..."

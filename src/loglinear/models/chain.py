@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 from ..constraints import as_json, check_constraints, resolved
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
+from ..data.survey import check_known
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
 from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
@@ -118,6 +119,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
 
         Warns:
+            DataWarning: the data look wrong: a single label, many labels that occur once, development data with labels
+                that the training data do not have.
             UserWarning: the model to start from has another template.
 
         Example:
@@ -156,8 +159,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
         dev = None if dev_corpus is None else DevSet(dev_corpus, use, threads=self._threads)
         data = data_by(template)
-        if dev_corpus is not None:
+        if dev_corpus is not None and dev is not None:
             dev_corpus.check_label_type(data.label_type)
+            dev.check_known(data.label_names)
         model, result = train_chain(
             data, options, callbacks=self._observers(callbacks), dev=dev, start=begun, checkpoint=checkpoint
         )
@@ -341,7 +345,11 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
         Raises:
             OptionError: unknown metric, or "f1" with weights.
-            DataError: invalid data; with "f1", labels that do not follow a tagging scheme.
+            DataError: invalid data, or the model knows none of the labels; with "f1", labels that do not follow a
+                tagging scheme.
+
+        Warns:
+            DataWarning: at least a tenth of the tokens have labels that the model does not know.
         """
         one_of("metric", metric, ("accuracy", "sentence_accuracy", "f1"))
         if metric == "f1" and sample_weight is not None:
@@ -349,6 +357,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             raise OptionError(message)
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
+        check_known(corpus, model.labels, "the data")
         predicted = typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
         if metric == "f1":
             from ..metrics import chunk_f1
@@ -386,7 +395,10 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             calibration. HTML needs Jinja2: ``pip install 'loglinear[report]'``.
 
         Raises:
-            DataError: invalid data; names the sentence.
+            DataError: invalid data, with the name of the sentence; or the model knows none of the labels.
+
+        Warns:
+            DataWarning: at least a tenth of the tokens have labels that the model does not know.
 
         Example:
             >>> from loglinear import ChainCRF
@@ -403,6 +415,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             X = list(X)
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
+        check_known(corpus, model.labels, "the data")
         taggings = tag_corpus(model, corpus, label_type=self._label_type, threads=self._threads)
         trained = "training" in json.loads(self.model_.settings)
         shown = shown_words(X, corpus) if words is None else words

@@ -13,8 +13,9 @@ from ..constraints import as_json, check_constraints, resolved
 from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..data.labels import typed
-from ..options import Options, option, option_class, truth_value, whole_number
-from ..schemes import are_bio
+from ..data.survey import Survey
+from ..options import Options, one_of, option, option_class, truth_value, whole_number
+from .invalid_labels import POLICIES, are_bio, bio_errors, check_policy, valid_corpus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,6 +78,12 @@ class ChainFeatures(Options):
         "training and in tagging; `auto` detects the scheme of the labels. Or a list of forbidden pairs "
         "(from, to), where None stands for the start or the end of a sentence.",
         check=check_constraints,
+    )
+    invalid_labels: str = option(
+        default="error",
+        help="what to do with training sentences whose labels break the constraints: error, repair (write the chunks "
+        "that conlleval reads), or skip the sentences",
+        check=partial(one_of, choices=POLICIES),
     )
 
     def settled(self, labels: list[Any], are_bio: Callable[[], bool]) -> ChainFeatures:
@@ -141,10 +148,16 @@ class ChainData(ABC):
     def n_unknown(self) -> int:
         """Number of sentences without any known label; they contribute nothing."""
 
+    @property
+    def survey(self) -> Survey:
+        """What the data consist of."""
+        return Survey(self.format, self.n_samples, self.n_tokens, self.n_attributes, tuple(self.label_names))
+
     def shortfalls(self) -> list[str]:
         """Return messages about data and options that teach a chain less than was meant."""
-        requested, counts, messages = self.requested, self.feature_counts, []
-        if self.n_unknown:
+        requested, counts, survey = self.requested, self.feature_counts, self.survey
+        messages = survey.oddities()
+        if self.n_unknown and survey.nothing_to_learn is None:
             messages.append(f"{self.n_unknown} of {self.n_samples} sentences have no known label and are ignored")
         if str(requested.constraints).lower() == "auto" and self.features.constraints is None:
             messages.append(
@@ -261,7 +274,9 @@ class ChainObjective(ChainData):
     core: _core.ChainObjective
 
     def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
-        settled = features.settled(corpus.labels, lambda: are_bio(corpus.gold()))
+        check_policy(features.invalid_labels, features.constraints)
+        settled = features.settled(corpus.labels, lambda: are_bio([bio_errors(corpus)]))
+        corpus = valid_corpus(corpus, settled.constraints, features.invalid_labels)
         self.core = _core.ChainObjective(
             corpus.core, features, constraints=as_json(settled.constraints), threads=threads
         )
@@ -306,6 +321,11 @@ class ChainObjective(ChainData):
     def n_unknown(self) -> int:
         """Number of sentences without any known label; they contribute nothing."""
         return self.core.n_unknown
+
+    @property
+    def survey(self) -> Survey:
+        """What the data consist of, with the number of tokens of each label."""
+        return Survey.of(self.corpus)
 
     @property
     def n_threads(self) -> int:

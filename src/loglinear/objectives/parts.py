@@ -7,6 +7,7 @@ errors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,14 +18,15 @@ import numpy.typing as npt
 from .. import _core
 from ..data.fingerprint import checksum
 from ..data.parts import Part
+from ..data.survey import Survey
 from ..errors import DataError
 from ..gap import SampleLikelihoods
 from ..problem import Objective, Restrictable
-from ..schemes import are_bio
 from ..solvers.parameter_mixing import Mixing
 from ..vectors import Vector
 from .chain import ChainData, ChainFeatures
 from .groups import Group, LocalGroup
+from .invalid_labels import are_bio, bio_errors, check_policy
 from .part import ChainPart, Counts, EncodedPart, FeatureTable
 
 __all__ = ["ChainParts", "PartsObjective"]
@@ -133,6 +135,7 @@ class ChainParts(PartsObjective, ChainData):
     core: _core.FeatureTable
 
     def __init__(self, sources: Sequence[Part] | Group, features: ChainFeatures = ChainFeatures()) -> None:
+        check_policy(features.invalid_labels, features.constraints, in_parts=True)
         group: Group = LocalGroup(sources) if isinstance(sources, Sequence) else sources
         encoded = group.mapped("read", EncodedPart)
         counts = encoded.joined("count", Counts.of, features.order, join=Counts.joined)
@@ -142,12 +145,18 @@ class ChainParts(PartsObjective, ChainData):
         self.label_type, self.format, self.template = counts.kinds
         n_samples, self.n_tokens, self.n_entries = core.sizes
         self.n_attributes = counts.core.n_attributes
-        settled = features.settled(self.labels, lambda: all(encoded.each("look", _are_bio)))
+        self._label_counts: Counter[str] = sum(encoded.each("look", _label_counts), Counter())
+        settled = features.settled(self.labels, lambda: are_bio(encoded.each("look", _bio_errors)))
         self.requested, self.features = features, replace(settled, order=core.order)
         table = encoded.shared("table", self.table)
         parts = encoded.mapped("lay-out", ChainPart, table, self.features)
         self._shares: Vector | None = None
         super().__init__(parts, core.n_features, n_samples, is_convex=not core.is_partial)
+
+    @property
+    def survey(self) -> Survey:
+        """What the data consist of, with the number of tokens of each label."""
+        return super().survey._replace(counts=tuple(self._label_counts[name] for name in self.label_names))
 
     @property
     def n_unknown(self) -> int:
@@ -182,8 +191,13 @@ class ChainParts(PartsObjective, ChainData):
         return np.asarray(w + change / np.maximum(self._shares, 1.0))
 
 
-def _are_bio(part: EncodedPart) -> bool:
-    return are_bio(part.corpus.gold())
+def _label_counts(part: EncodedPart) -> Counter[str]:
+    core = part.corpus.core
+    return Counter(dict(zip(core.labels, core.label_counts(), strict=True)))
+
+
+def _bio_errors(part: EncodedPart) -> tuple[int, int]:
+    return bio_errors(part.corpus)
 
 
 def _evaluated(part: Objective, w: Vector) -> tuple[float, Vector, int]:

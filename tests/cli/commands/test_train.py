@@ -132,9 +132,11 @@ def test_model_saved_in_python_serves_the_command_line(done, sample, tmp_path):
     assert predicted == fitted.predict(test)
     report = json.loads(done("inspect", tmp_path / "m", "--json").stdout)
     assert report["labels"] == fitted.classes_
-    # Without --format such a model reads JSON lines: the nearest to what it was trained on.
-    lines = "".join(json.dumps({"tokens": sentence}) + "\n" for sentence in test)
-    tagged = done("tag", "-m", tmp_path / "m", input=lines).stdout
+    # Without --format such a model reads columns, as its template does, or JSON lines by the extension.
+    assert done("tag", "-m", tmp_path / "m", sample.test).stdout == tagged
+    lines = tmp_path / "test.jsonl"
+    lines.write_text("".join(json.dumps({"tokens": sentence}) + "\n" for sentence in test))
+    tagged = done("tag", "-m", tmp_path / "m", lines).stdout
     assert [json.loads(line)["predicted"] for line in tagged.splitlines()] == predicted
 
 
@@ -469,7 +471,7 @@ def test_training_starts_at_a_model(done, tiny, tmp_path):
     assert line.replace("start: ", "start            ") in done("inspect", tmp_path / "new").stdout
     # The model's template cannot read attribute files, which come with theirs.
     attributes = tmp_path / "data.crfsuite"
-    attributes.write_text("X\tx\n")
+    attributes.write_text("X\tx\nY\ty\n")
     finished = done("train", attributes, "--start", tmp_path / "old", "-m", tmp_path / "new", apart=True)
     warning = f"warning: {tmp_path / 'old'} has a template, but the data are read without one; only attributes"
     assert warning in finished.stderr
@@ -486,7 +488,7 @@ def test_partly_known_labels_are_read_where_asked_for(done, tiny, tmp_path):
 
 
 def test_one_of_a_kind_is_singular(done, tmp_path):
-    (tmp_path / "data").write_text("the D\n")
-    said = done("train", tmp_path / "data", "--preset", "pos", "-m", tmp_path / "m").stderr
-    assert f"{tmp_path / 'data'}: 1 sentence, 1 token, " in said
-    assert said.splitlines()[0].endswith(" attributes, 1 label")
+    (tmp_path / "data").write_text("a D\na N\n")
+    (tmp_path / "template").write_text("U:%x[0,0]\n")
+    said = done("train", tmp_path / "data", "--template", tmp_path / "template", "-m", tmp_path / "m").stderr
+    assert f"{tmp_path / 'data'}: 1 sentence, 2 tokens\n  1 attribute\n" in said

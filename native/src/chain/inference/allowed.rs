@@ -58,16 +58,42 @@ impl Allowed {
         (0..n).all(|token| !tokens.is_empty(token))
     }
 
-    /// The place of the first mistake in a labelling: the number of the token whose label may not follow the label before it, or
-    /// may not begin the sentence; the number of tokens if the last label may not end it.
-    pub fn first_mistake(&self, labels: &[u32]) -> Option<usize> {
-        let mut before = self.labels;
-        for (token, &label) in labels.iter().enumerate() {
-            if !self.after.contains(before, label as usize) {
-                return Some(token);
-            }
-            before = label as usize;
-        }
-        (!labels.is_empty() && !self.before.contains(self.labels, before)).then_some(labels.len())
+    /// The places of the mistakes in a labelling: the number of a token whose label may not follow the label before it, or may not
+    /// begin the sentence; the number of tokens if the last label may not end it. Numbers that stand for no label are unknown
+    /// labels.
+    pub fn mistakes<'a>(&'a self, gold: &'a [u32]) -> impl Iterator<Item = usize> + 'a {
+        let number_of = |label: &u32| Some(*label as usize).filter(|&label| label < self.labels);
+        let follows = move |token: usize| match token.checked_sub(1) {
+            Some(before) => number_of(&gold[before]),
+            None => Some(self.labels),
+        };
+        let at_token = move |&token: &usize| {
+            follows(token)
+                .zip(number_of(&gold[token]))
+                .is_some_and(|(before, label)| !self.after.contains(before, label))
+        };
+        let at_end = gold.last().and_then(number_of).is_some_and(|last| !self.before.contains(self.labels, last));
+        (0..gold.len()).filter(at_token).chain(at_end.then_some(gold.len()))
+    }
+
+    /// The place of the first mistake in a labelling; see `mistakes`.
+    pub fn first_mistake(&self, gold: &[u32]) -> Option<usize> {
+        self.mistakes(gold).next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_forbidden_pairs_of_known_labels_and_forbidden_ends() {
+        let forbidden = vec![(None, Some(1)), (Some(0), Some(0)), (Some(1), None)];
+        let allowed = Allowed::new(2, forbidden, Value::Null);
+        let mistakes = |gold: &[u32]| allowed.mistakes(gold).collect::<Vec<_>>();
+        assert_eq!(mistakes(&[1, 0, 0, 0, 1]), [0, 2, 3, 5]);
+        assert_eq!(mistakes(&[0, u32::MAX, 0]), []);
+        assert_eq!(mistakes(&[]), []);
+        assert_eq!(allowed.first_mistake(&[0, 1, 0, 0]), Some(3));
     }
 }

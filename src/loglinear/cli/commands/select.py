@@ -130,7 +130,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
     with Progress(solver, quiet=arguments.quiet) as progress:
         reading = Reading.of(arguments, arguments.train)
         data = reading.chain(arguments.train, features, progress)
-        dev = reading.dev(arguments.dev, data, arguments.train)
+        dev = reading.dev(arguments.dev, data)
         callbacks: list[Callback] = [progress]
         if arguments.path:
             callbacks.insert(0, progress.count_points(arguments.path))

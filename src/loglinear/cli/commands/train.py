@@ -149,6 +149,8 @@ def run(arguments: Namespace) -> None:
         raise Interrupted([arguments.model], _way_on(checkpoint))
     if arguments.report is not None:
         _write_report(arguments, results)
+    if progress.failure is not None:
+        raise progress.failure
 
 
 def _check_report(arguments: Namespace, *, alone: bool) -> None:
@@ -275,10 +277,10 @@ class _Training(NamedTuple):
 
     def callbacks(self) -> list[Callback]:
         """Return the callbacks that show and write records; a resumed training appends to its trace."""
-        from ...trace import TraceWriter
+        from ..progress import Traced
 
         trace, resumed = self.arguments.trace, self.checkpoint is not None and self.checkpoint.resume
-        return [self.progress] if trace is None else [self.progress, TraceWriter(trace, append=resumed)]
+        return [self.progress] if trace is None else [self.progress, Traced(trace, self.progress, append=resumed)]
 
 
 def _train_chain(asked: _Training, *, alone: bool) -> Result:
@@ -298,7 +300,7 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
             opened = spread(arguments, reading, asked.features, asked.progress, asked.checkpoint)
             data, account = stack.enter_context(opened)
             callbacks.insert(0, account)
-        dev = reading.dev(arguments.dev, data, name, asked.use)
+        dev = reading.dev(arguments.dev, data, asked.use)
         with naming(name):
             model, result = train_chain(
                 data, asked.options, callbacks=callbacks, dev=dev, start=begun, checkpoint=asked.checkpoint
@@ -376,7 +378,8 @@ def _fit_texts(classifier: MaxEnt, asked: _Training) -> None:
 def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt:
     """Train a classifier on samples with attributes, write the model and return it."""
     from ...data.formats import format_of
-    from ..reading import Reading
+    from ...data.survey import Survey
+    from ..reading import Reading, show
 
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
@@ -404,8 +407,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
             checkpoint=checkpoint,
         )
     else:
-        numbers = {"sample": X.n_tokens, "attribute": X.n_attributes, "label": len(X.labels)}
-        asked.progress.note(sizes(path, numbers))
+        show(path, Survey.of(X), asked.progress, are_samples=True)
         with keeping_reached(classifier):
             classifier.fit(X, X_dev=X_dev, callbacks=callbacks, checkpoint=checkpoint)
     classifier.save(arguments.model)

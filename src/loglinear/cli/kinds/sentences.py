@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
-from ..layout import is_regular, start_of, warn_of_whole_sentences
+from ..layout import (
+    is_regular,
+    refuse_json_lines,
+    start_of,
+    warn_of_missing_attributes,
+    warn_of_whole_sentences,
+)
 from ..options import flags_of
 from ..output import say
-from ..reading import naming, rereadable
+from ..reading import guessing, naming, rereadable
 from .kind import Kind
 
 if TYPE_CHECKING:
@@ -80,7 +86,8 @@ class Sentences(Kind):
             return "corpus"
         trained = str(self.settings.get("format", "columns"))
         if format is None or asked is None:
-            trained = "jsonl" if trained == "python" else trained
+            if trained == "python":  # lists, which JSON holds as well
+                return format_of(file, default="jsonl" if template is None else "columns")
             format_of_file = format_of(file, default=trained)
             same = trained.partition(":")[0] == format_of_file  # conllu:xpos is a kind of conllu
             return trained if same or not readable(format_of_file, template) else format_of_file
@@ -92,6 +99,19 @@ class Sentences(Kind):
             message += f"give a file in the format of the training data, {trained}"
             raise OptionError(message)
         return format
+
+    def guess(self, file: str, format: str | None) -> str | None:
+        """Return why a file is read in the format that `format` returns; None if the format was asked for."""
+        from ...data.formats import format_of, is_corpus
+
+        if format is not None or is_corpus(file):
+            return None
+        if format_of(file, default="") == self.format(file, None).partition(":")[0]:
+            return "by its extension"
+        if self.settings.get("format") == "python":
+            kind = "tokens as dicts or lists of attributes" if self.model.template is None else "a template"
+            return f"because the model was trained in Python with {kind}"
+        return "like the training data"
 
     def scheme(self, format: str) -> str | None:
         """Return `none` for a format whose samples do not follow one another, so that their labels form no chunks."""
@@ -116,24 +136,28 @@ class Sentences(Kind):
 
         def look(start: bytes) -> None:
             if format == "columns":
+                refuse_json_lines(arguments.file, start)
                 warn_of_whole_sentences(arguments.file, start, self.model, self.settings)
+            elif format == "crfsuite":
+                warn_of_missing_attributes(arguments.file, start)
 
         model = self._constrained(arguments.constraints)
         if not streams and is_regular(arguments.file):
             look(start_of(arguments.file))
-        model.tag_file(
-            arguments.file,
-            arguments.output,
-            format=format,
-            marginals=arguments.marginals,
-            n_best=n_best,
-            probabilities=arguments.probabilities,
-            rule=rule,
-            layout=arguments.layout,
-            detail=arguments.detail,
-            stream=look if streams else None,
-            threads=arguments.threads,
-        )
+        with guessing(format, self.guess(arguments.file, arguments.format)):
+            model.tag_file(
+                arguments.file,
+                arguments.output,
+                format=format,
+                marginals=arguments.marginals,
+                n_best=n_best,
+                probabilities=arguments.probabilities,
+                rule=rule,
+                layout=arguments.layout,
+                detail=arguments.detail,
+                stream=look if streams else None,
+                threads=arguments.threads,
+            )
 
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
         """Return the rule by which spans are read, if their probabilities are requested.
@@ -192,7 +216,8 @@ class Sentences(Kind):
             self.need_joint("--calibration")
             scored.check_calibration(arguments.calibration, arguments.mode)
         sure, threads = arguments.calibration is not None, arguments.threads
-        answers = self.answers(arguments.file, format, sure=sure, spans=scheme != "none", threads=threads)
+        guess = self.guess(arguments.file, arguments.format)
+        answers = self.answers(arguments.file, format, sure=sure, spans=scheme != "none", threads=threads, guess=guess)
         scores = evaluate(answers.gold, answers.predicted, scheme=scheme, mode=arguments.mode)
         if hint := scored.scheme_hint(scores):
             say(f"warning: {arguments.file}: {hint}")
@@ -207,22 +232,26 @@ class Sentences(Kind):
             write_output(arguments.output, scored.numbered(answers, flat=scheme == "none"))
         return scored.shown(scores, calibrations, samples=self.items == "samples", as_json=arguments.json)
 
-    def answers(self, path: str, format: str, *, sure: bool, spans: bool, threads: int) -> Answers:
+    def answers(
+        self, path: str, format: str, *, sure: bool, spans: bool, threads: int, guess: str | None = None
+    ) -> Answers:
         """Return the model's answers to a labelled file, and name the labels that the model does not know.
 
         Probabilities of the labels are found if the answers have to be `sure`, and with `spans` span probabilities.
+        Errors say why the file is read in the format, if that is a guess.
         """
         from ...data.corpus import Corpus
+        from ...data.lines import file_name
+        from ...data.survey import check_known
         from ...models.explain.answers import Answers
         from ...models.files.tagging import tag_corpus
 
         model = self.model
-        corpus = Corpus.read(path, format=format, template=self.template, threads=threads)
+        with guessing(format, guess):
+            corpus = Corpus.read(path, format=format, template=self.template, threads=threads)
         with naming(path):
             gold = corpus.true_labels()
-        if unknown := sorted(set(corpus.labels) - set(model.labels)):
-            names = ", ".join(unknown)
-            say(f"warning: {path}: labels unknown to the model count as errors: {names}")
+        check_known(corpus, model.labels, file_name(path), least=0.0)
         if not sure:
             return Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
         taggings = tag_corpus(model, corpus, spans=spans and self.items == "tokens", threads=threads)
@@ -238,7 +267,8 @@ class Sentences(Kind):
         format, threads = self.format(arguments.file, arguments.format), arguments.threads
         self.need_joint("explain, and use inspect for the strongest weights")
         with rereadable(arguments.file) as path:
-            corpus = Corpus.read(path, format=format, template=self.template, labelled=False, threads=threads)
+            with guessing(format, self.guess(arguments.file, arguments.format)):
+                corpus = Corpus.read(path, format=format, template=self.template, labelled=False, threads=threads)
             words = file_words(path, format, corpus)
         if not len(corpus):
             message = f"{file_name(arguments.file)}: no sentences found; put one token per line and a blank line "
@@ -273,7 +303,8 @@ class Sentences(Kind):
         data, format = arguments.data, self.format(arguments.data, arguments.format)
         scheme = arguments.scheme or self.scheme(format)
         checked_scheme((), scheme or "none", "conlleval")
-        answers = self.answers(data, format, sure=self.joint, spans=scheme != "none", threads=arguments.threads)
+        threads, guess = arguments.threads, self.guess(data, arguments.format)
+        answers = self.answers(data, format, sure=self.joint, spans=scheme != "none", threads=threads, guess=guess)
         if answers.corpus is not None:
             answers = answers._replace(words=file_words(data, format, answers.corpus))
         return make_report(

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...errors import DataError, OptionError
+from ..layout import warn_of_labels
 from ..reading import rereadable
 from .sentences import Samples, answered_one_by_one
 
@@ -62,6 +63,8 @@ class Texts(Samples):
         for lines in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
             texts = documents(lines, name, labelled=False, first=seen + 1)
             seen += len(lines)
+            if texts.texts and not answered:
+                warn_of_labels(name, texts.texts, self.model.labels)
             if texts.texts:
                 write_output(arguments.output, self._labelled(texts, answered, marginals=arguments.marginals))
                 answered = texts.lines[-1]
@@ -80,7 +83,9 @@ class Texts(Samples):
             lines[number - answered - 1] = "\t".join(row)
         return "".join(line + "\n" for line in lines).encode()
 
-    def answers(self, path: str, format: str, *, sure: bool, spans: bool, threads: int) -> Answers:
+    def answers(
+        self, path: str, format: str, *, sure: bool, spans: bool, threads: int, guess: str | None = None
+    ) -> Answers:
         """Return the classifier's answers to a file of labelled texts; see `Sentences.answers`."""
         from ...data.texts import read
         from ...models.explain.answers import Answers

@@ -9,7 +9,8 @@ from functools import partial
 from ...data.corpus import Corpus
 from ...data.fingerprint import of_corpus
 from ...data.labels import typed
-from ...errors import warn
+from ...data.survey import check_known
+from ...errors import DataWarning, warn
 from ...metrics import Evaluation, detect_scheme, evaluate
 from ...minimize import Callback
 from ...objectives.chain import ChainData
@@ -22,7 +23,7 @@ from .options import DevOptions, SolverOptions
 from .run import DevData, train
 from .start import Start
 
-__all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain"]
+__all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain", "warn_of_shortfalls"]
 
 
 def train_chain(
@@ -51,8 +52,9 @@ def train_chain(
         DataError: the checkpoint is damaged; the model to start at has labels of another type.
 
     Warns:
-        UserWarning: some sentences have no known label; the labels follow no scheme that "auto" could find; the
-            L1 penalty or ``min_count`` has left no feature; the model to start at has another template.
+        DataWarning: the data look wrong (see `loglinear.data.survey.Survey`); some sentences have no known label; the
+            labels follow no scheme that "auto" could find; ``min_count`` has left no attribute.
+        UserWarning: the L1 penalty has left no feature; the model to start at has another template.
 
     Example:
         >>> from loglinear.data.parts import ListedPart
@@ -64,8 +66,7 @@ def train_chain(
         ('CONVERGED', ['NOUN', 'DET'])
     """
     options.check()
-    for message in data.shortfalls():
-        warn(message)
+    warn_of_shortfalls(data)
     w0, account = (None, None) if start is None else start.weights(data)
     saving = None
     if checkpoint is not None:
@@ -73,12 +74,21 @@ def train_chain(
     scores = None if dev is None else dev.of(data)
     result = train(data, options, callbacks=callbacks, dev=scores, w0=w0, saving=saving, named=partial(_named, data))
     result = replace(result, start=account)
+    is_free = not options.l1 and data.features.constraints is None and data.survey.nothing_to_learn is None
+    if is_free and result.status.converged and not result.record.nnz:
+        warn("all weights are 0: no feature tells the labels apart; check the data", DataWarning)
     return chain_model(data, options, result, DevOptions() if dev is None else dev.options), result
 
 
 def _named(data: ChainData, feature: int) -> str:
     """Return what messages call the attribute of a feature."""
     return f"attribute {data.feature_names([feature])[0].attribute!r}"
+
+
+def warn_of_shortfalls(data: ChainData) -> None:
+    """Warn of data and options that teach a chain less than was meant."""
+    for message in data.shortfalls():
+        warn(message, DataWarning)
 
 
 def chain_model(data: ChainData, options: SolverOptions, result: Result, use: DevOptions = DevOptions()) -> ChainModel:
@@ -141,6 +151,12 @@ class DevSet:
 
         return DevData(score, headline, partial(of_corpus, self.corpus), self.options)
 
-    def unknown_labels(self, labels: Sequence[str]) -> list[str]:
-        """Return the labels that are not among the known ones: training cannot learn them."""
-        return sorted(set(self.corpus.labels) - set(labels))
+    def check_known(self, labels: Sequence[str], name: str = "X_dev", *, least: float = 0.1) -> None:
+        """Check that the training data have the labels of the development data; see `data.survey.check_known`.
+
+        Args:
+            labels: names of the labels of the training data.
+            name: what messages call the development data.
+            least: smallest share of tokens with unknown labels that is worth a warning.
+        """
+        check_known(self.corpus, labels, name, least=least)

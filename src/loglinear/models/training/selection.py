@@ -18,7 +18,7 @@ from ...solvers.common.working_set import WorkingSetState
 from ...trace import TraceRecord
 from ...vectors import Vector
 from ..files.chain import ChainModel
-from .chain import DevSet, chain_model
+from .chain import DevSet, chain_model, warn_of_shortfalls
 from .options import SolverOptions
 
 __all__ = ["Followed", "Growth", "Round", "Rounds", "follow_path", "grow"]
@@ -107,7 +107,11 @@ def grow(
 
     Raises:
         KeyboardInterrupt: Ctrl-C came before the first round was over.
+
+    Warns:
+        DataWarning: the data look wrong.
     """
+    warn_of_shortfalls(data)
     problem = Problem(data, options.penalty())
     scored = None if dev is None else dev.of(data)
     rounds = Rounds(None if scored is None else scored.score)
@@ -174,8 +178,10 @@ def follow_path(
         KeyboardInterrupt: Ctrl-C came before the first point was done.
 
     Warns:
+        DataWarning: the data look wrong.
         UserWarning: the best point is the last one.
     """
+    warn_of_shortfalls(data)
     problem = Problem(data, options.penalty())
     scored = None if dev is None else dev.of(data)
     followed = path(

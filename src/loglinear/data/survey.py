@@ -1,0 +1,126 @@
+"""What labelled sentences consist of, and what is odd about them: shown after reading, checked before training."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import DataError, DataWarning, warn
+
+if TYPE_CHECKING:
+    from .corpus import Corpus
+
+__all__ = ["Survey", "check_known", "names_of"]
+
+# Labels that a message names.
+_NAMED = 5
+# Fewest labels, and sentences of Python objects, whose distribution is worth a look.
+_LABELS = 8
+_SENTENCES = 10
+# Most tokens of a single sentence of Python objects that may be an example.
+_EXAMPLE = 100
+
+
+class Survey(NamedTuple):
+    """What labelled sentences consist of.
+
+    Attributes:
+        format: of the file; "python" for Python objects.
+        n_sentences: number of sentences.
+        n_tokens: number of tokens.
+        n_attributes: number of different attributes.
+        labels: distinct labels, the most frequent first.
+        counts: number of tokens of each label, apart from tokens with a partial label; empty if not counted.
+        is_repetitive: whether all sentences have the same attributes.
+    """
+
+    format: str
+    n_sentences: int
+    n_tokens: int
+    n_attributes: int
+    labels: tuple[str, ...]
+    counts: tuple[int, ...] = ()
+    is_repetitive: bool = False
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Survey:
+        """Return the survey of a corpus. Cost: a pass over the labels."""
+        core = corpus.core
+        return cls(
+            corpus.format,
+            len(corpus),
+            corpus.n_tokens,
+            corpus.n_attributes,
+            tuple(core.labels),
+            tuple(core.label_counts()),
+            core.is_binary and core.is_repetitive,
+        )
+
+    @property
+    def nothing_to_learn(self) -> str | None:
+        """The reason why no training can teach a model anything; None if there is no such reason."""
+        if len(self.labels) != 1:
+            return None
+        return f"the data have a single label, {self.labels[0]!r}, so there is nothing to learn; {_remedy(self.format)}"
+
+    def oddities(self) -> list[str]:
+        """Return a message about each property of the data that suggests a mistake."""
+        is_file = self.format != "python"
+        messages = [] if self.nothing_to_learn is None else [self.nothing_to_learn]
+        if self.n_sentences == 1 and (is_file or self.n_tokens > _EXAMPLE):
+            blank = "put a blank line after each sentence" if is_file else "X is a list of sentences"
+            messages.append(f"all {self.n_tokens:,} tokens are in one sentence; {blank}")
+        elif self.is_repetitive and self.n_sentences >= (2 if is_file else _SENTENCES):
+            messages.append(f"all {self.n_sentences:,} sentences have the same attributes; check the data")
+        if self.n_tokens and not self.n_attributes:
+            messages.append("no token has an attribute, so labels depend on their neighbours alone; check the data")
+        rare = [label for label, count in zip(self.labels, self.counts, strict=False) if count == 1]
+        if len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels):
+            share = f"{len(rare):,} of {len(self.labels):,} labels"
+            messages.append(f"{share} occur only once, such as {names_of(rare)}; check which column holds the labels")
+        return messages
+
+
+def check_known(corpus: Corpus, labels: Collection[str], name: str, *, least: float = 0.1) -> None:
+    """Check that a model knows the gold labels of data, before it is scored on them.
+
+    Args:
+        corpus: labelled sentences.
+        labels: names of the model's labels.
+        name: what messages call the data.
+        least: smallest share of tokens with unknown labels that is worth a warning.
+
+    Raises:
+        DataError: the model knows none of the labels.
+
+    Warns:
+        DataWarning: the model does not know the labels of many tokens.
+    """
+    counts = dict(zip(corpus.core.labels, corpus.core.label_counts(), strict=True))
+    unknown = sorted(counts.keys() - {*labels})
+    if not unknown:
+        return
+    if len(unknown) == len(counts) and labels:
+        reason = f"the model knows none of the labels {names_of([*counts])}; its labels are {names_of(labels)}"
+        message = f"{name}: {reason}; {_remedy(corpus.format)}"
+        raise DataError(message)
+    share = sum(counts[label] for label in unknown) / max(sum(counts.values()), 1)
+    if share >= least:
+        tokens = f"{100.0 * share:.2g} % of the tokens have labels that the model does not know and count as errors"
+        warn(f"{name}: {tokens}: {names_of(unknown)}", DataWarning)
+
+
+def names_of(labels: Collection[str]) -> str:
+    """Return the first labels for a message."""
+    more = ", ..." if len(labels) > _NAMED else ""
+    return ", ".join(islice(labels, _NAMED)) + more
+
+
+def _remedy(format: str) -> str:
+    """Return what to do if the labels of data in a format are not labels."""
+    if format == "python":
+        return "check the labels"
+    if format == "columns":
+        return "put one token per line, with its label in the last column"
+    return "check that the file has labels"

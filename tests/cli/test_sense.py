@@ -1,0 +1,166 @@
+"""Well-formed nonsense: what was read is summarised, odd data are told, and what cannot teach a model is an error."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from loglinear import ChainCRF
+from oracles.command_line import run_command
+
+ENTITIES = "Rita NNP B-PER\nmet VBD O\nOlaf NNP B-PER\n\nOslo NNP B-LOC\nslept VBD O\n\n"
+
+
+@pytest.fixture
+def entities(tmp_path):
+    """A column file with entities, and a model of it."""
+    path, model = tmp_path / "train.txt", tmp_path / "model"
+    path.write_text(ENTITIES)
+    done = run_command("train", path, "--preset", "ner-pos-chunk", "-m", model, "-q")
+    assert done.returncode == 2  # columns of another template
+    done = run_command("train", path, "--preset", "ner", "-m", model)
+    assert done.returncode == 0, done.stderr
+    return path, model, done.stderr
+
+
+def written(tmp_path, text, name="data.txt"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_a_summary_shows_what_was_read_in_60_columns(entities):
+    path, _, said = entities
+    first, attributes, labels, *_ = said.splitlines()
+    assert first == f"{path}: 2 sentences, 5 tokens"
+    assert attributes.startswith("  ")
+    assert labels == "  3 labels: B-PER 40 %, O 40 %, B-LOC 20 %"
+    assert all(len(line) <= 60 for line in (attributes, labels))
+
+
+def test_a_summary_names_the_five_most_frequent_labels_and_cuts_long_names(done, tmp_path):
+    names = ["label-" + "x" * 40, *(f"L{number}" for number in range(9))]
+    rows = [f"w {name}\nv {names[0]}\n\n" for name in names for _ in range(2)]
+    said = done("train", written(tmp_path, "".join(rows)), "--preset", "ner", "-m", tmp_path / "m").stderr
+    start = said.index("  10 labels: ")
+    lines = said[start:].split("\n1")[0].split("\n")[:2]
+    assert all(len(line) <= 60 for line in lines)
+    assert lines[0] == "  10 labels: label-xxxxxxxxxxxxxxxxxxxxx... 55 %, L0 5 %,"
+    assert lines[1] == "    L1 5 %, L2 5 %, L3 5 %, ..."
+    assert "label" not in done("train", tmp_path / "data.txt", "--preset", "ner", "-m", tmp_path / "m", "-q").stderr
+
+
+@pytest.mark.parametrize("command", ["train", "select"])
+def test_plain_text_is_an_error_that_says_how_labelled_data_look(misuse, tmp_path, command):
+    path = written(tmp_path, "Hello world\nGoodbye world\n")
+    options = ["-m", tmp_path / "m"] if command == "train" else []
+    assert misuse(command, path, "--preset", "ner", *options) == (
+        f"{path}: the data have a single label, 'world', so there is nothing to learn; put one token per line, with "
+        "its label in the last column"
+    )
+    assert not (tmp_path / "m").exists()
+    samples = [command, path, "--preset", "ner", "--model-type", "maxent", *options]
+    assert command == "select" or "a single label, 'world'" in misuse(*samples)
+
+
+def test_odd_data_are_a_warning_once(done, tmp_path):
+    rows = [f"w{number} L{number}" for number in range(9)]
+    said = done("train", written(tmp_path, "\n".join(rows)), "--preset", "ner", "-m", tmp_path / "m", "-q").stderr
+    assert said.splitlines() == [
+        "warning: all 9 tokens are in one sentence; put a blank line after each sentence",
+        "warning: 9 of 9 labels occur only once, such as L0, L1, L2, L3, L4, ...; check which column holds the labels",
+    ]
+
+
+def unlabelled(tmp_path):
+    """The file of `entities` without its last column."""
+    return written(tmp_path, "".join(f"{line.rpartition(' ')[0]}\n" for line in ENTITIES.splitlines()), "dev.txt")
+
+
+def test_a_file_without_labels_is_not_scored(misuse, entities, tmp_path):
+    path, model, _ = entities
+    dev = unlabelled(tmp_path)
+    expected = (
+        f"{dev}: the model knows none of the labels NNP, VBD; its labels are B-PER, O, B-LOC; put one token per line, "
+        "with its label in the last column"
+    )
+    assert misuse("evaluate", "-m", model, dev) == expected
+    pytest.importorskip("jinja2")
+    assert misuse("report", model, "--data", dev, "-o", tmp_path / "page.html") == expected
+    assert misuse("train", path, "--preset", "ner", "-m", model, "--dev", dev, "-q") == expected
+    assert misuse("select", path, "--preset", "ner", "--dev", dev, "-q") == expected
+
+
+def test_labels_that_a_model_does_not_know_are_named_with_their_share(done, entities, tmp_path):
+    path, model, _ = entities
+    dev = written(tmp_path, ENTITIES.replace("B-LOC", "B-GPE"), "dev.txt")
+    expected = f"warning: {dev}: 20 % of the tokens have labels that the model does not know and count as errors: B-GPE"
+    assert expected in done("evaluate", "-m", model, dev).stderr
+    said = done("train", path, "--preset", "ner", "-m", model, "--dev", dev, "-q").stderr
+    assert said.startswith(expected)
+    assert said.count("\n") == 1
+
+
+def test_invalid_labels_are_an_error_with_the_line_and_the_flag_that_repairs_them(misuse, done, tmp_path):
+    path = written(tmp_path, "a O\nb O\n\nRita I-PER\nmet O\n\nRita B-PER\nmet O\n\n")
+    train = ["train", path, "--preset", "ner", "--constraints", "BIO", "-m", tmp_path / "m", "-q"]
+    message = misuse(*train)
+    assert message.startswith(f"{path}, line 4: sentence 1, token 0: the constraints forbid I-PER at the start of")
+    assert "1 label does not fit" in message
+    assert "(--invalid-labels)" in message
+    said = done(*train, "--invalid-labels", "repair").stderr
+    assert said.startswith("warning: repaired 1 label in 1 of 3 sentences; ")
+    assert "left out 1 of 3 sentences" in done(*train, "--invalid-labels", "skip").stderr
+    assert "needs constraints" in misuse("train", path, "--preset", "ner", "-m", "m", "--invalid-labels", "skip")
+
+
+@pytest.fixture
+def from_python(tmp_path):
+    """Models trained in Python on lists, with a template and without."""
+    X, y = [["a", "b"], ["b", "a"]], [["A", "B"], ["B", "A"]]
+    ChainCRF(template="pos").fit(X, y).save(tmp_path / "template")
+    ChainCRF().fit([[["a"], ["b"]]] * 2, y).save(tmp_path / "attributes")
+    return tmp_path
+
+
+def test_a_model_trained_in_python_with_a_template_reads_columns(done, from_python):
+    model = from_python / "template"
+    assert done("tag", "-m", model, input="a\nb\n").stdout == "a\tA\nb\tB\n\n"
+    gold = written(from_python, "a A\nb B\n")
+    assert "accuracy" in done("evaluate", "-m", model, gold).stdout
+    lines = written(from_python, '{"tokens": ["a", "b"]}\n', "data.jsonl")
+    assert json.loads(done("tag", "-m", model, lines).stdout)["predicted"] == ["A", "B"]
+    refused = run_command("tag", "-m", model, input='{"tokens": ["a", "b"]}\n')
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("loglinear: error: <stdin>: these are JSON lines, not columns; add --format jsonl")
+
+
+def test_an_error_of_reading_says_which_format_was_guessed_and_from_what(misuse, from_python, tiny):
+    attributes = misuse("tag", "-m", from_python / "attributes", input="a\nb\n")
+    assert attributes.endswith(
+        "(read as jsonl, because the model was trained in Python with tokens as dicts or lists of attributes; --format "
+        "sets another)"
+    )
+    lines = written(from_python, "a A\n\n", "data.jsonl")
+    assert misuse("tag", "-m", from_python / "template", lines).endswith(
+        "(read as jsonl, by its extension; --format sets another)"
+    )
+    ragged = written(from_python, "a b c\nd e\n")
+    train = ["train", ragged, "--preset", "ner", "-m", from_python / "m"]
+    assert misuse(*train).endswith("(read as columns, the default; --format sets another)")
+    assert "--format sets" not in misuse(*train, "--format", "columns")
+
+
+def test_texts_to_label_that_begin_with_labels_are_a_warning(done, tmp_path):
+    train, model = written(tmp_path, "spam\tbuy now\nham\tsee you\nspam\tbuy pills\nham\tsee me\n"), tmp_path / "m"
+    done("train", train, "--model-type", "maxent", "--format", "text", "-m", model, "-q")
+    assert "every line begins with a label, which is read as part of the text" in done("tag", "-m", model, train).stderr
+    assert not done("tag", "-m", model, input="spam\tbuy\nsee you\n").stderr
+
+
+def test_attribute_files_without_attributes_are_a_warning(done, tmp_path):
+    train, model = written(tmp_path, "A\ta\nB\tb\n\nA\ta\nB\tb\n\nA\ta\n\n", "train.crfsuite"), tmp_path / "m"
+    done("train", train, "-m", model, "-q")
+    assert "no token has an attribute" in done("tag", "-m", model, input="Hello world\nGoodbye\n").stderr
+    assert not done("tag", "-m", model, train).stderr
