@@ -224,7 +224,11 @@ def test_results_are_the_same_on_any_number_of_threads():
         ([(np.full((2, 1), np.nan), [(0, 1)])], [[0, 1]], "finite"),
         ([(np.ones((2, 1)), [(0, 1)])], [[0]], "graph 0: labels have shape"),
         ([(np.ones((2, 1)), [(0, 1)])], [[0, 0]], "only one label"),
-        ([(np.ones((2, 1)), [(0, 1)]), (np.ones((2, 2)), [(0, 1)])], [[0, 1], [0, 1]], "different numbers of node"),
+        (
+            [(np.ones((2, 1)), [(0, 1)]), (np.ones((2, 2)), [(0, 1)])],
+            [[0, 1], [0, 1]],
+            "graph 1 of X has 2 node features, but graph 0 has 1",
+        ),
         ([(np.ones((2, 1)), [(0, 1)], np.ones((2, 1)))], [[0, 1]], "edge features must be"),
     ],
 )
@@ -233,10 +237,27 @@ def test_bad_graphs_are_named(X, y, message):
         GraphCRF().fit(X, y)
 
 
-def test_loops_and_repeated_edges_are_refused():
-    for edges in ([(0, 0)], [(0, 1), (1, 0)]):
-        with pytest.raises(OptionError, match="edge"):
-            GraphCRF().fit([(np.ones((2, 1)), edges)], [[0, 1]])
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([(1, 1)], r"edge \(1, 1\) joins a node to itself"),
+        ([(0, 1), (1, 0)], r"edge \(0, 1\) is there in both directions; keep one"),
+        ([(1, 0), (1, 0)], r"edge \(1, 0\) is there twice"),
+    ],
+)
+def test_loops_and_repeated_edges_are_named_by_the_numbers_of_their_graph(edges, message):
+    X = [(np.ones((3, 1)), [(0, 1), (1, 2)])] * 10
+    bad = (np.ones((2, 1)), edges)
+    with pytest.raises(DataError, match=f"^graph 10 of X: {message}"):
+        GraphCRF().fit([*X, bad], [[0, 1, 0]] * 10 + [[0, 1]])
+    with pytest.raises(DataError, match=f"^graph 0 of X: {message}"):
+        GraphCRF(l2=1.0).fit(X, [[0, 1, 0]] * 10).predict([bad])
+
+
+@pytest.mark.parametrize("label", ["a", float("nan")])
+def test_labels_of_several_types_are_refused(label):
+    with pytest.raises(DataError, match=r"graph 1: (label 'a' is a string|a label is NaN; write None)"):
+        GraphCRF().fit([(np.ones((2, 1)), [(0, 1)])] * 2, [[0, 1], [0, label]])
 
 
 def test_an_inference_that_does_not_exist_is_named():

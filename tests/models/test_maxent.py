@@ -284,6 +284,17 @@ def test_the_intercepts_column_may_have_any_value(n_classes, value):
     np.testing.assert_allclose(one[1], two[1], rtol=1e-9, atol=1e-10)
 
 
+def test_balanced_classes_weigh_the_same_with_sample_weights_and_on_any_scikit_learn(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.normal(size=(60, 2)), rng.choice([0, 1, 2], size=60, p=[0.6, 0.3, 0.1]), rng.random(60) + 0.1
+    totals = np.bincount(y, weights)
+    wanted = MaxEnt(l2=1.0).fit(X, y, sample_weight=weights * (totals.sum() / (3 * totals))[y])
+    # scikit-learn 1.6 has the function without weights of samples.
+    monkeypatch.setattr("loglinear.models.maxent.compute_class_weight", lambda class_weight, *, classes, y: 1 / 0)
+    found = MaxEnt(l2=1.0, class_weight="balanced").fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(found.coef_, wanted.coef_)
+
+
 def test_class_weights_are_sample_weights():
     X, y = samples(3)
     weights = {0: 2.0, 1: 0.5, 2: 1.0}

@@ -60,10 +60,11 @@ class Graphs:
             message = "X has no graphs; give one or more"
             raise DataError(message)
         for which, name in ((0, "node"), (2, "edge")):
-            widths = {part[which].shape[1] for part in parts}
-            if len(widths) > 1:
-                message = f"graphs have different numbers of {name} features: {sorted(widths)}"
-                raise DataError(message)
+            width = parts[0][which].shape[1]
+            for number, part in enumerate(parts):
+                if part[which].shape[1] != width:
+                    message = f"graph {number} of X has {part[which].shape[1]} {name} features, but graph 0 has {width}"
+                    raise DataError(message)
         sizes = np.array([part[0].shape[0] for part in parts], dtype=np.int64)
         starts = np.cumsum(sizes) - sizes
         sparse = any(scipy.sparse.issparse(part[0]) for part in parts)
@@ -97,6 +98,12 @@ class Graphs:
         return np.split(values, np.cumsum(self.sizes)[:-1])
 
 
+def _repeated(edges: Numbers) -> int | None:
+    """Return the number of the first edge whose nodes, in any order, a later edge has too."""
+    _, first, counts = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
+    return int(first[counts > 1].min()) if (counts > 1).any() else None
+
+
 def _checked(graph: object, number: int) -> tuple[Vector | scipy.sparse.csr_array, Numbers, Vector]:
     """Return node features, edges and edge features of a graph; edges without features have a 1."""
     where = f"graph {number} of X"
@@ -122,6 +129,14 @@ def _checked(graph: object, number: int) -> tuple[Vector | scipy.sparse.csr_arra
         message = f"{where}: edges must be whole numbers of shape (n_edges, 2)"
     elif edges.size and not 0 <= edges.min() <= edges.max() < nodes.shape[0]:
         message = f"{where}: edges must refer to nodes 0 to {nodes.shape[0] - 1}, not {edges.min()} to {edges.max()}"
+    elif loops := np.flatnonzero(edges[:, 0] == edges[:, 1]).tolist():
+        node = int(edges[loops[0], 0])
+        message = f"{where}: edge ({node}, {node}) joins a node to itself; leave it out, as node features do its work"
+    elif (repeated := _repeated(edges)) is not None:
+        first, second = edges[repeated].tolist()
+        both = (edges == [second, first]).all(axis=1).any()
+        problem = "is there in both directions; keep one of them" if both else "is there twice; keep one"
+        message = f"{where}: edge ({first}, {second}) {problem}"
     elif ties.ndim != 2 or ties.shape[0] != len(edges) or not np.isfinite(ties).all():
         message = f"{where}: edge features must be finite numbers of shape ({len(edges)}, n_edge_features)"
     else:

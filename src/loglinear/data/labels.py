@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
+from ..errors import DataError, DataWarning, warn
 from ..options import truth_types
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["LabelNames", "LabelSequences", "check_classes", "check_ordered", "check_several", "typed"]
+__all__ = ["LabelNames", "LabelSequences", "check_classes", "check_ordered", "check_several", "check_targets", "typed"]
 
+# With at most this many samples, nothing is said of a class for most of them.
+_FEW_SAMPLES = 20
 # The label of a name, by the labels' type.
 _OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
 
@@ -120,11 +122,49 @@ def _can_be_gone_through(items: Any) -> bool:
     return True
 
 
-def check_several(classes: npt.NDArray[Any]) -> None:
-    """Raise DataError if there is only one class."""
+def check_several(classes: npt.NDArray[Any], n_samples: int) -> None:
+    """Raise DataError if there is only one class.
+
+    Warns:
+        DataWarning: there is a class for most of the samples.
+    """
     if classes.size < 2:
         message = f"the data have only one class, {classes.tolist()[0]!r}; a classifier needs two or more"
         raise DataError(message)
+    if n_samples > _FEW_SAMPLES and classes.size > n_samples / 2:
+        warn(
+            f"{classes.size:,} classes for {n_samples:,} samples, so most classes have a single sample; check that the "
+            "classes are not identifiers, or numbers as in a regression task",
+            DataWarning,
+        )
+
+
+def check_targets(names: Sequence[str]) -> None:
+    """Raise DataError if the labels of a file of samples are real numbers, as in a regression task.
+
+    Warns:
+        DataWarning: labels are several with commas between them, as in a multi-label task.
+    """
+    numbers = [number for name in names if (number := _number(name)) is not None]
+    if len(numbers) == len(names) and any(number % 1.0 for number in numbers):
+        shown = ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "")
+        message = f"the labels are real numbers ({shown}), as in a regression task; a classifier needs classes"
+        raise DataError(message)
+    several = [name for name in names if "," in name]
+    if several:
+        shown = " and ".join(map(repr, sorted(several)[:2]))
+        warn(
+            f"each label with a comma, such as {shown}, is a separate class, as every sample has one class; for a "
+            "multi-label task, train a classifier for each label",
+            DataWarning,
+        )
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def check_classes(y: Any) -> None:

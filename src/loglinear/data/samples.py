@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -9,12 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from ..errors import DataError
+from ..errors import DataError, DataWarning, warn
 from ..vectors import Vector
 from .corpus import Corpus
+from .formats import is_format, named
 from .inputs import Array, Samples
+from .labels import check_targets
 
-__all__ = ["attribute_corpus", "check_no_bigrams", "labels_and_weights", "matrix_of", "samples_with"]
+# First samples that show whether strings are numbers.
+_LOOKED_AT = 20
+
+__all__ = ["attribute_corpus", "check_no_bigrams", "labels_and_weights", "matrix_of", "samples_with", "warn_of_numbers"]
 
 
 def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
@@ -35,7 +42,37 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
         message = "samples are strings; give lists of attributes, or convert the texts with a vectorizer"
         raise DataError(message)
     names = isinstance(first, (Sequence, Set)) and isinstance(next(iter(first)), str)
-    return Corpus.encode([[sample] for sample in samples]) if names or isinstance(first, Mapping) else None
+    if not names and not isinstance(first, Mapping):
+        return None
+    try:
+        return Corpus.encode([[sample] for sample in samples])
+    except DataError as error:
+        # A sample is the only token of its sentence.
+        message = re.sub(r"^sentence (\d+)(: token 0)?", r"sample \1 of X", str(error))
+        message = message.replace("a token must be", "a sample must be")
+        raise DataError(message) from error
+
+
+def warn_of_numbers(samples: Corpus | Samples) -> None:
+    """Warn if lists of names are rows of numbers in strings."""
+    if isinstance(samples, Corpus) or not isinstance(samples, Sequence):
+        return
+    rows: Sequence[Any] = samples[:_LOOKED_AT]
+    if not all(isinstance(row, (list, tuple)) and len(row) == len(rows[0]) > 1 for row in rows):
+        return
+    if all(_is_number(cell) for row in rows for cell in row):
+        warn(
+            f"samples are lists of strings such as {rows[0][0]!r}, which are taken for names of attributes; if they "
+            "are numbers, convert X to numbers: numpy.array(X, dtype=float)",
+            DataWarning,
+        )
+
+
+def _is_number(text: object) -> bool:
+    try:
+        return isinstance(text, str) and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def check_no_bigrams(corpus: Corpus) -> None:
@@ -65,7 +102,11 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
     """Return the label of each token, and the weight of each, None if all are 1.
 
     Raises:
-        DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given as well.
+        DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given as well; or
+            labels of a file of samples are real numbers.
+
+    Warns:
+        DataWarning: labels of a file of samples are lists.
     """
     if y is not None or sample_weight is not None:
         message = "a Corpus already contains labels and weights; leave out y and sample_weight"
@@ -75,6 +116,8 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
     if targets.size == 0:
         message = "the data have no labels"
         raise DataError(message)
+    if is_format(corpus.format) and named(corpus.format).holds == "samples":
+        check_targets(corpus.labels)
     return np.array(corpus.labels)[targets], None if (weights == 1.0).all() else weights
 
 

@@ -414,8 +414,23 @@ def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: s
 def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return a mask of the nodes that have a label, and their labels as an array of the labels' type."""
     labels = _joined(y, graphs)
+    _check_types(y)
     is_labelled = np.array([label is not None for label in labels.tolist()], dtype=bool)
     return is_labelled, np.array(labels[is_labelled].tolist()) if labels.dtype == object else labels
+
+
+def _check_types(y: Sequence[Classes]) -> None:
+    """Raise DataError if some labels are strings and others are not, or a label is NaN."""
+    first: str | None = None
+    for number, labels in enumerate(y):
+        for label in np.asarray(labels, dtype=object).tolist():
+            kind = "a string" if isinstance(label, str) else "not a string"
+            if label != label:
+                message = f"graph {number}: a label is NaN; write None for a missing label"
+                raise DataError(message)
+            if label is not None and kind != (first := first or kind):
+                message = f"graph {number}: label {label!r} is {kind}, unlike earlier labels; use one type"
+                raise DataError(message)
 
 
 def _check_allowed(

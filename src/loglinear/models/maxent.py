@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,8 +21,8 @@ from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several
-from ..data.samples import attribute_corpus, labels_and_weights, samples_with
-from ..errors import DataError, OptionError
+from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
+from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierData, ClassifierObjective
 from ..result import Result, Status
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     from .explain.explanation import Explanation
 
 __all__ = ["MaxEnt"]
+
+# First rows of a matrix that nearly always show that some column varies.
+_FIRST = 100
 
 
 class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
@@ -106,6 +110,9 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with
                 "ovr".
 
+        Warns:
+            DataWarning: there is a class for most samples, no column varies, or X seems to be numbers in strings.
+
         Raises:
             OptionError: an option is out of range, or differs from the checkpoint.
             ValueError: invalid data; DataError and OptionError are ValueErrors too.
@@ -118,13 +125,18 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         if corpus is None:
             matrix, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+            _warn_if_constant(matrix)
         else:
+            warn_of_numbers(X)
             if corpus is X:
                 y, sample_weight = labels_and_weights(corpus, y, sample_weight)
             labels = self._checked_classes(y, corpus)
-        check_classification_targets(labels)
+        with warnings.catch_warnings():
+            # `check_several` says it in other words.
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(labels)
         classes, targets = np.unique(labels, return_inverse=True)
-        check_several(classes)
+        check_several(classes, len(labels))
         weights = self._weights(labels, classes, targets, sample_weight)
         intercept = "scaled" if self.fit_intercept else False
         self.attributes_: list[str] | None = None
@@ -225,8 +237,10 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         """Return the weight of each class, None if all are 1, for the sums of the weights of the classes' samples."""
         if self.class_weight is None:
             return None
-        class_weights = compute_class_weight(self.class_weight, classes=classes, y=classes, sample_weight=totals)
-        return np.asarray(class_weights)
+        if self.class_weight == "balanced":
+            # As `compute_class_weight` with the weights of samples, which scikit-learn 1.6 does not take.
+            return np.asarray(totals.sum() / (classes.size * totals))
+        return np.asarray(compute_class_weight(self.class_weight, classes=classes, y=classes))
 
     def _train(
         self,
@@ -512,3 +526,16 @@ def _best(scores: Vector) -> npt.NDArray[np.intp]:
     """Return the number of the best class of each row of scores; a single score counts for the second class."""
     best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(best, dtype=np.intp)
+
+
+def _warn_if_constant(matrix: Vector | scipy.sparse.csr_array) -> None:
+    """Warn if no column of a matrix varies."""
+    for rows in (matrix[:_FIRST], matrix):  # the first rows suffice as a rule
+        lowest, highest = (
+            np.asarray(ends.toarray() if scipy.sparse.issparse(ends) else ends).ravel()
+            for ends in (rows.min(axis=0), rows.max(axis=0))
+        )
+        if (lowest != highest).any():
+            return
+    what = "no column of X varies" if highest.any() else "every value of X is 0"
+    warn(f"{what}, so every sample gets the same probabilities; check X", DataWarning)

@@ -159,7 +159,7 @@ class ClassifierParts(PartsObjective):
     ) -> None:
         seen: _Seen = chunks.joined("look", _seen, join=_joined)
         self.classes = seen.classes
-        check_several(self.classes)
+        check_several(self.classes, seen.n_samples)
         self.n_columns = seen.n_columns
         self.n_outputs = 1 if len(self.classes) == 2 else len(self.classes)
         by_class = class_weights(self.classes, seen.totals)
