@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from loglinear import __version__
-from loglinear.cli.main import COMMANDS
+from loglinear.cli.main import COMMANDS, command_parser
+from loglinear.cli.wrapping import HelpFormatter
 from oracles.patience import patience
 
 
@@ -19,6 +20,38 @@ def test_every_command_starts_in_an_interpreter_of_its_own_and_has_help_with_an_
         assert f"  {name}" in overview
         assert "example: " in done(name, "--help", apart=True).stdout
     assert done("--version").stdout.split() == ["loglinear", __version__]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_help_fits_the_terminal_except_for_commands_to_copy(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for name in COMMANDS:
+        text = command_parser(name)[1].format_help()
+        help_text = text.partition("\n\nexample: ")[0]
+        prose = [line for line in help_text.partition("\n\n")[2].splitlines() if "  loglinear " not in line]
+        assert max(map(len, prose)) < columns, name
+        assert "\n\nexample: " in text
+
+
+def test_help_keeps_the_columns_of_lists_and_joins_the_lines_of_paragraphs():
+    formatter = HelpFormatter("loglinear", width=42)
+    formatter.add_text(
+        "A paragraph\nof two lines, which is too long.\n\nlist:\n  one  first item\n  two  second item, of "
+        "two\n       lines\n  run  loglinear train with a command that is long\nAfter it.\n\nexample: a  b\n         c"
+    )
+    assert formatter.format_help().splitlines() == [
+        "A paragraph of two lines, which is too",
+        "long.",
+        "",
+        "list:",
+        "  one  first item",
+        "  two  second item, of two lines",
+        "  run  loglinear train with a command that is long",
+        "After it.",
+        "",
+        "example: a  b",
+        "         c",
+    ]
 
 
 def test_no_command_is_misuse_that_shows_the_commands(run):

@@ -24,6 +24,7 @@ from ..memory import REMEDY, end_when_exhausted
 from ..version import __version__
 from .output import Interrupted
 from .places import check_places
+from .wrapping import HelpFormatter
 
 __all__ = ["COMMANDS", "command_parser", "main"]
 
@@ -107,7 +108,7 @@ def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
         prog=f"loglinear {name}",
         description=module.__doc__,
         epilog=module.EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     module.configure(parser)
@@ -235,7 +236,7 @@ def _overview(arguments: list[str]) -> NoReturn:
         "depend on each other.\n\ncommands:\n"
         + "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
         epilog="`loglinear COMMAND --help` explains a command, with an example.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"loglinear {__version__}")
     _, unknown = parser.parse_known_args(arguments)

@@ -1,8 +1,8 @@
 """Print a script that makes the shell complete commands, flags and the values of flags.
 
-bash:  loglinear completion bash > ~/.local/share/bash-completion/completions/loglinear
-zsh:   loglinear completion zsh >> ~/.zshrc
-fish:  loglinear completion fish > ~/.config/fish/completions/loglinear.fish
+bash  loglinear completion bash > ~/.local/share/bash-completion/completions/loglinear
+zsh   loglinear completion zsh >> ~/.zshrc
+fish  loglinear completion fish > ~/.config/fish/completions/loglinear.fish
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ WRITES: tuple[str, ...] = ("output", "calibration")
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add_model(parser)
-    parser.add_argument("file", metavar="FILE", help="labelled sentences, or a table; - for stdin")
+    parser.add_argument("file", metavar="FILE", help="labelled sentences, samples or texts, or a table; - for stdin")
     add_json(parser)
     output = (
         "write the input columns (the position of the token if there are none), gold label and predicted label to this "
@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     add_scheme(parser)
     calibration = (
         "add a calibration table (accuracy by predicted probability) and the expected calibration error; draw the "
-        "reliability diagram to PICTURE (.svg, .png or .pdf; needs matplotlib); put it after FILE"
+        "reliability diagram to PICTURE (.svg, .png or .pdf; needs matplotlib); give FILE first"
     )
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
     add_format(parser)

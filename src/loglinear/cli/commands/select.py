@@ -44,7 +44,7 @@ def configure(parser: ArgumentParser) -> None:
     add_templates(parser)
     add_features(parser)
     add("--dev", metavar="FILE", help="held-out labelled data to score every round or strength")
-    l1 = "strength of the L1 penalty l1 * |w|_1 (default: 1); with --path, where the path ends (default: see --path)"
+    l1 = "strength of the L1 penalty l1 * |w|_1 (default: 1); with --path, its last strength (default: see --path)"
     add("--l1", type=float, metavar="X", help=l1)
     add_options(parser, SolverOptions, "l2", "tolerance", l2=0.0)
     add("--size", type=int, metavar="N", help="select at most N features (default: no limit)")
@@ -63,7 +63,10 @@ def configure(parser: ArgumentParser) -> None:
     add("--table", default="-", metavar="FILE", help="output file for the table, tab-separated (default: stdout)")
     add("--plot", metavar="FILE", help="plot to this file (.svg, .png or .pdf; needs matplotlib)")
     add(
-        "-m", "--model", metavar="MODEL", help="write the model; with --path, the best one (the last one without --dev)"
+        "-m",
+        "--model",
+        metavar="MODEL",
+        help="model file to write; with --path, the best model (the last one without --dev)",
     )
     add("-q", "--quiet", action="store_true", help="show no progress")
     add_threads(parser)

@@ -1,4 +1,4 @@
-"""List the solvers and what each needs, or the options of one, for `loglinear train -p NAME=VALUE`."""
+"""List the solvers and what each needs, or the options of one, which `loglinear train -p NAME=VALUE` sets."""
 
 from __future__ import annotations
 
