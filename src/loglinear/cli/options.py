@@ -156,7 +156,11 @@ def add_format(parser: Arguments, *kinds: Holds, default: str = "the format of t
     from ..data.formats import listed
 
     names = listed(*(kinds or ("sentences", "samples", "texts")))
-    parser.add_argument("-f", "--format", help=f"{names} (default: from the file extension, else {default})")
+    parser.add_argument(
+        "-f",
+        "--format",
+        help=f"{names}; plain conllu takes the labels from UPOS (default: from the file extension, else {default})",
+    )
 
 
 def add_model(parser: Arguments) -> None:
