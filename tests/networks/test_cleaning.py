@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -147,6 +148,18 @@ def test_decimal_commas_are_numbers_to_bin():
     commas = fit(pandas.DataFrame({"a": a, "b": b, "x": [text.replace(".", ",") for text in texts]}), bins=3)[0]
     assert commas.categories_[2].tolist() == points.categories_[2].tolist()
     assert_equal(commas, points)
+
+
+@pytest.mark.parametrize("options", [{"bins": 4}, {"cuts": {"age": [30.0]}}])
+def test_a_column_of_numbers_with_a_mark_is_refused_with_the_remedy(options):
+    a, b = linked(400)
+    ages = [("?" if k % 10 == 0 else str(18 + k % 50)) for k in range(400)]
+    table = pandas.DataFrame({"age": ages, "a": a, "b": b})
+    with pytest.warns(DataWarning, match="10 %"), pytest.raises(DataError) as error:
+        PairwiseMRF(l1=1.0, **options).fit(table)
+    assert re.search(r"missing=\['\?'\] \(--missing='\?'\)", str(error.value))
+    assert "identifiers" not in str(error.value)
+    assert fit(table, missing=["?"], **options)[0].bin_edges_[0] is not None
 
 
 def test_edges_outside_the_values_are_named():

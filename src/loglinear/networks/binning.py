@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from ..vectors import Vector
 
-__all__ = ["as_number", "bin_edges", "bin_labels", "bins_of", "numbers"]
+__all__ = ["as_number", "bin_edges", "bin_labels", "bins_of", "numbers", "strays"]
 
 # Share of the values that rounded edges may put into another bin than exact quantiles do.
 _MOVED = 0.01
+# Most texts among numbers that are taken for marks of missing values.
+_STRAYS = 3
 
 
 def numbers(values: Iterable[Any]) -> Vector | None:
@@ -40,6 +42,16 @@ def as_number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return None if parsed != parsed else parsed  # NAN and -nan are texts: a missing value is not among the values
+
+
+def strays(values: Iterable[Any]) -> list[str]:
+    """Return the texts among values that are numbers otherwise, if they are few: marks of missing values, as a rule."""
+    distinct = list(values)
+    texts = [value for value in distinct if as_number(value) is None]
+    if len(texts) > _STRAYS or 2 * len(texts) >= len(distinct):
+        return []
+    plain = [value for value in texts if isinstance(value, str) and not any(map(str.isdigit, value))]
+    return plain if len(plain) == len(texts) else []
 
 
 def bin_edges(values: Vector, bins: int) -> Vector:

@@ -13,7 +13,7 @@ from ..data.inputs import Array, Observations
 from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
-from .binning import as_number, bin_edges, bin_labels, bins_of, numbers
+from .binning import as_number, bin_edges, bin_labels, bins_of, numbers, strays
 from .numbering import Codes, Numbers
 
 __all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded", "without_values"]
@@ -128,7 +128,10 @@ def categories_of(
     for i, (column, values) in enumerate(zip(columns, categories, strict=True)):
         if i in told:
             if values.size and numbers(values.tolist()) is None:
-                message = f"{_named(names, i)} has values that are not numbers; leave it out of cuts"
+                message = f"{_named(names, i)} has values that are not numbers; "
+                if marks := strays(values.tolist()):
+                    message += f"{_marks_named(marks)}, or "
+                message += "leave it out of cuts"
                 raise DataError(message)
             edges[i], categories[i] = told[i], bin_labels(told[i])
         elif bins is not None and values.size > bins and numbers(values.tolist()) is not None:
@@ -169,14 +172,23 @@ def _refused(
     if len(many) > _SHOWN:
         shown += f", and {len(many) - _SHOWN} more columns have too many"
     numeric = [i for i in many if numbers(categories[i].tolist()) is not None]
-    texts = [i for i in many if i not in numeric]
+    marked = [i for i in many if i not in numeric and strays(categories[i].tolist())]
+    texts = [i for i in many if i not in numeric and i not in marked]
     remedies = ["bin them with bins=4 (--bins 4)"] if numeric else []
+    if marked:
+        remedies.append(_marks_named(strays(categories[marked[0]].tolist())))
     if texts:
         left_out = "" if names is None else f" (--ignore {shlex.quote(join_names([names[i] for i in texts]))})"
         remedies.append(f"leave out identifiers{left_out}")
     if (most := max(categories[i].size for i in many)) * _ROWS_PER_STATE <= n_samples:
         remedies.append(f"raise max_states (--max-states {most})")
     return f"{shown}, more than max_states={max_states}; {', or '.join(remedies)}"
+
+
+def _marks_named(marks: list[str]) -> str:
+    """What to do about texts among the numbers of a column."""
+    flag = f"--missing={shlex.quote(join_names(marks))}"
+    return f"pass missing={marks!r} ({flag}) if missing values are written as {' and '.join(map(repr, marks))}"
 
 
 def _named(names: Sequence[str] | None, i: int) -> str:

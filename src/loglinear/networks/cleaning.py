@@ -12,7 +12,7 @@ from ..data.inputs import Array
 from ..data.table import join_names
 from ..errors import DataError, DataWarning, warn
 from ..vectors import Vector
-from .binning import as_number, numbers
+from .binning import as_number, numbers, strays
 from .categories import without_values
 from .numbering import Numbers
 
@@ -148,9 +148,9 @@ def _warn_of_marks(column: Array, name: object, counts: Numbers | None) -> None:
     distinct = _distinct(_present(column))
     texts = [value for value in distinct if isinstance(value, str) and as_number(value) is None]
     parsed = [parsed for value in distinct if (parsed := as_number(value)) is not None]
-    marks: list[Any] = [value for value in texts if value.strip() in _MARKS] if len(distinct) > 2 else []
-    if len(parsed) > 1 and len(texts) == 1 and not any(map(str.isdigit, texts[0])):
-        marks = texts
+    marks: list[Any] = strays(distinct)
+    if not marks and len(distinct) > 2:
+        marks = [value for value in texts if value.strip() in _MARKS]
     largest = max(parsed, key=abs, default=0.0)
     if not texts and len(parsed) > 2 and largest in _SENTINELS and sorted(map(abs, parsed))[-2] <= abs(largest) / 10.0:
         marks = [int(largest)]

@@ -205,6 +205,8 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
             with keeping_reached(estimator):
                 estimator.fit(table, callbacks=[*points, progress])
         except DataError as error:
+            for warning in caught:
+                say(f"warning: {warning.message}")
             message = f"{name}: {error}"
             raise DataError(message) from error
     status = estimator.result_.ending
