@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from loglinear import ChainCRF, ChainObjective, Corpus, ElasticNet, MaxEnt, Problem, minimize
+from loglinear.data.parts import ListedPart
 from loglinear.errors import ObjectiveError
 from loglinear.gain import largest_gain
+from loglinear.models.training.chain import evaluate_model, train_chain
+from loglinear.models.training.options import SolverOptions
+from loglinear.objectives.parts import ChainParts
 from loglinear.solvers import BFGS, LBFGS, OWLQN, Auto, GraftingLight, auto
 
 SIZES = [1e-9, 1.0, 1e4, 1.7e9]
@@ -68,6 +72,20 @@ def test_the_largest_values_are_those_of_each_features_attribute():
     sample = objective.sample([1])
     names = [feature.attribute for feature in sample.feature_names(np.arange(sample.n_features))]
     assert dict(zip(names, sample.largest_values(), strict=True)).items() >= {"b": 0.25, "c": 1e6}.items()
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.7e9])
+@pytest.mark.parametrize("strengths", [{"l2": 2.0}, {"l1": 0.1, "l2": 0.2}])
+def test_data_in_parts_are_learnt_beside_an_attribute_of_any_size(size, strengths):
+    X, y = told_apart(size)
+    parts = ChainParts([ListedPart("a", X[:25], y[:25]), ListedPart("b", X[25:], y[25:])])
+    model, result = train_chain(parts, SolverOptions(**strengths))
+    assert result.status.converged
+    assert evaluate_model(model, Corpus.encode(X, y)).accuracy == 1.0
+    whole = ChainObjective(Corpus.encode(X, y))
+    largest = dict(zip(map(str, parts.feature_names(np.arange(parts.n_features))), parts.largest_values(), strict=True))
+    names = map(str, whole.feature_names(np.arange(whole.n_features)))
+    assert largest == dict(zip(names, whole.largest_values(), strict=True))
 
 
 def test_attributes_without_values_have_no_largest_values():

@@ -179,6 +179,15 @@ class ChainPart:
         """Return the number of sentences for each feature that the part can meet, 0 for others, shape (n_features,)."""
         return self._everywhere(np.full(self.own.n_features, float(self.n_samples)))
 
+    def hessian_diagonal(self, w: Vector) -> Vector:
+        """Return about the diagonal of the part's Hessian at w, shape (n_features,)."""
+        return self._everywhere(self.own.hessian_diagonal(self.core.gather(w)))
+
+    def largest_values(self) -> Vector:
+        """Return the largest absolute value of each feature's attribute in the part, 0 for features that it lacks."""
+        largest = self.own.largest_values()
+        return self._everywhere(np.ones(self.own.n_features) if largest is None else largest)
+
     def mixed(self, w: Vector, mixing: Mixing) -> Vector:
         """Return the change of w by a pass of SGD with the cumulative penalty, times the number of sentences.
 

@@ -151,6 +151,7 @@ class ChainParts(PartsObjective, ChainData):
         table = encoded.shared("table", self.table)
         parts = encoded.mapped("lay-out", ChainPart, table, self.features)
         self._shares: Vector | None = None
+        self._largest: Vector | None = None
         super().__init__(parts, core.n_features, n_samples, is_convex=not core.is_partial)
 
     @property
@@ -172,6 +173,22 @@ class ChainParts(PartsObjective, ChainData):
             "labels": len(self.label_names),
             "checksum": self.checksum(np.frombuffer(self.core.pack(), np.uint8)),
         }
+
+    @property
+    def has_hessian_diagonal(self) -> bool:
+        """Whether `hessian_diagonal` is known: not with partial labels."""
+        return self.is_convex
+
+    def hessian_diagonal(self, w: Vector) -> Vector:
+        """Return about the diagonal of the Hessian at w, shape (n_features,); see `ChainObjective.hessian_diagonal`."""
+        (diagonal,) = self.group.total("curve", _hessian_diagonal, w)
+        return np.asarray(diagonal)
+
+    def largest_values(self) -> Vector | None:
+        """Return the largest absolute value of each feature's attribute, shape (n_features,); None if all are 1."""
+        if self._largest is None and not self.is_binary:
+            self._largest = self.group.joined("measure", _largest_values, join=np.maximum)
+        return self._largest
 
     @property
     def is_mixable(self) -> bool:
@@ -222,6 +239,14 @@ def _n_unknown(part: ChainPart) -> int:
 
 def _share(part: ChainPart) -> tuple[Vector]:
     return (part.share(),)
+
+
+def _hessian_diagonal(part: ChainPart, w: Vector) -> tuple[Vector]:
+    return (part.hessian_diagonal(w),)
+
+
+def _largest_values(part: ChainPart) -> Vector:
+    return part.largest_values()
 
 
 def _mixed(part: ChainPart, w: Vector, mixing: Mixing) -> tuple[Vector]:

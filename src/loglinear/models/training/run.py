@@ -158,11 +158,11 @@ def _scaling(problem: Problem, options: SolverOptions, named: Callable[[int], st
     largest, feature = problem.largest_values, most_uneven(problem)
     if largest is None or feature is None or named is None:
         return ""
-    name, scales = options.make_solver()[0], "" if options.solver == "auto" else ", or leave out the solver (--solver)"
-    return (
-        f"the values of {named(feature)} reach {largest[feature]:.3g}, which solver {name} may not handle well; scale "
-        f"them to about 1{scales}"
-    )
+    values, solver = f"the values of {named(feature)} reach {largest[feature]:.3g}", options.make_solver()[0]
+    if solver == "auto":
+        return f"{values}; scale them to about 1"
+    remedy = "scale them to about 1, or leave out the solver (--solver)"
+    return f"{values}, which solver {solver} may not handle well; {remedy}"
 
 
 class DevScores:
