@@ -93,7 +93,7 @@ DEFAULTS = {
         "l1": "ebic", "l2": 0.0, "solver": "grafting_light", "tolerance": None, "solver_options": None,
         "random_state": 0, "max_iterations": 1000, "objective": "pseudolikelihood", "inference": None,
         "inference_options": None, "grouped": False, "rule": "and", "path_options": None, "max_states": 32,
-        "bins": None, "cuts": None, "missing": None, "n_jobs": None, "verbose": False,
+        "bins": None, "cuts": None, "missing": None, "reference": None, "n_jobs": None, "verbose": False,
     },
     loglinear.minimize: {"w0": None, "stop": loglinear.Stop(), "callbacks": (), "state": None},
     loglinear.Result: {"kept": None, "start": None, "chosen": None, "gap": None, "unbounded": ""},

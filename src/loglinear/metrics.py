@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from loglinear.calibration import calibration, tagging_calibration
+from loglinear.data.columns import as_lists
 from loglinear.errors import DataError
 from loglinear.schemes import (
     Chunk,
@@ -405,7 +406,7 @@ def _some(labels: Iterable[Any]) -> str:
 
 
 def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[Any]]]:
-    for number, (true, guess) in enumerate(zip_longest(gold, predicted), start=1):
+    for number, (true, guess) in enumerate(zip_longest(as_lists(gold), as_lists(predicted)), start=1):
         if true is None or guess is None:
             short, long = ("gold", "predicted") if true is None else ("predicted", "gold")
             message = f"sentence {number}: {long} labels without {short} labels; give both for every sentence"

@@ -355,7 +355,7 @@ def test_a_run_that_does_not_settle_is_reported():
         ([["a", None], ["b", None]], "fewer than two columns vary: column 1 has"),
         ([["a", 1], ["b", "c"]], "cannot be compared"),
         ([["a", "b"], ["b"]], "row 1 of X: expected 2 values, found 1"),
-        ([1, 2, 3], "not a table"),
+        ([1, 2, 3], "row 0 of X has type int, not a sequence of values"),
     ],
 )
 def test_bad_data_get_a_clear_message(X, message):

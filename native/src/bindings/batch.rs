@@ -1,6 +1,8 @@
 //! Batches of sentences, from Python's lists and from Arrow arrays, labelled without a corpus.
 
-use crate::bindings::arrow::Capsules;
+use crate::bindings::arrow::export::{ArrowLabels, Column};
+use crate::bindings::arrow::memory::ArrowData;
+use crate::bindings::arrow::sentences::ArrowSentences;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible_unless;
 use crate::bindings::items::{ItemDialect, read_cells};
@@ -11,7 +13,7 @@ use crate::text::cells::Texts;
 use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyList;
 use std::ops::Range;
 
 /// The most tokens of a batch that is labelled on the calling thread: waking another takes longer.
@@ -99,40 +101,41 @@ pub fn lists_of<'py>(
     PyList::new(py, lists)
 }
 
-/// What `tag_arrow` returns: whether offsets have 64 bits, the bytes of the offsets of sentences, of the labels' numbers (32 bits; as
-/// many as there are labels for no label), of the probabilities and the log-probabilities.
-type OfArrow<'py> = (bool, [Bound<'py, PyBytes>; 4]);
-
-/// Labels an Arrow array of sentences, which is read in place. The interpreter is free meanwhile.
+/// Labels sentences of Arrow's data, which are read in place; the labels are a column of lists, or with `probabilities` a table with
+/// the columns labels, probabilities and log_probability. A sentence that is null has no labels. The interpreter is free meanwhile.
 #[pyfunction]
-#[pyo3(signature = (model, array, *, probabilities=false, threads=0))]
-pub fn tag_arrow<'py>(
-    model: &Bound<'py, ChainModel>,
-    array: &Bound<'py, PyAny>,
+#[pyo3(signature = (model, column, label_type, *, probabilities=false, threads=0))]
+pub fn tag_arrow(
+    model: &Bound<'_, ChainModel>,
+    column: &Bound<'_, PyAny>,
+    label_type: &str,
     probabilities: bool,
     threads: usize,
-) -> PyResult<OfArrow<'py>> {
+) -> PyResult<ArrowLabels> {
     let (py, model) = (model.py(), model.get());
     let template = template_of(model)?;
-    let capsules = Capsules::of(array)?;
-    let sentences = capsules.sentences(template.columns)?;
-    let mut labelled = tag(py, model, template, &sentences, probabilities, threads)?;
-    let n_labels = model.inner.labels.len() as u32;
-    labelled.labels.iter_mut().for_each(|label| *label = (*label).min(n_labels));
+    let data = ArrowData::of(column)?;
+    let sentences = ArrowSentences::of(&data, template.columns)?;
+    let labelled = tag(py, model, template, &sentences, probabilities, threads)?;
+    let missing: Vec<bool> = (0..sentences.count()).map(|sentence| sentences.is_null(sentence)).collect();
     let mut ends = vec![0];
     ends.extend((0..sentences.count()).scan(0, |end, sentence| {
         *end += sentences.tokens(sentence) as i64;
         Some(*end)
     }));
-    let small: Vec<i32> = if sentences.large { Vec::new() } else { ends.iter().map(|&end| end as i32).collect() };
-    let offsets = if sentences.large { bytemuck::cast_slice(&ends) } else { bytemuck::cast_slice(&small) };
-    let parts = [
-        offsets,
-        bytemuck::cast_slice(&labelled.labels),
-        bytemuck::cast_slice(&labelled.probabilities),
-        bytemuck::cast_slice(&labelled.log_probabilities),
+    let large = sentences.large || labelled.labels.len() > i32::MAX as usize;
+    let list = |name: &str, items: Column| Column::lists(name, &ends, &missing, items, large);
+    let labels = list("labels", Column::labels(&labelled.labels, &model.inner.labels, label_type));
+    if !probabilities {
+        return Ok(ArrowLabels::new(labels));
+    }
+    let all = vec![false; labelled.probabilities.len()];
+    let columns = vec![
+        labels,
+        list("probabilities", Column::reals("item", &labelled.probabilities, &all)),
+        Column::reals("log_probability", &labelled.log_probabilities, &missing),
     ];
-    Ok((sentences.large, parts.map(|part: &[u8]| PyBytes::new(py, part))))
+    Ok(ArrowLabels::new(Column::table(columns, missing.len())))
 }
 
 fn template_of(model: &ChainModel) -> PyResult<&Template> {

@@ -49,6 +49,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<classifier::NewtonStep>()?;
+    module.add_class::<arrow::columns::ArrowColumn>()?;
+    module.add_class::<arrow::export::ArrowLabels>()?;
     module.add_class::<item_sequence::ItemSequence>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_class::<tagger::SequenceTagger>()?;
@@ -64,6 +66,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::columns::arrow_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::objects::arrow_objects, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;
     module.add_function(wrap_pyfunction!(table::cut_file, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;

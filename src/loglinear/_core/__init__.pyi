@@ -1,5 +1,9 @@
 """The native module. Private: the library's modules wrap it."""
 
+from .arrow import ArrowColumn as ArrowColumn
+from .arrow import ArrowLabels as ArrowLabels
+from .arrow import arrow_columns as arrow_columns
+from .arrow import arrow_objects as arrow_objects
 from .chain import ChainObjective as ChainObjective
 from .chain import LikelyLabels as LikelyLabels
 from .chain import PrunedObjective as PrunedObjective

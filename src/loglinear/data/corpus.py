@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import DataError
+from .columns import as_lists, is_arrow
 from .formats import format_of, is_corpus
 from .labels import LabelNames, check_ordered, typed
 from .templates import template_text
@@ -195,10 +196,10 @@ class Corpus:
             X: sentences, each a sequence of tokens. With a template, a token is a str or a sequence of str, its
                 columns. Without one, a token is a sequence of attribute names, or a dict of attributes as in
                 python-crfsuite (number or bool: the value of attribute `key`; str: the attribute `key:value`;
-                collection: its names after `key:`).
+                collection: its names after `key:`). Or a column of lists: of pandas, polars, pyarrow or DuckDB.
             y: a sequence of labels for each sentence; None for unlabelled data. Labels are all strings, all integers or
                 all booleans; NumPy types are converted. Partial labels: None for an unknown label, a set of labels for
-                one of several.
+                one of several. Or a column of lists.
             template: name of a preset or text of a template.
             sample_weight: a weight >= 0 for each sentence.
 
@@ -207,7 +208,8 @@ class Corpus:
                 labels are unordered (a set), or the set of a token's labels is empty; names the sentence.
         """
         text = template_text(template)
-        weights = None if sample_weight is None else checked_weights(sample_weight)
+        X, y = as_lists(X, tuples=text is not None), as_lists(y)
+        weights = None if sample_weight is None else checked_weights(as_lists(sample_weight))
         labels = LabelNames(() if y is None else y)
         core = _core.Corpus.encode(_ordered(X), None if y is None else labels, weights, template=text)
         return cls(core, text, "python", labels.type)
@@ -224,10 +226,11 @@ class Corpus:
         """Make sentences from the rows of a matrix, whose columns are real-valued attributes.
 
         Args:
-            X: one row per token, sentence after sentence, shape (n_tokens, n_columns), sparse or dense.
+            X: one row per token, sentence after sentence, shape (n_tokens, n_columns): sparse or dense, or a table of
+                pandas, polars, pyarrow or DuckDB.
             lengths: number of tokens of each sentence, shape (n_sentences,).
             y: a label for each row, all strings, all integers or all booleans; None for unlabelled data.
-            names: names of the columns; x0, x1, ... by default.
+            names: names of the columns; by default the names that a table has, or x0, x1, ....
 
         Raises:
             DataError: a value is not finite, sizes do not match, two columns have the same name, or a label is partial.
@@ -235,11 +238,15 @@ class Corpus:
         import numpy as np
         import scipy.sparse
 
-        matrix = scipy.sparse.csr_array(X, dtype=np.float64)
-        sizes = np.asarray(lengths)
+        from .frames import Frame, as_column
+
+        frame = Frame.of(X) if hasattr(X, "columns") or is_arrow(X) else None
+        matrix = scipy.sparse.csr_array(X if frame is None else frame.matrix(), dtype=np.float64)
+        sizes, y = np.asarray(as_column(lengths)), as_column(y)
         if matrix.ndim != 2 or sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
             message = "X must be a matrix and lengths a sequence of whole numbers >= 0"
             raise DataError(message)
+        names = frame.names if names is None and frame is not None else names
         names = [f"x{column}" for column in range(matrix.shape[1])] if names is None else list(names)
         if len(names) != matrix.shape[1]:
             message = f"{len(names)} names for {matrix.shape[1]} columns; give one name per column"

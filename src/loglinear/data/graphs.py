@@ -11,6 +11,7 @@ import scipy.sparse
 
 from ..errors import DataError
 from ..vectors import Vector
+from .frames import as_matrix
 from .inputs import Array, Graph
 
 __all__ = ["Graphs", "grid_edges"]
@@ -111,13 +112,14 @@ def _checked(graph: object, number: int) -> tuple[Vector | scipy.sparse.csr_arra
         message = f"{where} is not a tuple (node features, edges) or (node features, edges, edge features)"
         raise DataError(message)
     try:
-        if scipy.sparse.issparse(graph[0]):
-            nodes: Vector | scipy.sparse.csr_array = scipy.sparse.csr_array(graph[0], dtype=np.float64)
+        parts = [as_matrix(part) for part in graph]
+        if scipy.sparse.issparse(parts[0]):
+            nodes: Vector | scipy.sparse.csr_array = scipy.sparse.csr_array(parts[0], dtype=np.float64)
         else:
-            nodes = np.asarray(graph[0], dtype=np.float64)
-        edges = np.asarray(graph[1])
+            nodes = np.asarray(parts[0], dtype=np.float64)
+        edges = np.asarray(parts[1])
         edges = edges.reshape(0, 2).astype(np.int64) if edges.size == 0 else edges
-        ties = np.ones((len(edges), 1)) if len(graph) == 2 else np.asarray(graph[2], dtype=np.float64)
+        ties = np.ones((len(edges), 1)) if len(parts) == 2 else np.asarray(parts[2], dtype=np.float64)
     except (TypeError, ValueError) as error:
         message = f"{where} cannot be converted to arrays of numbers ({error})"
         raise DataError(message) from error

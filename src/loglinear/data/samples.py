@@ -13,6 +13,7 @@ import scipy.sparse
 
 from ..errors import DataError, DataWarning, warn
 from ..vectors import Vector
+from .columns import as_lists, is_series
 from .corpus import Corpus
 from .formats import is_format, named
 from .inputs import Array, Samples
@@ -34,6 +35,8 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
     """
     if isinstance(X, Corpus):
         return X
+    if is_series(X):
+        X = as_lists(X)
     if not isinstance(X, Sequence) or isinstance(X, (str, bytes)):
         return None
     samples: Sequence[Any] = X

@@ -12,6 +12,7 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, overload
 
 from ..constraints import as_json, check_constraints, resolved
+from ..data.columns import ListColumn, as_lists, is_column
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
 from ..data.survey import check_known
@@ -21,6 +22,7 @@ from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
 from ..options import one_of
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
+from .column_tagging import tag_column
 from .estimator import LightEstimator, check_end, check_fitted
 from .files.chain import ChainModel, checked_n_best, open_model
 from .files.tagging import DECODE, Decode, Tagging, tag_corpus
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..data.inputs import Labels, Sentence, Sentences
+    from ..data.inputs import ArrowData, Labels, Sentence, Sentences
     from ..minimize import Callback
     from ..report.page import Report
     from .explain.explanation import Explanation
@@ -173,27 +175,30 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     def predict(self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: None = None) -> list[list[Any]]: ...
 
     @overload
+    def predict(self, X: ArrowData, *, decode: Decode = "viterbi", n_best: None = None) -> Any: ...
+
+    @overload
     def predict(
         self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: int
     ) -> list[list[tuple[list[Any], float]]]: ...
 
-    def predict(
-        self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: int | None = None
-    ) -> list[list[Any]]:
+    def predict(self, X: Any, *, decode: Decode = "viterbi", n_best: int | None = None) -> Any:
         """Return the labels of each sentence, or its n most probable label sequences.
 
         The n-best search is exact (Soong & Huang 1991; Nagata 1994). For T tokens and L labels it costs O(n T L) in
         addition to the O(T L^2) of Viterbi and of the probabilities.
 
         Args:
-            X: sentences, or a Corpus.
+            X: sentences, a Corpus, or a column of lists: of pandas, polars, pyarrow or any library with Arrow's
+                PyCapsule interface.
             decode: "viterbi" for the most probable label sequence; "marginal" for the most probable label at each
                 token (ties: the first in `classes_`), which minimises the expected number of wrong labels but may
                 combine labels that do not fit together.
             n_best: number of label sequences per sentence; None for the best one, without its probability.
 
         Returns:
-            A list of labels for each sentence; as a NumPy array, an array of lists, shape (sentences,).
+            A list of labels for each sentence; as a NumPy array, an array of lists, shape (sentences,). For a column, a
+            column of the same library, null where the sentence is null; see `Tagger.tag_batch`.
 
             With n_best, for each sentence a list of pairs (labels, log p(labels | sentence) in nats), the most
             probable first, and fewer than n_best if there are not enough sequences. The first one has the labels
@@ -215,6 +220,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         """
         one_of("decode", decode, DECODE)
         threads = self._threads
+        if n_best is None and is_column(X):
+            return self._predict_column(X, decode)
         if n_best is None and decode == "viterbi" and (label_names := self._predicted_at_once(X, threads)) is not None:
             return LabelSequences(typed(label_names, self._label_type))
         model, corpus = self._inputs(X)
@@ -227,6 +234,17 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         labellings_of = model.n_best(corpus.core, checked_n_best("n_best", n_best), threads=threads)
         kind = self._label_type
         return [[(typed([labels], kind)[0], log_p) for labels, log_p in labellings] for labellings in labellings_of]
+
+    def _predict_column(self, X: object, decode: Decode) -> Any:
+        """Return the labels of a column of sentences as a column of the same library."""
+        model, threads = self._constrained_model, self._threads
+        if decode == "viterbi":
+            return tag_column(model, self._label_type, X, threads=threads)
+
+        def labels(sentences: list[Any]) -> dict[str, list[Any]]:
+            return {"labels": self.predict(sentences, decode=decode)}
+
+        return ListColumn(X).mapped(labels, tuples=model.template is not None)
 
     def tag(self, X: Corpus | Sentences, *, decode: Decode = "viterbi") -> list[Tagging]:
         """Return the labels of each sentence, with probabilities of labels, of spans and of the whole sequence.
@@ -363,7 +381,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             from ..metrics import chunk_f1
 
             return chunk_f1(gold, predicted)
-        weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(sample_weight)
+        weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(as_lists(sample_weight))
         if len(weights) != len(corpus):
             message = f"{len(weights)} weights for {len(corpus)} sentences; give one weight per sentence"
             raise DataError(message)
@@ -412,7 +430,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         from .explain.reports import make_report
 
         if not isinstance(X, Corpus):
-            X = list(X)
+            X = list(as_lists(X, tuples=self._constrained_model.template is not None))
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
         check_known(corpus, model.labels, "the data")

@@ -15,6 +15,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ..constraints import check_pairs
+from ..data.frames import as_column
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
 from ..errors import DataError, OptionError
@@ -308,7 +309,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         from .explain.reports import judged, labels_text
 
         _joined(y, Graphs.of(X))
-        labels = [np.asarray(sequence).tolist() for sequence in y]
+        labels = [np.asarray(as_column(sequence)).tolist() for sequence in y]
         places = [[k for k, label in enumerate(sequence) if label is not None] for sequence in labels]
         gold = [[str(sequence[k]) for k in nodes] for sequence, nodes in zip(labels, places, strict=True)]
         predicted = [sequence[nodes] for sequence, nodes in zip(self.predict(X), places, strict=True)]
@@ -400,7 +401,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
 
 def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:
     """Return the labels, or weights, of all nodes."""
-    parts = [np.asarray(part) for part in values]
+    parts = [np.asarray(as_column(part)) for part in values]
     if len(parts) != len(graphs.sizes):
         message = f"{called} for {len(parts)} graphs, but X has {len(graphs.sizes)}; give one array per graph"
         raise DataError(message)

@@ -15,10 +15,18 @@ import scipy.sparse
 import scipy.special
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _check_y, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    _check_y,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
 
 from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
+from ..data.frames import as_column, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
@@ -100,7 +108,8 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         """Train on samples and their classes.
 
         Args:
-            X: sparse matrix or array, shape (n_samples, n_columns), or samples with attributes.
+            X: numbers, shape (n_samples, n_columns): a sparse matrix or array, or a table of pandas, polars, pyarrow,
+                DuckDB or any other library with Arrow's PyCapsule interface; or samples with attributes.
             y: classes, shape (n_samples,); None with a Corpus.
             sample_weight: weights >= 0, shape (n_samples,).
             X_dev: development data: samples to score during training; not with "ovr". The trace has the accuracy of
@@ -120,11 +129,18 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
         """
         self._check_options(has_dev=X_dev is not None)
+        y, sample_weight = as_column(y), as_column(sample_weight)
         check_classes(y)
         corpus = attribute_corpus(X)
+        frame = as_frame(X) if corpus is None else None
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         if corpus is None:
-            matrix, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True)
+            samples = X if frame is None else frame.matrix()
+            matrix, labels = validate_data(
+                self, samples, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
+            )
+            if frame is not None and frame.names is not None:
+                self.feature_names_in_ = np.array(frame.names, dtype=object)
             _warn_if_constant(matrix)
         else:
             warn_of_numbers(X)
@@ -198,7 +214,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self._check_one_model("development data")
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
-        matrix, right = self._matrix(X), np.asarray(y)[:, None] == self.classes_
+        matrix, right = self._matrix(X), np.asarray(as_column(y))[:, None] == self.classes_
 
         def score(w: Vector) -> dict[str, float]:
             coef, intercept = data.coefficients(w)
@@ -320,12 +336,22 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         elif self.attributes_ is not None:
             message = "X is a matrix, but the classifier was trained on attributes; give attributes or a Corpus"
             raise DataError(message)
+        frame = as_frame(X)
+        if frame is not None:
+            check_names(frame.names, getattr(self, "feature_names_in_", None))
+            matrix: Vector = check_array(frame.matrix(), dtype=np.float64, estimator=self, input_name="X")
+            _check_n_features(self, matrix, reset=False)
+            return matrix
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
 
     def predict(self, X: Corpus | Samples) -> Array:
         """Return the most probable class of each sample, shape (n_samples,)."""
         scores = self._scores(X)
         return np.asarray(self.classes_[_best(scores)])
+
+    def score(self, X: Corpus | Samples, y: Classes, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the accuracy, of samples with weights if there are any."""
+        return super().score(X, as_column(y), as_column(sample_weight))
 
     def predict_proba(self, X: Corpus | Samples) -> Vector:
         """Return p(y | x), shape (n_samples, n_classes); with "ovr" the probabilities of the classes, normalised."""
@@ -382,7 +408,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         sure = None if apart else self.predict_proba(X).max(axis=1).tolist()
         shown = sample_texts(X, corpus, len(guess)) if words is None else words
-        answers = Answers.of_samples(np.asarray(y).tolist(), guess.tolist(), sure, shown)
+        answers = Answers.of_samples(np.asarray(as_column(y)).tolist(), guess.tolist(), sure, shown)
         model = maxent_file.model_of(self._contents(self.attributes_))
         return make_report(
             model,

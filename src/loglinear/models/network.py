@@ -13,11 +13,12 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..data.frames import Frame, as_column, check_names
 from ..data.inputs import Array, Observations
 from ..data.table import Table
 from ..errors import DataError, OptionError
 from ..minimize import Callback
-from ..networks.categories import categories_of, column_names, columns_of, decoded, encoded
+from ..networks.categories import categories_of, decoded, encoded, variables_of
 from ..networks.cleaning import Samples, cleaned, with_missing
 from ..networks.exact import ANSWER, Exact, is_narrow
 from ..networks.graph import Graph, Inference, Report, Scores
@@ -82,7 +83,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     over samples of -weight log p(x), or of -weight log p(x_i | others) over all variables, plus l1 |w|_1 + (l2 / 2)
     |w|^2 over the weights of edges, in nats; node weights are not penalised. A pair of variables has an edge if one of
     its weights is non-zero. The first state of a variable is its reference state, with weight 0 alone and in pairs: an
-    edge between variables with r and s states has (r - 1) (s - 1) weights.
+    edge between variables with r and s states has (r - 1) (s - 1) weights. States are in the order that an ordered
+    categorical column declares, and otherwise sorted; ``reference`` puts another one first.
 
     Source: Zhu, Lao & Xing (2010), section 6.2; Lee, Ganapathi & Koller (2006). Pseudo-likelihood: Besag (1975);
     nodewise: Ravikumar, Wainwright & Lafferty (2010).
@@ -93,8 +95,9 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     have, are ignored with a warning and have no edges. Rows without values are ignored in training.
 
     Attributes:
-        categories_: states of each variable, sorted; bins from the lowest to the highest; for an ignored variable its
-            only value, if it had one, and none for identifiers.
+        categories_: states of each variable, the reference state first, the others sorted or in their declared order;
+            bins from the lowest to the highest; for an ignored variable its only value, if it had one, and none for
+            identifiers.
         bin_edges_: bin edges of each variable, ascending; None for a variable without bins.
         feature_names_in_: names of the variables, if X has names.
         n_features_in_: number of variables.
@@ -128,8 +131,10 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """Learn the edges and their weights.
 
         Args:
-            X: categories, shape (n_samples, n_variables): an array or a DataFrame of strings, integers or booleans, and
-                with ``bins`` of any numbers; None, NaN and pandas.NA are missing values, and values in ``missing``.
+            X: categories, shape (n_samples, n_variables): strings, integers or booleans, and with ``bins`` any numbers;
+                None, NaN and pandas.NA are missing values, and values in ``missing``. A pandas or polars DataFrame, a
+                pyarrow Table, a DuckDB relation or any other table with Arrow's PyCapsule interface, an array, or a
+                list of rows or dicts.
             y: ignored.
             sample_weight: weights >= 0, shape (n_samples,).
             callbacks: called as callback(record, state) after each step; return True to stop.
@@ -144,11 +149,12 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """
         options = self._options(NetworkOptions)
         options.check()
-        columns, names = with_missing(columns_of(X), options.missing or ()), column_names(X)
-        counts = X.counts if isinstance(X, Table) else None
-        samples = Samples(columns, _weights_of(sample_weight, columns[0]), counts)
+        frame = variables_of(X)
+        columns, names = with_missing(frame.columns, options.missing or ()), frame.names
+        samples = Samples(columns, _weights_of(sample_weight, columns[0]), frame.counts)
         columns, weights, counts, identifiers = cleaned(samples, names, bins=options.bins, cuts=options.cuts)
-        categories, edges = categories_of(columns, names, options.max_states, options.bins, options.cuts, counts)
+        frame = replace(frame, columns=columns, counts=counts)
+        categories, edges = categories_of(frame, options.max_states, options.bins, options.cuts, options.reference)
         _warn_of_constants(categories, names, identifiers)
         codes = encoded(columns, categories, edges, names)
         n = len(codes) if counts is None else int(counts.sum())
@@ -298,14 +304,12 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """Whether queries are answered exactly."""
         return is_narrow(self._graph.network, ANSWER)
 
-    def _codes(self, X: Table | Observations) -> Codes:
+    def _codes(self, X: Table | Observations | Frame) -> Codes:
         check_is_fitted(self, "edges_")
-        names = getattr(self, "feature_names_in_", None)
-        columns = column_names(X)
-        if names is not None and columns is not None and columns != names.tolist():
-            message = f"X has the columns {columns[:8]}, but the model expects {names.tolist()[:8]}"
-            raise DataError(message)
-        return encoded(with_missing(columns_of(X), self.missing or ()), self.categories_, self.bin_edges_, columns)
+        frame = variables_of(X)
+        check_names(frame.names, getattr(self, "feature_names_in_", None))
+        columns = with_missing(frame.columns, self.missing or ())
+        return encoded(columns, self.categories_, self.bin_edges_, frame.names)
 
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
@@ -385,7 +389,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             message = f"belief propagation did not converge in {unconverged} runs, so the probabilities are inaccurate"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
-    def _beliefs(self, X: Table | Observations) -> tuple[Codes, Vector]:
+    def _beliefs(self, X: Table | Observations | Frame) -> tuple[Codes, Vector]:
         codes = self._codes(X)
         completed = self._method().completed(self._graph, self._scores, codes)
         self._warn_of(completed.unconverged)
@@ -405,8 +409,9 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
         Numbers of a binned variable are replaced by their bins.
         """
-        codes, beliefs = self._beliefs(X)
-        return decoded(self._filled(codes, beliefs), self.categories_, columns_of(X))
+        frame = variables_of(X)
+        codes, beliefs = self._beliefs(frame)
+        return decoded(self._filled(codes, beliefs), self.categories_, frame.columns)
 
     def _filled(self, codes: Codes, beliefs: Vector) -> Codes:
         """Return samples with the most probable state in place of each missing value."""
@@ -517,7 +522,7 @@ def _weights_of(sample_weight: npt.ArrayLike | None, samples: Array) -> Vector |
     """Return weights of samples, checked; None if there are none."""
     if sample_weight is None:
         return None
-    return np.array(_check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True))
+    return np.array(_check_sample_weight(as_column(sample_weight), samples, dtype=np.float64, ensure_non_negative=True))
 
 
 def _warn_of_constants(categories: list[Array], names: list[str] | None, identifiers: Sequence[int]) -> None:

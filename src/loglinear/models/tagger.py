@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ..data.columns import is_column
 from ..data.labels import typed
 from ..errors import OptionError
-from .files.chain import ChainModel, open_model, tag_arrow, tag_lists
+from .column_tagging import tag_column
+from .files.chain import ChainModel, open_model, tag_lists
 from .files.tagging import Tagging
 
 if TYPE_CHECKING:
@@ -109,12 +111,15 @@ class Tagger:
     def tag_batch(self, sentences: Any, *, probabilities: bool = False, threads: int = 0) -> Any:
         """Return the most probable labels of many sentences, in parallel.
 
-        Arrow arrays are read without copying: `list<string>`, or for templates with several columns
-        `list<list<string>>` or `list<struct>` of strings, in the order of the columns; with 32-bit or 64-bit offsets;
-        slices and chunked arrays. Any object with `__arrow_c_array__` or `__arrow_c_stream__` is accepted.
+        Sentences may also be a column of lists: a Series of pandas or polars, an array of pyarrow, a DuckDB relation
+        with one column, or any object with Arrow's PyCapsule interface. With a template, Arrow's memory is read without
+        copying: `list<string>`, or for templates with several columns `list<list<string>>` or `list<struct>` of
+        strings, in the order of the columns. Strings may have 32-bit or 64-bit offsets, be views or
+        dictionary-encoded. Other columns go through Python's lists. The index of a pandas Series and the chunks of a
+        chunked array are kept.
 
         Args:
-            sentences: lists of tokens, as for `tag`; or an Arrow array, for a model with a template.
+            sentences: lists of tokens, as for `tag`; or a column of such lists.
             probabilities: also return the probabilities of the labels.
             threads: number of threads; 0 for all cores. A small batch is labelled on the calling thread.
 
@@ -122,14 +127,14 @@ class Tagger:
             For lists, a list of labels for each sentence; with probabilities, a `Tagging` for each, without spans (see
             `ChainCRF.tag` for spans).
 
-            For an Arrow array, an array of the same shape: `list<string>`, or of the type of the labels if they are not
-            strings, with null if every label sequence is forbidden. With probabilities, a `pyarrow.Table`
-            with the columns `labels`, `probabilities` (`list<double>`) and `log_probability` (`double`).
+            For a column, a column of the same library (of pyarrow for DuckDB and others) with a list of labels for each
+            sentence. The list is null for a sentence that is null; a label is null if every label sequence is
+            forbidden. With probabilities, a table of the same library with the columns `labels`, `probabilities` and
+            `log_probability`.
 
         Raises:
-            DataError: an invalid sentence, which the message names, or a null in an array.
-            TypeError: an array of another type.
-            OptionError: an Arrow array for a model without a template.
+            DataError: an invalid sentence, which the message names, or a token that is null.
+            TypeError: a column of another type.
 
         Example:
             >>> from loglinear import ChainCRF, Tagger
@@ -141,11 +146,8 @@ class Tagger:
             >>> Tagger(crf).tag_batch(pyarrow.array([["Cats", "bark"], []])).to_pylist()
             [['NOUN', 'VERB'], []]
         """
-        if hasattr(sentences, "__arrow_c_array__"):
-            table = self._tag_array(sentences, probabilities, threads)
-            return table if probabilities else table.column(0).chunk(0)
-        if hasattr(sentences, "__arrow_c_stream__"):
-            return self._tag_chunks(sentences, probabilities, threads)
+        if is_column(sentences):
+            return tag_column(self._model, self._label_type, sentences, probabilities=probabilities, threads=threads)
         if isinstance(sentences, str):
             message = "the batch is a str; give a sequence of sentences"
             raise OptionError(message)
@@ -156,36 +158,6 @@ class Tagger:
         probable, log_probabilities = sure
         rows = zip(labels, probable, log_probabilities, strict=False)
         return [Tagging(names, p, [], log_p) for names, p, log_p in rows]
-
-    def _tag_chunks(self, sentences: Any, probabilities: bool, threads: int) -> Any:
-        import pyarrow as pa
-
-        chunked = pa.chunked_array(sentences)
-        tables = [self._tag_array(chunk, probabilities, threads) for chunk in chunked.chunks]
-        if not tables:
-            tables = [self._tag_array(pa.array([], type=chunked.type), probabilities, threads)]
-        table = pa.concat_tables(tables)
-        return table if probabilities else table.column(0)
-
-    def _tag_array(self, array: Any, probabilities: bool, threads: int) -> Any:
-        """Return a table of the labels of an Arrow array of sentences, and of the probabilities if they are wanted."""
-        import pyarrow as pa
-
-        is_large, parts = tag_arrow(self._model, array, probabilities=probabilities, threads=threads)
-
-        def values(part: bytes, kind: Any) -> Any:
-            return pa.Array.from_buffers(kind, len(part) // (kind.bit_width // 8), [None, pa.py_buffer(part)])
-
-        List = pa.LargeListArray if is_large else pa.ListArray
-        offsets = values(parts[0], pa.int64() if is_large else pa.int32())
-        # Behind the labels stands null, for tokens without one.
-        text = pa.large_string() if is_large else pa.string()
-        names = pa.array([*self.labels, None], type=text if self._label_type == "str" else None)
-        columns = {"labels": List.from_arrays(offsets, names.take(values(parts[1], pa.int32())))}
-        if probabilities:
-            columns["probabilities"] = List.from_arrays(offsets, values(parts[2], pa.float64()))
-            columns["log_probability"] = values(parts[3], pa.float64())
-        return pa.table(columns)
 
 
 def _fitted(crf: ChainCRF) -> tuple[ChainModel, str]:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..data.frames import Frame
 from ..data.inputs import Array, Observations
 from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
 from .binning import as_number, bin_edges, bin_labels, bins_of, numbers, strays
-from .numbering import Codes, Numbers
+from .numbering import Codes
 
-__all__ = ["categories_of", "column_names", "columns_of", "decoded", "encoded", "without_values"]
+__all__ = ["categories_of", "decoded", "encoded", "variables_of", "without_values"]
 
 # Number of columns that a message lists.
 _SHOWN = 3
@@ -24,50 +25,21 @@ _SHOWN = 3
 _ROWS_PER_STATE = 5
 
 
-def column_names(X: object) -> list[str] | None:
-    """Names of the columns of a table; None if it has no names, or if a name is not a string."""
-    names = X.names if isinstance(X, Table) else getattr(X, "columns", None)
-    as_list = None if names is None else list(names)
-    return as_list if as_list and all(isinstance(name, str) for name in as_list) else None
-
-
-def columns_of(X: Table | Observations) -> list[Array]:
-    """Columns of a table or an array, shape (n_samples, n_variables).
+def variables_of(X: Table | Observations | Frame) -> Frame:
+    """Read samples, shape (n_samples, n_variables).
 
     Raises:
         DataError: X is not a table, has fewer than two columns, or has no rows.
     """
-    if isinstance(X, Table):
-        columns = X.columns
-    elif hasattr(X, "iloc") and hasattr(X, "shape"):
-        columns = [X.iloc[:, i].to_numpy() for i in range(X.shape[1])]
-    else:
-        array = X if isinstance(X, np.ndarray) else np.array(_rows(X), dtype=object)
-        if array.ndim != 2:
-            message = f"X has shape {array.shape}; give a table or an array of shape (n_samples, n_variables)"
-            raise DataError(message)
-        columns = list(array.T)
-    if len(columns) < 2:
-        message = f"X has {len(columns)} variable{'s' * (len(columns) != 1)}; a network needs two or more"
+    frame = Frame.of(X)
+    n_columns = len(frame.columns)
+    if n_columns < 2:
+        message = f"X has {n_columns} variable{'s' * (n_columns != 1)}; a network needs two or more"
         raise DataError(message)
-    if not len(columns[0]):
+    if not len(frame.columns[0]):
         message = "X has no rows; give at least one sample"
         raise DataError(message)
-    return columns
-
-
-def _rows(X: Any) -> list[list[Any]]:
-    """Rows of a sequence of sequences, all of one length."""
-    try:
-        rows = [list(row) for row in X]
-    except TypeError as error:
-        message = f"X is not a table ({error}); give an array or a DataFrame of shape (n_samples, n_variables)"
-        raise DataError(message) from error
-    for number, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            message = f"row {number} of X: expected {len(rows[0])} values, found {len(row)}"
-            raise DataError(message)
-    return rows
+    return frame
 
 
 def _missing(column: Array) -> npt.NDArray[np.bool_]:
@@ -101,30 +73,31 @@ def without_values(columns: Sequence[Array]) -> npt.NDArray[np.bool_]:
 
 
 def categories_of(
-    columns: Sequence[Array],
-    names: Sequence[str] | None,
+    frame: Frame,
     max_states: int,
     bins: int | None = None,
     cuts: Mapping[Any, Sequence[float]] | None = None,
-    counts: Numbers | None = None,
+    reference: Mapping[Any, Any] | None = None,
 ) -> tuple[list[Array], list[Vector | None]]:
-    """The states of each column: its different values, sorted, or bins of its numbers.
+    """The states of each column: its different values, in their declared order or sorted; or bins of its numbers.
 
-    With ``bins``, a column is binned if all its values are numbers, more than ``bins`` different ones. ``cuts`` are the
-    edges between the bins of columns by name, or by number if columns have no names. ``counts`` say how many samples
-    each sample stands for.
+    With ``bins``, a column is binned if all its values are numbers, more than ``bins`` different ones, and have no
+    declared order. ``cuts`` are the edges between the bins of columns by name, or by number if columns have no names.
+    ``reference`` names the first state of columns in the same way.
 
     Returns:
         The states of each column, one for a constant column and none for a column without values; and the edges of its
         bins, None for a column that has none.
 
     Raises:
-        DataError: columns have more than ``max_states`` different values, or values that cannot be compared; or
-            ``cuts`` name no column, or one whose values are not all numbers.
+        DataError: columns have more than ``max_states`` different values, or values that cannot be compared;
+            ``cuts`` name no column, or one whose values are not all numbers; or ``reference`` names no column, a binned
+            one, or a value that the column does not have.
     """
+    columns, names, counts = frame.columns, frame.names, frame.counts
     categories = [_different(column, _named(names, i)) for i, column in enumerate(columns)]
     edges: list[Vector | None] = [None] * len(categories)
-    told = _told(cuts or {}, range(len(columns)) if names is None else names)
+    told = {i: np.array(between, dtype=np.float64) for i, between in _by_column("cuts", cuts, frame).items()}
     for i, (column, values) in enumerate(zip(columns, categories, strict=True)):
         if i in told:
             if values.size and numbers(values.tolist()) is None:
@@ -134,6 +107,8 @@ def categories_of(
                 message += "leave it out of cuts"
                 raise DataError(message)
             edges[i], categories[i] = told[i], bin_labels(told[i])
+        elif (order := frame.orders[i]) is not None:
+            categories[i] = _arranged(values, order)
         elif bins is not None and values.size > bins and numbers(values.tolist()) is not None:
             whole = column if counts is None else np.repeat(column, counts)
             between = bin_edges(_floats(whole[~_missing(whole)]), bins)
@@ -142,19 +117,42 @@ def categories_of(
     if many:
         n_samples = len(columns[0]) if counts is None else int(counts.sum())
         raise DataError(_refused(many, categories, names, max_states, n_samples))
+    for i, state in _by_column("reference", reference, frame).items():
+        categories[i] = _with_reference(categories[i], state, edges[i], _named(names, i))
     return categories, edges
 
 
-def _told(cuts: Mapping[Any, Sequence[float]], names: Sequence[Any]) -> dict[int, Vector]:
-    """Edges of bins by number of the column."""
-    number = {name: k for k, name in enumerate(names)}
-    edges_by_column = {}
-    for name, edges in cuts.items():
-        if name not in number:
-            message = f"cuts: no column {name!r}; the columns are {', '.join(map(str, list(names)[:20]))}"
+def _by_column(option: str, values: Mapping[Any, Any] | None, frame: Frame) -> dict[int, Any]:
+    """Return the values of an option by number of the column."""
+    names: Sequence[Any] = range(len(frame.columns)) if frame.names is None else frame.names
+    numbers_by_name = {name: number for number, name in enumerate(names)}
+    for name in values or {}:
+        if name not in numbers_by_name:
+            message = f"{option}: no column {name!r}; the columns are {', '.join(map(str, names[:20]))}"
             raise DataError(message)
-        edges_by_column[number[name]] = np.array(edges, dtype=np.float64)
-    return edges_by_column
+    return {numbers_by_name[name]: value for name, value in (values or {}).items()}
+
+
+def _arranged(values: Array, order: Sequence[Any]) -> Array:
+    """Return different values, which are sorted, in another order; objects if the order is not theirs."""
+    place = {value: number for number, value in enumerate(order)}
+    arranged = sorted(values.tolist(), key=lambda value: place.get(value, len(place)))
+    return values if arranged == values.tolist() else np.fromiter(arranged, dtype=object, count=len(arranged))
+
+
+def _with_reference(states: Array, state: object, edges: Vector | None, name: str) -> Array:
+    """Return the states of a column with a given one first."""
+    if edges is not None:
+        message = f"reference: {name} has bins, whose reference is the lowest bin; leave it out of reference"
+        raise DataError(message)
+    values = states.tolist()
+    # The command line has the text of a state alone.
+    state = next((value for value in values if value == state or str(value) == state), state)
+    if state not in values:
+        message = f"reference: {name} does not have the value {state!r}; choose one of "
+        message += f"{', '.join(map(repr, values[:8]))}{', ...' if len(values) > 8 else ''}"
+        raise DataError(message)
+    return _arranged(states, [state, *(value for value in values if value != state)])
 
 
 def _floats(values: Array) -> Vector:

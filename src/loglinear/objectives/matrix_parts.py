@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ..data.corpus import Corpus
+from ..data.frames import as_column, as_matrix
 from ..data.inputs import Array, Classes, Matrix
 from ..data.labels import check_several
 from ..data.samples import labels_and_weights, samples_with
@@ -47,8 +48,8 @@ class ChunkOfSamples:
         Raises:
             DataError: sizes do not fit, a value is not finite, or a weight is negative; begins with the name.
         """
-        matrix, classes = scipy.sparse.csr_array(X, dtype=np.float64), np.asarray(y)
-        weights = np.ones(classes.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+        matrix, classes = scipy.sparse.csr_array(as_matrix(X), dtype=np.float64), np.asarray(as_column(y))
+        weights = np.ones(classes.shape) if weights is None else np.asarray(as_column(weights), dtype=np.float64)
         for column, values in (("y", classes), ("weights", weights)):
             if matrix.ndim != 2 or values.shape != (matrix.shape[0],):
                 message = f"{name}: X has shape {matrix.shape}, but {column} has shape {values.shape}"

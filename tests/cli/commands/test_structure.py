@@ -388,3 +388,19 @@ def test_help_shows_an_example(done):
     assert "example: loglinear structure" in shown
     for option in ("--edges", "--plot", "--model", "--l1", "--objective", "--grouped", "--ignore", "--json"):
         assert option in shown
+
+
+def test_the_reference_state_is_the_one_that_is_asked_for(structure, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("size,n\n" + "small,1\nlarge,2\nmedium,3\n" * 9 + "large,1\n")
+    done = structure(path, "--reference", "size=small", "--reference", "n=3", "--l1", "0.5")
+    states = {tuple(line.split("\t")[2:4]) for line in done.out.splitlines()[1:]}
+    assert {a for a, _ in states} | {b for _, b in states} <= {"large", "medium", "1", "2"}
+    for option, message in (
+        ("size", "--reference size: not of the form COLUMN=STATE; write, for example, --reference income=none"),
+        (
+            "size=tiny",
+            "reference: column 'size' does not have the value 'tiny'; choose one of 'large', 'medium', 'small'",
+        ),
+    ):
+        assert message in structure(path, "--reference", option, code=2).said

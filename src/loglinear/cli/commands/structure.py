@@ -6,9 +6,9 @@ numeric columns into bins; the model applies the same bins to other tables. A st
 Unless --l1 is given, the extended Bayesian information criterion (EBIC) chooses its strength.
 
 The output has one line per non-zero weight, strongest edge first: two variables, a state of each, and how much this
-pair of states adds to log p, in nats. The first state of each variable, in numeric or alphabetical order, is its
-reference state and has no weights. With --bootstrap, a last column gives the share of bootstrap samples, trained at the
-same strength, that contain the edge.
+pair of states adds to log p, in nats. The first state of each variable is its reference state and has no weights. It is
+the first one in numeric or alphabetical order unless --reference chooses another. With --bootstrap, a last column gives
+the share of bootstrap samples, trained at the same strength, that contain the edge.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ def configure(parser: ArgumentParser) -> None:
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
     cut = "cut points between the bins of a numeric column, such as --cut age=18,30,65; once per column"
     add("--cut", action="append", default=[], metavar="COLUMN=X,...", help=cut)
+    reference = "reference state of a column, such as --reference income=none; may be repeated (default: the lowest)"
+    add("--reference", action="append", dest="references", default=[], metavar="COLUMN=STATE", help=reference)
     bootstrap = "also train on N bootstrap samples and report the fraction that contains each edge"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
     missing = "further values that mean missing, such as --missing '?,-999' (with a leading dash: --missing=-)"
@@ -143,7 +145,8 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     if arguments.bootstrap is not None:
         whole_number("--bootstrap", arguments.bootstrap, 2, 10**6)
     missing = [mark for marks in arguments.missing or () for mark in split_names(marks)] or None
-    options = replace(chosen(NetworkOptions, arguments, missing=missing), cuts=_cuts(arguments.cut))
+    cuts, reference = _cuts(arguments.cut), _reference(arguments.references)
+    options = replace(chosen(NetworkOptions, arguments, missing=missing), cuts=cuts, reference=reference)
     options.check()
     parameters = {name: value for name, value in vars(options).items() if name != "gap"}
     return PairwiseMRF(**parameters, n_jobs=arguments.threads or None)
@@ -164,6 +167,17 @@ def _cuts(texts: list[str]) -> dict[str, list[float]] | None:
             message = f"--cut {text}: not of the form COLUMN=EDGES; write, for example, --cut age=18,30,65"
             raise OptionError(message)
     return cuts or None
+
+
+def _reference(texts: list[str]) -> dict[str, str] | None:
+    states = {}
+    for text in texts:
+        column, equals, state = text.partition("=")
+        if not equals or not column:
+            message = f"--reference {text}: not of the form COLUMN=STATE; write, for example, --reference income=none"
+            raise OptionError(message)
+        states[column] = state
+    return states or None
 
 
 def _read(arguments: Namespace, missing: Sequence[str | float], progress: Progress) -> tuple[Table, Table]:

@@ -135,6 +135,13 @@ class NetworkParameters(Minimisation):
         help="values that mean missing, such as ['?', -999], in addition to None and NaN",
         check=optional(lambda name, value: check_marks(name, value)),
     )
+    reference: Mapping[Any, Any] | None = option(
+        default=None,
+        help="reference states by column name, such as {'income': 'none'}: the first state of a column, which has no "
+        "weights. By default the first one of an ordered categorical column, and the lowest one of other columns. "
+        "Columns without names go by their number.",
+        check=optional(mapping),
+    )
 
 
 @option_class

@@ -1,0 +1,166 @@
+"""Columns of lists, such as sentences and their labels, in pandas, polars, pyarrow, DuckDB and what else speaks Arrow.
+
+The module imports none of these libraries before it has seen an object of theirs, and no NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .. import _core
+from ..errors import OptionError
+
+__all__ = ["ListColumn", "as_lists", "is_arrow", "is_column", "is_series"]
+
+
+def is_arrow(X: object) -> bool:
+    """Whether an object offers its data through Arrow's PyCapsule interface."""
+    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+
+
+def is_column(X: object) -> bool:
+    """Whether an object is a column: a Series of pandas, or data of Arrow's, such as a relation with one column."""
+    return _is_series(X) or (is_arrow(X) and not hasattr(X, "iloc"))
+
+
+def is_series(X: object) -> bool:
+    """Whether an object is a column and by its type no table."""
+    return is_column(X) and not hasattr(X, "columns") and (hasattr(X, "dtype") or hasattr(X, "type"))
+
+
+def as_lists(X: Any, *, tuples: bool = False) -> Any:
+    """Return a column as a list of Python objects, and anything else unchanged.
+
+    Args:
+        X: sentences, labels or weights.
+        tuples: whether structs become tuples of their fields, such as the columns of a token, rather than dicts.
+
+    Raises:
+        DataError: X is a table of several columns.
+        TypeError: X has values of an unknown type.
+    """
+    return ListColumn(X).lists(tuples=tuples) if is_column(X) else X
+
+
+class ListColumn:
+    """A column, and how its library makes columns of results.
+
+    Args:
+        column: an object for which `is_column` is true.
+
+    Attributes:
+        arrow: the column with Arrow's interface; None for a column of pandas that holds Python objects.
+    """
+
+    def __init__(self, column: Any) -> None:
+        self._column = column
+        self._has_arrow_type = _is_series(column) and type(column.dtype).__name__ == "ArrowDtype"
+        self.arrow: Any = column.array.__arrow_array__() if self._has_arrow_type else column
+        if _is_series(column) and not self._has_arrow_type:
+            self.arrow = None
+
+    def lists(self, *, tuples: bool) -> list[Any]:
+        """Return the values as Python objects, None where one is missing; see `as_lists`."""
+        if self.arrow is not None:
+            return _core.arrow_objects(self.arrow, tuples=tuples)
+        return [None if _is_missing(value) else value for value in self._column.tolist()]
+
+    def mapped(self, function: Callable[[list[Any]], dict[str, list[Any]]], *, tuples: bool) -> Any:
+        """Return results for all values, as the library of this column has them: a column, or several as a table.
+
+        Args:
+            function: returns the results by name of the column, for the values as Python objects. A list without items
+                replaces a missing value, whose results are missing.
+            tuples: see `as_lists`.
+        """
+        values = self.lists(tuples=tuples)
+        columns = function([[] if value is None else value for value in values])
+        for results in columns.values():
+            results[:] = [None if value is None else result for value, result in zip(values, results, strict=True)]
+        return self.of_lists(columns, is_table=len(columns) > 1)
+
+    def of_arrow(self, result: _core.ArrowLabels, *, is_table: bool) -> Any:
+        """Return a column of labels, or a table, as the library of this column has it.
+
+        Raises:
+            OptionError: the labels have to be returned with pyarrow, which is missing.
+        """
+        if _library(self._column) == "polars":
+            import polars
+
+            return polars.DataFrame(result) if is_table else polars.Series(result).alias(self._name)
+        pa = _pyarrow()
+        if is_table:
+            table = pa.Table.from_batches([pa.record_batch(result)])
+            columns = {name: table[name] for name in table.column_names}
+            return self._of_pandas(columns) if self._has_arrow_type else table
+        array = pa.array(result)
+        if self._has_arrow_type:
+            return self._of_pandas({"": pa.chunked_array([array])})
+        if isinstance(self._column, pa.Array):
+            return array
+        chunks, start = [], 0
+        for length in map(len, self._column.chunks if isinstance(self._column, pa.ChunkedArray) else [array]):
+            chunks.append(array.slice(start, length))
+            start += length
+        return pa.chunked_array(chunks, type=array.type)
+
+    def of_lists(self, columns: Mapping[str, Sequence[Any]], *, is_table: bool) -> Any:
+        """Return Python objects by name of the column as the library of this column has them; see `of_arrow`."""
+        if _library(self._column) == "polars":
+            import polars
+
+            return polars.DataFrame(columns) if is_table else polars.Series(self._name, next(iter(columns.values())))
+        if self.arrow is None:
+            return self._of_pandas(columns)
+        pa = _pyarrow()
+        if self._has_arrow_type:
+            return self._of_pandas({name: pa.chunked_array([values]) for name, values in columns.items()})
+        if is_table:
+            return pa.table(dict(columns))
+        (values,) = columns.values()
+        return pa.array(values) if isinstance(self._column, pa.Array) else pa.chunked_array([values])
+
+    @property
+    def _name(self) -> Any:
+        """The name of the column; of a table with one column, of that one."""
+        return self._column.columns[0] if hasattr(self._column, "columns") else self._column.name
+
+    def _of_pandas(self, columns: Mapping[str, Any]) -> Any:
+        """Return a Series, or a DataFrame of several columns, with the index of the column."""
+        import pandas
+
+        series = {
+            name: pandas.Series(
+                pandas.arrays.ArrowExtensionArray(values) if self._has_arrow_type else list(values),
+                index=self._column.index,
+                dtype=None if self._has_arrow_type else object,
+            )
+            for name, values in columns.items()
+        }
+        if len(series) > 1:
+            return pandas.DataFrame(series)
+        return next(iter(series.values())).rename(self._name)
+
+
+def _is_series(X: object) -> bool:
+    return hasattr(X, "iloc") and hasattr(X, "dtype") and not hasattr(X, "columns") and not hasattr(X, "compute")
+
+
+def _is_missing(value: object) -> bool:
+    """Whether pandas has no value: None, NaN or NA."""
+    return value is None or isinstance(value, float) or type(value).__name__ == "NAType"
+
+
+def _library(column: object) -> str:
+    return type(column).__module__.partition(".")[0]
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        message = f"labels of this column are returned with pyarrow ({error}); install it: pip install pyarrow"
+        raise OptionError(message) from error
+    return pyarrow

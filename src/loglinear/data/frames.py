@@ -1,0 +1,246 @@
+"""Tables and columns of any library as NumPy arrays: pandas, polars, pyarrow, DuckDB, and others that speak Arrow.
+
+pandas is read by its own methods, everything else that has Arrow's PyCapsule interface through the native module, so
+that none of these libraries needs another one. What is neither of these, nor an array, nor a list of rows, is refused
+by its type: iterating over an unknown object may give its columns or its names instead of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..errors import DataError
+from .columns import is_arrow
+from .table import Table
+
+if TYPE_CHECKING:
+    from ..vectors import Vector
+    from .inputs import Array
+
+__all__ = ["Frame", "as_column", "as_frame", "as_matrix", "check_names"]
+
+_REMEDY = "give a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, an array or a list of rows"
+# Methods that turn a table that is not in memory into one that is.
+_COMPUTE = ("collect", "compute")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table of any library.
+
+    Attributes:
+        columns: values of each column, shape (n_samples,); None, NaN, NaT or pandas.NA where a value is missing.
+        names: names of the columns; None if there are none, or if one is not a string.
+        orders: values of each column in their declared order, as for an ordered `pandas.Categorical`, a polars or
+            DuckDB enum, or an ordered dictionary of pyarrow; None for a column without such an order.
+        counts: how many samples each row stands for, shape (n_samples,); None for 1 each.
+    """
+
+    columns: list[Array]
+    names: list[str] | None
+    orders: list[list[Any] | None]
+    counts: npt.NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, X: object) -> Frame:
+        """Read a table: of a library of data frames, a `Table`, an array, a sparse matrix, or a list of rows.
+
+        A row is a sequence of values or a dict of values by column.
+
+        Raises:
+            DataError: X is not a table, is of an unknown type, or has columns of an unknown type.
+        """
+        if isinstance(X, Frame):
+            return X
+        if isinstance(X, Table):
+            return cls([*X.columns], X.names, [None] * len(X.columns), X.counts)
+        if _is_pandas(X):
+            return _of_pandas(X)
+        if is_arrow(X):
+            return _of_arrow(X)
+        if isinstance(X, np.ndarray) or hasattr(X, "__array__") or hasattr(X, "tocsr"):
+            return _of_array(X)
+        if isinstance(X, Sequence | Iterator) and not isinstance(X, str | bytes):
+            return _of_rows([*X])
+        message = f"X has type {_named_type(X)}, which is not a table; {_remedy(X)}"
+        raise DataError(message)
+
+    def matrix(self) -> Vector:
+        """Return the columns as a matrix of numbers, shape (n_samples, n_columns); NaN for missing values.
+
+        Raises:
+            DataError: a column has values other than numbers; names the column.
+        """
+        columns = [_numbers(column, self.called(i)) for i, column in enumerate(self.columns)]
+        return np.stack(columns).T if columns else np.empty((0, 0))
+
+    def called(self, column: int) -> str:
+        """Return a column's name, or its number, for messages."""
+        return f"column {column}" if self.names is None else f"column {self.names[column]!r}"
+
+
+def as_frame(X: object) -> Frame | None:
+    """Read a `Table` or a table of Arrow's; None for anything else, which NumPy and scikit-learn read themselves."""
+    return Frame.of(X) if isinstance(X, Table | Frame) or (is_arrow(X) and not hasattr(X, "iloc")) else None
+
+
+def as_matrix(X: Any) -> Any:
+    """Return a `Table` or a table of Arrow's as a matrix of numbers, and anything else unchanged.
+
+    Raises:
+        DataError: a column has values other than numbers; names the column.
+    """
+    frame = as_frame(X)
+    return X if frame is None else frame.matrix()
+
+
+def as_column(values: Any) -> Any:
+    """Return one column of Arrow's, such as a polars Series or a DuckDB relation, as an array; else values unchanged.
+
+    Raises:
+        DataError: the values are a table of several columns, or of a type that cannot be read.
+    """
+    if not is_arrow(values) or hasattr(values, "iloc"):
+        return values
+    _, columns = _core.arrow_columns(values)
+    if len(columns) != 1:
+        message = f"expected one column, found a table of {len(columns)}; select one"
+        raise DataError(message)
+    return _values(columns[0], "the column")
+
+
+def check_names(names: Sequence[str] | None, expected: Sequence[str] | None) -> None:
+    """Raise DataError if a table has other columns than a model, or another order; a table without names passes."""
+    if names is None or expected is None or [*names] == [*expected]:
+        return
+    missing, unknown = (
+        [name for name in some if name not in others] for some, others in ((expected, names), (names, expected))
+    )
+    if missing or unknown:
+        remedy = ", ".join(
+            [*([f"add {missing[:8]}"] if missing else []), *([f"leave out {unknown[:8]}"] if unknown else [])]
+        )
+    else:
+        remedy = "put them in the order of the model"
+    message = f"X has the columns {[*names][:8]}, but the model expects {[*expected][:8]}; {remedy}"
+    raise DataError(message)
+
+
+def _named_type(X: object) -> str:
+    kind = type(X)
+    module = kind.__module__.partition(".")[0]
+    return kind.__qualname__ if module == "builtins" else f"{module} {kind.__qualname__}"
+
+
+def _remedy(X: object) -> str:
+    methods = [method for method in _COMPUTE if hasattr(X, method)]
+    return f"call its method {methods[0]}() first" if methods else _REMEDY
+
+
+def _names(names: Sequence[object]) -> list[str] | None:
+    """Return names that are all strings; else None."""
+    texts = [name for name in names if isinstance(name, str)]
+    return texts if texts and len(texts) == len(names) else None
+
+
+def _is_pandas(X: Any) -> bool:
+    """Whether X is a DataFrame of pandas, or of a library that imitates it, in memory."""
+    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "to_numpy") and not hasattr(X, "compute")
+
+
+def _of_pandas(X: Any) -> Frame:
+    columns, orders = [], []
+    for i, kind in enumerate(X.dtypes):
+        ordered = type(kind).__name__ == "CategoricalDtype" and kind.ordered
+        columns.append(X.iloc[:, i].to_numpy())
+        orders.append(kind.categories.tolist() if ordered else None)
+    return Frame(columns, _names([*X.columns]), orders)
+
+
+def _of_arrow(X: Any) -> Frame:
+    is_table, columns = _core.arrow_columns(X)
+    if not is_table:
+        message = f"X is a single column ({_named_type(X)}), not a table; {_REMEDY}"
+        raise DataError(message)
+    # The enums of DuckDB have an order, which its Arrow data do not declare.
+    is_relation = type(X).__name__ == "DuckDBPyRelation"
+    orders = [
+        column.dictionary if column.is_ordered or (is_relation and X.types[i].id == "enum") else None
+        for i, column in enumerate(columns)
+    ]
+    values = [_values(column, f"column {column.name!r}") for column in columns]
+    return Frame(values, _names([column.name for column in columns]), orders)
+
+
+def _values(column: _core.ArrowColumn, called: str) -> Array:
+    """Return the values of a column; objects if they are not numbers, or if whole numbers are missing."""
+    if column.unread is not None:
+        message = f"{called}: values of this type ({column.unread}) cannot be read; leave it out, or convert it"
+        raise DataError(message)
+    values, missing = column.values, column.missing
+    if column.dictionary is not None:
+        objects = _objects([*column.dictionary, None])
+        if missing is not None:
+            values[missing] = -1
+        return np.asarray(objects[values])
+    values = values.view(column.dtype) if column.dtype else values
+    if missing is None:
+        return values
+    if values.dtype.kind in "fmM":
+        values[missing] = np.nan if values.dtype.kind == "f" else "NaT"
+        return values
+    values = values.astype(object)
+    values[missing] = None
+    return values
+
+
+def _of_array(X: Any) -> Frame:
+    array = X.toarray() if hasattr(X, "tocsr") else np.ma.asanyarray(X) if np.ma.isMaskedArray(X) else np.asarray(X)
+    if array.ndim != 2:
+        message = f"X has shape {array.shape}; give a table or an array of shape (n_samples, n_variables)"
+        raise DataError(message)
+    if np.ma.isMaskedArray(array):
+        objects = np.array(array.data, dtype=object)
+        objects[np.ma.getmaskarray(array)] = None
+        array = objects
+    return Frame([*array.T], None, [None] * array.shape[1])
+
+
+def _of_rows(rows: list[Any]) -> Frame:
+    """Read rows, each a sequence of values, or each a dict of values by column."""
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        names = [*dict.fromkeys(name for row in rows for name in row)]
+        columns = [_objects([row.get(name) for row in rows]) for name in names]
+        return Frame(columns, _names(names), [None] * len(names))
+    for number, row in enumerate(rows):
+        if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str | bytes):
+            message = f"row {number} of X has type {_named_type(row)}, not a sequence of values; {_REMEDY}"
+            raise DataError(message)
+        if len(row) != len(rows[0]):
+            message = f"row {number} of X: expected {len(rows[0])} values, found {len(row)}"
+            raise DataError(message)
+    columns = [_objects(values) for values in zip(*rows, strict=True)]
+    return Frame(columns, None, [None] * len(columns))
+
+
+def _objects(values: Sequence[Any]) -> Array:
+    """Return values as an array of objects, even if they are sequences."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _numbers(column: Array, called: str) -> Array:
+    """Return numbers and truth values as numbers, NaN for None."""
+    if column.dtype.kind in "biuf":
+        return column
+    wrong = next((value for value in column.tolist() if not isinstance(value, float | int | None)), None)
+    if column.dtype.kind != "O" or wrong is not None:
+        message = f"{called} has values that are not numbers, such as {wrong!r}; encode it, for example with "
+        message += "scikit-learn's OneHotEncoder, or leave it out"
+        raise DataError(message)
+    return column.astype(np.float64)
