@@ -134,6 +134,9 @@ def test_a_model_trained_in_python_with_a_template_reads_columns(done, from_pyth
     refused = run_command("tag", "-m", model, input='{"tokens": ["a", "b"]}\n')
     assert refused.returncode == 2
     assert refused.stderr.startswith("loglinear: error: <stdin>: these are JSON lines, not columns; add --format jsonl")
+    labelled = written(from_python, '{"tokens": ["a", "b"], "labels": ["A", "B"]}\n')
+    refused = run_command("train", labelled, "--preset", "ner", "-m", from_python / "m")
+    assert "these are JSON lines" in refused.stderr
 
 
 def test_an_error_of_reading_says_which_format_was_guessed_and_from_what(misuse, from_python, tiny):

@@ -38,7 +38,11 @@ def test_a_single_label_leaves_nothing_to_learn():
 @pytest.mark.parametrize(
     ("X", "changes", "expected"),
     [
-        ([[["a"], ["b"]]], {"format": "columns"}, "all 2 tokens are in one sentence; put a blank line after each"),
+        (
+            [[["a"], ["b"], ["a"]]],
+            {"format": "columns"},
+            "all 3 tokens are in one sentence; put a blank line after each",
+        ),
         ([[["a"], ["b"]] * 51], {}, "all 102 tokens are in one sentence; X is a list of sentences"),
         ([[["a"], ["b"]]], {}, None),
         ([[["a"], ["b"]]] * 10, {}, "all 10 sentences have the same attributes"),
@@ -68,6 +72,13 @@ def test_labels_of_which_a_third_occur_once_are_named(rare, is_odd):
     assert len(messages) == is_odd
     if is_odd:
         assert messages[0].startswith("3 of 8 labels occur only once, such as L0, L1, L2; check which column")
+
+
+def test_a_file_whose_labels_all_occur_once_is_odd():
+    X, y = [[["a"], ["b"]], [["c"]]], [["A", "B"], ["C"]]
+    assert oddities(X, y) == []
+    (message,) = oddities(X, y, format="columns")
+    assert message.startswith("3 of 3 labels occur only once, such as A, B, C")
 
 
 def test_a_chain_warns_of_the_oddities_of_its_data():

@@ -96,8 +96,9 @@ def test_metrics_of_score_are_those_of_evaluate(data):
         crf.score(*data, metric="f2")
     with pytest.raises(OptionError, match="does not support sample_weight"):
         crf.score(*data, sample_weight=WEIGHTS, metric="f1")
+    tags = [["NN", *["VB"] * (len(each) - 1)] for each in X]
     with pytest.raises(DataError, match="needs tags such as B-PER"):
-        ChainCRF().fit(X, [["NN"] * len(each) for each in X]).score(X, [["NN"] * len(each) for each in X], metric="f1")
+        ChainCRF().fit(X, tags).score(X, tags, metric="f1")
 
 
 def test_scikit_learns_own_metrics_refuse_sequences_before_they_ask_the_estimator():

@@ -75,10 +75,10 @@ def test_constraints_are_those_that_the_parameter_names_now():
 
 
 def test_a_model_that_is_trained_again_takes_the_place_of_the_old_one():
-    crf = ChainCRF(l2=0.5).fit([[["a"]]], [["A"]])
-    assert crf.predict_single([["a"], ["a"]]) == ["A", "A"]
-    crf.fit([[["a"]]], [["B"]])
-    assert crf.predict_single([["a"], ["a"]]) == ["B", "B"]
+    crf = ChainCRF(l2=0.5).fit([[["a"], ["b"]]], [["A", "C"]])
+    assert crf.predict_single([["a"]]) == ["A"]
+    crf.fit([[["a"], ["b"]]], [["B", "C"]])
+    assert crf.predict_single([["a"]]) == ["B"]
 
 
 def test_a_sentence_whose_every_labelling_is_forbidden_has_no_labels():
@@ -135,7 +135,7 @@ def test_too_few_columns_are_a_mistake():
 
 
 def test_options_are_checked_for_a_short_input_as_well():
-    crf = ChainCRF(l2=0.5).fit([[["a"]]], [["A"]])
+    crf = ChainCRF(l2=0.5).fit([[["a"], ["b"]]], [["A", "B"]])
     crf.n_jobs = "many"
     with pytest.raises(OptionError):
         crf.predict([[["a"]]])

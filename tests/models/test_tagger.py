@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import loglinear
-from loglinear import ChainCRF, Corpus, Tagger
+from loglinear import ChainCRF, Corpus, DataError, DataWarning, Tagger
 from loglinear.datasets import demo_paths
 from oracles.command_line import sentences
 from oracles.patience import patience
@@ -310,11 +310,11 @@ def test_tokens_with_too_few_columns_are_named(pairs):
 def test_bad_lists_are_refused(words):
     tagger = Tagger(words[0])
     for batch, message in [
-        ([["a"], "b"], "sentence 1: a sentence must be a sequence of tokens, not a str"),
+        ([["a"], "b"], "sentence 1: expected a sequence, such as a list, not the str"),
         ([["a"], [1]], "sentence 1: token 0: with a template, a token must be a str"),
         ([["a"], [{"w": "a"}]], "sentence 1: token 0: with a template"),
         ([["a", "\ud800"]], "sentence 0: text is not valid Unicode"),
-        ([5], "sentence 0: a sentence must be a sequence of tokens"),
+        ([5], "sentence 0: expected a sequence, such as a list, not the int 5"),
     ]:
         with pytest.raises(loglinear.DataError, match=message):
             tagger.tag_batch(batch)
@@ -357,7 +357,8 @@ def test_sentences_may_be_made_by_code_that_labels(items):
 def test_sentences_whose_inference_takes_a_while_are_shared_among_threads():
     labels = [f"L{k:03}" for k in range(300)]
     X, y = [[[f"w{k}", f"v{k % 7}"] for k in range(300)]], [labels]
-    crf = ChainCRF(tolerance=1e-2).fit(X, y)
+    with pytest.warns(DataWarning, match="in one sentence|occur only once"):
+        crf = ChainCRF(tolerance=1e-2).fit(X, y)
     X = [[[f"w{k * step % 300}"] for k in range(40)] for step in range(1, 12)]
     assert Tagger(crf).tag_batch(X, threads=2) == Tagger(crf).tag_batch(X, threads=1) == predicted(crf, X)
 
@@ -437,3 +438,13 @@ def test_importing_and_labelling_needs_no_numpy(words, tmp_path):
     )
     command = [sys.executable, "-c", code, tmp_path / "m"]
     assert subprocess.run(command, capture_output=True, timeout=patience(20)).stderr == b""
+
+
+@pytest.mark.parametrize("sentences", [["Dogs", "bark"], [{"w": "Dogs"}, {"w": "bark"}], [{"Dogs"}]])
+def test_a_sentence_in_the_place_of_a_batch_is_refused_with_the_remedy(sentences):
+    crf = ChainCRF().fit([[{"w": "Dogs"}, {"w": "bark"}]] * 2, [["NOUN", "VERB"]] * 2)
+    for tag in (Tagger(crf).tag_batch, crf.predict, crf.tag, crf.marginals):
+        with pytest.raises(DataError, match=r"sentence 0: expected a sequence, .*; put a single sentence into a list"):
+            tag(sentences)
+    with pytest.raises(DataError, match=r"^the sentence: expected a sequence"):
+        Tagger(crf).tag("Dogs")

@@ -150,11 +150,14 @@ class Reading(NamedTuple):
         """Return the sentences of a file, in the usual format where neither a flag nor the extension tells another."""
         from ..data.corpus import Corpus
         from ..data.formats import format_of, is_corpus
+        from .layout import refuse_json_lines, start_of
 
         format = format_of(path, self.format, usual)
         reason = None if self.format is not None or is_corpus(path) else "the default"
         if reason is not None and format_of(path, default="") == format:
             reason = "by its extension"
+        if format == "columns" and not is_corpus(path):
+            refuse_json_lines(path, start_of(path))
         with guessing(format, reason):
             return Corpus.read(path, format=format, template=self.template, partial=self.partial, threads=self.threads)
 

@@ -16,7 +16,7 @@ from .. import _core
 from ..errors import DataError
 from .columns import as_lists, is_arrow
 from .formats import format_of, is_corpus
-from .labels import LabelNames, check_ordered, typed
+from .labels import LabelNames, check_sentence, typed
 from .templates import template_text
 
 if TYPE_CHECKING:
@@ -369,7 +369,7 @@ def _ordered(X: Iterable[Any]) -> Iterator[Any]:
     """Yield sentences, after a check that the tokens of each have an order."""
     for number, sentence in enumerate(X):
         if type(sentence) is not list:
-            check_ordered(sentence, f"sentence {number}")
+            check_sentence(sentence, f"sentence {number}")
         yield sentence
 
 

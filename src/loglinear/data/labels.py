@@ -12,7 +12,16 @@ from ..options import truth_types
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["LabelNames", "LabelSequences", "check_classes", "check_ordered", "check_several", "check_targets", "typed"]
+__all__ = [
+    "LabelNames",
+    "LabelSequences",
+    "check_classes",
+    "check_ordered",
+    "check_sentence",
+    "check_several",
+    "check_targets",
+    "typed",
+]
 
 # With at most this many samples, nothing is said of a class for most of them.
 _FEW_SAMPLES = 20
@@ -100,18 +109,30 @@ class LabelNames:
         self._known[type(label)], self.type = name, name
 
 
-def check_ordered(items: object, what: str) -> None:
+def check_ordered(items: object, what: str, remedy: str = "") -> None:
     """Raise DataError if the items of a sequence are a string or unordered.
 
     Args:
         items: a sequence, or something else that can be gone through.
         what: the items in words, for the message.
+        remedy: what to do, for the message.
     """
     if isinstance(items, (list, tuple)):
         return
     if isinstance(items, (str, bytes, Set, Mapping)) or not _can_be_gone_through(items):
         message = f"{what}: expected a sequence, such as a list, not the {type(items).__name__} {items!r:.60}"
+        message += f"; {remedy}" if remedy else ""
         raise DataError(message)
+
+
+def check_sentence(tokens: object, what: str) -> None:
+    """Raise DataError if a sentence is a token: one sentence was given where several are expected.
+
+    Args:
+        tokens: the sentence.
+        what: the sentence in words, for the message.
+    """
+    check_ordered(tokens, what, "put a single sentence into a list, as in [tokens]")
 
 
 def _can_be_gone_through(items: Any) -> bool:

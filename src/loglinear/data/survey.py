@@ -76,7 +76,8 @@ class Survey(NamedTuple):
         if self.n_tokens and not self.n_attributes:
             messages.append("no token has an attribute, so labels depend on their neighbours alone; check the data")
         rare = [label for label, count in zip(self.labels, self.counts, strict=False) if count == 1]
-        if len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels):
+        all_rare = is_file and len(rare) == len(self.labels) > 1
+        if all_rare or (len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels)):
             share = f"{len(rare):,} of {len(self.labels):,} labels"
             messages.append(f"{share} occur only once, such as {names_of(rare)}; check which column holds the labels")
         return messages

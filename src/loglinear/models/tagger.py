@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..data.columns import is_column
-from ..data.labels import typed
+from ..data.labels import check_ordered, check_sentence, typed
 from ..errors import OptionError
 from .column_tagging import tag_column
 from .files.chain import ChainModel, open_model, tag_lists
@@ -94,6 +94,8 @@ class Tagger:
             >>> Tagger(crf).tag([{"w": "Dogs", "length": 4}])
             ['NOUN']
         """
+        if type(tokens) is not list:
+            check_ordered(tokens, "the sentence")
         labels = self._model.predict_single(tokens)
         return labels if self._label_type == "str" else typed([labels], self._label_type)[0]
 
@@ -151,6 +153,11 @@ class Tagger:
         if isinstance(sentences, str):
             message = "the batch is a str; give a sequence of sentences"
             raise OptionError(message)
+        if type(sentences) is not list:
+            sentences = list(sentences)
+        for number, sentence in enumerate(sentences):
+            if type(sentence) is not list:
+                check_sentence(sentence, f"sentence {number}")
         names, sure = tag_lists(self._model, sentences, probabilities=probabilities, threads=threads)
         labels = names if self._label_type == "str" else typed(names, self._label_type)
         if sure is None:
