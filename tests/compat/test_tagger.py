@@ -198,7 +198,7 @@ def test_models_of_this_library_are_opened(tmp_path):
 
 
 def test_a_model_with_a_template_or_of_another_kind_is_refused(tmp_path):
-    ChainCRF(template="U:%x[0,0]\n").fit([["a"]], [["A"]]).save(tmp_path / "template")
+    ChainCRF(template="U:%x[0,0]\n").fit([["a", "b"]], [["A", "B"]]).save(tmp_path / "template")
     _core.classifier_model(["a"], ["A", "B"], np.ones(1), '{"model": "maxent"}').save(str(tmp_path / "classifier"))
     for name, message in (("template", "loglinear.Tagger"), ("classifier", "not a chain model")):
         with pytest.raises(ModelFileError, match=message):

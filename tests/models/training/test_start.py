@@ -134,7 +134,7 @@ def test_another_template_is_told():
     with pytest.warns(UserWarning, match="has no template, but the data are read with one"):
         assert ChainCRF(template=TEMPLATE).fit(*OLD, start=plain).result_.start.n_shared == 2
     with pytest.warns(UserWarning, match="has a template, but the data are read without one"):
-        ChainCRF().fit(Corpus.encode([[["U1:the"]]], [["D"]]), start=crf)
+        ChainCRF().fit(Corpus.encode([[["U1:the"], ["U1:dog"]]], [["D", "N"]]), start=crf)
 
 
 def test_what_cannot_be_started_at_is_refused(tmp_path):
