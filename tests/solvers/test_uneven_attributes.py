@@ -6,13 +6,16 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from loglinear import ChainCRF, ChainObjective, Corpus, ElasticNet, MaxEnt, Problem, minimize
+from loglinear import ChainCRF, ChainObjective, Corpus, ElasticNet, GraphCRF, MaxEnt, Problem, minimize
+from loglinear.data.graphs import Graphs
 from loglinear.data.parts import ListedPart
 from loglinear.errors import ObjectiveError
 from loglinear.gain import largest_gain
 from loglinear.models.training.chain import evaluate_model, train_chain
 from loglinear.models.training.options import SolverOptions
+from loglinear.objectives.graph import GraphLikelihood
 from loglinear.objectives.parts import ChainParts
 from loglinear.solvers import BFGS, LBFGS, OWLQN, Auto, GraftingLight, auto
 
@@ -59,6 +62,46 @@ def test_partial_labels_are_learnt_beside_an_attribute_of_any_size(size):
     y[3][0], y[5][1] = None, {"A", "B"}
     crf = ChainCRF(l2=0.5).fit(X, y)
     assert crf.predict(X[:3]) == y[:3]
+
+
+def graphs(size, seed=0):
+    """Chains of five nodes whose labels two node features tell apart, and features of nodes and edges near a size."""
+    rng = np.random.default_rng(seed)
+    y = [rng.integers(0, 2, 5) for _ in range(30)]
+    edges = [(k, k + 1) for k in range(4)]
+    near = [size * (1.0 + rng.random((9, 1)) / 7.0) for _ in y]
+    return [
+        (np.hstack([np.eye(2)[labels], each[:5]]), edges, each[5:]) for labels, each in zip(y, near, strict=True)
+    ], y
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("strengths", [{"l2": 2.0}, {"l1": 0.5}])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_graphs_are_learnt_beside_features_of_any_size(size, strengths, sparse):
+    X, y = graphs(size)
+    X = [(scipy.sparse.csr_array(nodes), edges, ties) for nodes, edges, ties in X] if sparse else X
+    crf = GraphCRF(**strengths).fit(X, y)
+    assert crf.result_.status.converged
+    assert crf.score(X, y) == 1.0
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_the_curvature_of_graphs_without_edges_is_exact(n_labels):
+    rng = np.random.default_rng(1)
+    X = [(rng.normal(size=(4, 2)), []) for _ in range(5)]
+    objective = GraphLikelihood(Graphs.of(X), rng.integers(0, n_labels, 20), n_labels)
+    w = rng.normal(size=objective.n_features)
+    steps = 1e-5 * np.eye(w.size)[: 2 * n_labels]
+    slopes = [[objective.value_and_gradient(w + sign * step)[1] for sign in (1.0, -1.0)] for step in steps]
+    exact = [(after - before)[k] / 2e-5 for k, (after, before) in enumerate(slopes)]
+    np.testing.assert_allclose(objective.hessian_diagonal(w)[: len(exact)], exact, rtol=1e-6, atol=1e-8)
+
+
+def test_a_graph_s_feature_is_named_if_the_solver_does_not_scale():
+    X, y = graphs(1e6)
+    with pytest.warns(UserWarning, match="values of (node feature 2|edge feature 0) reach"):
+        GraphCRF(solver="adagrad").fit(X, y)
 
 
 def test_the_largest_values_are_those_of_each_features_attribute():

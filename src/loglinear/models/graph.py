@@ -155,7 +155,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             threads=self._threads,
         )
         options = self._options(SolverOptions)
-        result = train(objective, options, callbacks=self._observers(callbacks))
+        named = partial(_named, graphs.nodes.shape[1], self.classes_.size, objective.n_pairs)
+        result = train(objective, options, callbacks=self._observers(callbacks), named=named)
         self._set_results(result)
         self.exact_, self.n_iter_ = objective.exact, result.iterations
         self._training = {"n_samples": len(graphs.sizes), **training_summary([result])}
@@ -397,6 +398,12 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         check_setting(os.fspath(path), "constraints", crf.constraints, crf._forbidden)
         check_setting(os.fspath(path), "inference_options", crf.inference_options, crf._method)
         return crf
+
+
+def _named(n_node_features: int, n_labels: int, n_pairs: int, feature: int) -> str:
+    """Return what messages call the node feature or edge feature of a weight."""
+    edge = feature - n_node_features * n_labels
+    return f"node feature {feature // n_labels}" if edge < 0 else f"edge feature {edge // n_pairs}"
 
 
 def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse
 
 from ..data.graphs import Graphs
 from ..networks.exact import EVALUATION, Exact, is_narrow
@@ -93,6 +94,29 @@ class GraphLikelihood:
     def is_convex(self) -> bool:
         """Whether the objective is convex: inference is exact or tree-reweighted, and no label is missing."""
         return self._field.inference.is_convex and self._hidden is None
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of weights of an edge feature."""
+        return self._field.n_pairs
+
+    @property
+    def has_hessian_diagonal(self) -> bool:
+        """Whether `hessian_diagonal` is known: not with missing labels."""
+        return self._hidden is None
+
+    def hessian_diagonal(self, w: Vector) -> Vector:
+        """Return about the diagonal of the Hessian at w, shape (n_features,): the curvature along each weight.
+
+        Nodes are taken as independent of one another, and so are edges: a feature gets the sum of value^2 p (1 - p), p
+        the marginal of its label or pair of labels. Cost: an evaluation.
+        """
+        _, nodes, pairs = self._field.marginals(w, self._raised)
+        return self._factor * self._field.squared(nodes * (1.0 - nodes), pairs * (1.0 - pairs))
+
+    def largest_values(self) -> Vector | None:
+        """Return the largest absolute value of each feature in the graphs, shape (n_features,)."""
+        return self._field.largest_values()
 
     @property
     def n_unpenalised(self) -> int:
@@ -210,12 +234,12 @@ class GraphField:
         self.graphs, self.n_labels, self.symmetric, self.forbidden = graphs, n_labels, symmetric, tuple(forbidden)
         self._graph = Graph(Numbering(np.full(int(graphs.sizes.sum()), n_labels)), graphs.edges, threads)
         self._weight_of = weights_of_pairs(n_labels, symmetric=symmetric)
-        self._n_pairs = int(self._weight_of.max()) + 1
+        self.n_pairs = int(self._weight_of.max()) + 1
         self._forbidden = np.zeros(n_labels**2)
         for first, second in self.forbidden:
             self._forbidden[first * n_labels + second] = FORBIDDEN
         self._n_node_weights = graphs.nodes.shape[1] * n_labels
-        self.n_features = self._n_node_weights + graphs.ties.shape[1] * self._n_pairs
+        self.n_features = self._n_node_weights + graphs.ties.shape[1] * self.n_pairs
         network = self._graph.network
         self.n_threads = network.n_threads
         if inference is None:
@@ -230,7 +254,7 @@ class GraphField:
         nodes = np.asarray(self.graphs.nodes @ w[:at].reshape(-1, labels))
         if costs is not None:
             nodes = nodes + costs
-        pairs = self.graphs.ties @ w[at:].reshape(-1, self._n_pairs)[:, self._weight_of] + self._forbidden
+        pairs = self.graphs.ties @ w[at:].reshape(-1, self.n_pairs)[:, self._weight_of] + self._forbidden
         return nodes.ravel(), pairs.ravel()
 
     def marginals(self, w: Vector, costs: Vector | None = None) -> tuple[float, Vector, Vector]:
@@ -248,10 +272,26 @@ class GraphField:
 
     def gradient(self, nodes: Vector, pairs: Vector) -> Vector:
         """Return sums of features, each times the value given for its label or pair of labels."""
-        ties = self.graphs.ties.T @ pairs
-        shared = np.zeros((len(ties), self._n_pairs))
+        return self._sums(self.graphs, nodes, pairs)
+
+    def squared(self, nodes: Vector, pairs: Vector) -> Vector:
+        """Return sums of squared features, each times the value given for its label or pair of labels."""
+        features = self.graphs.nodes
+        squares = scipy.sparse.csr_array(features).power(2) if scipy.sparse.issparse(features) else features**2
+        return self._sums(replace(self.graphs, nodes=squares, ties=self.graphs.ties**2), nodes, pairs)
+
+    def _sums(self, graphs: Graphs, nodes: Vector, pairs: Vector) -> Vector:
+        ties = graphs.ties.T @ pairs
+        shared = np.zeros((len(ties), self.n_pairs))
         np.add.at(shared.T, self._weight_of, ties.T)
-        return np.concatenate([np.asarray(self.graphs.nodes.T @ nodes).ravel(), shared.ravel()])
+        return np.concatenate([np.asarray(graphs.nodes.T @ nodes).ravel(), shared.ravel()])
+
+    def largest_values(self) -> Vector:
+        """Return the largest absolute value of the feature of each weight, shape (n_features,)."""
+        nodes = abs(self.graphs.nodes).max(axis=0)
+        largest = np.asarray(nodes.toarray() if scipy.sparse.issparse(nodes) else nodes).ravel()
+        ties = np.abs(self.graphs.ties).max(axis=0, initial=0.0)
+        return np.concatenate([np.repeat(largest, self.n_labels), np.repeat(ties, self.n_pairs)])
 
     def best(self, w: Vector) -> Numbers:
         """Return the most probable labelling if inference is exact, else the most probable label of each node."""
