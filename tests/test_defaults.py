@@ -89,6 +89,10 @@ DEFAULTS = {
     loglinear.MaxEnt: TRAINED | {
         "multi_class": "softmax", "fit_intercept": True, "class_weight": None, "min_count": 1,
     },
+    loglinear.TextClassifier: TRAINED | {
+        "multi_class": "softmax", "fit_intercept": True, "class_weight": None, "min_count": 1,
+        "words": "words", "ngrams": "1", "tfidf": False,
+    },
     loglinear.PairwiseMRF: {
         "l1": "ebic", "l2": 0.0, "solver": "grafting_light", "tolerance": None, "solver_options": None,
         "random_state": 0, "max_iterations": 1000, "objective": "pseudolikelihood", "inference": None,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
     from .models.tagger import Tagger
+    from .models.text_classifier import TextClassifier
     from .models.training.checkpoint import Checkpoint
     from .objectives.chain import ChainFeatures, ChainObjective
     from .objectives.classifier import ClassifierObjective
@@ -71,6 +72,7 @@ _HOME = {
     "Span": "models.files.tagging",
     "Tagger": "models.tagger",
     "Tagging": "models.files.tagging",
+    "TextClassifier": "models.text_classifier",
     "grid_edges": "data.graphs",
     "path": "path",
     "ElasticNet": "penalty",
@@ -118,6 +120,7 @@ __all__ = [
     "Tagger",
     "Tagging",
     "TemplateError",
+    "TextClassifier",
     "Trace",
     "TraceRecord",
     "TwoStage",

@@ -10,13 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, GraphCRF, MaxEnt, ModelFileError, OptionError, PairwiseMRF, grid_edges
+from loglinear import (
+    ChainCRF,
+    GraphCRF,
+    MaxEnt,
+    ModelFileError,
+    OptionError,
+    PairwiseMRF,
+    TextClassifier,
+    grid_edges,
+)
 from loglinear.cli.kinds import opened
 from loglinear.cli.kinds.kind import Kind
 from loglinear.cli.main import COMMANDS, command_parser
-from loglinear.data.texts import make_vectorizer
 from loglinear.models.files.schema import KINDS, PROGRAMS
-from loglinear.models.text_classifier import TextClassifier
 
 REAL = Path(__file__).parents[1] / "models"
 X, Y = [[["w=the"], ["w=dog"]], [["w=a"], ["w=cat"]]], [["D", "N"], ["D", "N"]]
@@ -34,9 +41,8 @@ def maxent(folder):
 
 
 def texts(folder):
-    vectorizer, lines = make_vectorizer(), ["buy now", "see you", "buy pills", "you see"]
-    words = vectorizer.fit_transform(lines)
-    TextClassifier(MaxEnt(), vectorizer).fit(words, ["spam", "ham"] * 2).save(str(folder / "texts"))
+    texts = ["buy now", "see you", "buy pills", "you see"]
+    TextClassifier().fit(texts, ["spam", "ham"] * 2).save(folder / "texts")
     (folder / "data.tsv").write_text("spam\tbuy this\nham\tsee you\n")
     return folder / "texts", folder / "data.tsv"
 

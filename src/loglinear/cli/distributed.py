@@ -42,7 +42,7 @@ def add_cluster(parser: Arguments) -> None:
 
 
 def one_file(arguments: Namespace) -> bool:
-    """Return whether the training data are one file, whose path is then a str; otherwise a cluster is needed.
+    """Return whether this process reads the training data: one file, whose path is then a str, or any files of texts.
 
     Raises:
         OptionError: there are several files, or a folder or pattern, and no cluster; or two clusters.
@@ -53,6 +53,9 @@ def one_file(arguments: Namespace) -> bool:
     if arguments.workers is not None or arguments.cluster is not None:
         return False
     first = arguments.train[0]
+    if arguments.format == "text":
+        arguments.train = first if len(arguments.train) == 1 else arguments.train
+        return True
     if len(arguments.train) > 1 or (os.path.isdir(first) and not is_corpus(first)):
         message = f"{' '.join(arguments.train[:2])}: several files or a folder need a cluster; add --workers N"
         raise OptionError(message)

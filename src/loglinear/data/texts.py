@@ -1,27 +1,25 @@
-"""Files of texts, a line for each, and the vectorizers that count their words."""
+"""Texts: a file with a line for each, or a folder with a file for each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from ..errors import DataError
-from ..options import fail
 from .lines import decoded, file_name, read_lines
 
-if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import CountVectorizer
-
-__all__ = ["Documents", "documents", "make_vectorizer", "read", "remade", "settings_of"]
+__all__ = ["Documents", "documents", "oddities", "read"]
 
 
 class Documents(NamedTuple):
-    """The texts of a file.
+    """Texts of a file or of several files.
 
     Attributes:
-        texts: a text for each line that is not blank.
+        texts: a text for each line that is not blank, or for each file of a folder.
         labels: label of each text; None without labels.
-        lines: number of each text's line, from 1.
+        lines: number of each text's line in its file, from 1; of a file of a folder, its number in the folder.
     """
 
     texts: list[str]
@@ -29,18 +27,99 @@ class Documents(NamedTuple):
     lines: list[int]
 
 
-def read(path: str, *, labelled: bool = True) -> Documents:
-    """Read a file whose lines are `label TAB text`, or texts alone; gzip and xz are recognised, `-` is standard input.
+def read(*paths: str, labelled: bool = True) -> Documents:
+    """Read files whose lines are `label TAB text`, or texts alone; gzip and xz are recognised, `-` is standard input.
+
+    A folder has a folder for each label, and in it a file for each text, as `sklearn.datasets.load_files` reads it.
 
     Raises:
         DataError: there is no text, a line has no TAB or no label, or text is not UTF-8; names file and line.
-        OSError: the file cannot be read.
+        OSError: a file cannot be read.
     """
+    parts = [_read_one(path, labelled=labelled) for path in paths]
+    labels = [label for part in parts for label in part.labels or ()] if labelled else None
+    texts = [text for part in parts for text in part.texts]
+    return Documents(texts, labels, [line for part in parts for line in part.lines])
+
+
+def _read_one(path: str, *, labelled: bool) -> Documents:
+    if os.path.isdir(path):
+        return _read_folder(path)
     parsed = documents(read_lines(path), file_name(path), labelled=labelled)
     if not parsed.texts:
         message = f"{file_name(path)}: no texts found; the file is empty or has only blank lines"
         raise DataError(message)
     return parsed
+
+
+def _read_folder(path: str) -> Documents:
+    """Return the texts of a folder of folders of files, which are named after the labels."""
+    texts: list[str] = []
+    labels: list[str] = []
+    undecodable: list[str] = []
+    for label, file in _files(path):
+        try:
+            texts.append(b"".join(read_lines(file)).decode("utf-8-sig"))
+            labels.append(label)
+        except UnicodeDecodeError:
+            undecodable.append(file)
+    if undecodable:
+        n_files = len(texts) + len(undecodable)
+        some = ", ".join(undecodable[:5]) + (", ..." if len(undecodable) > 5 else "")
+        share = f"{len(undecodable):,} of {n_files:,} files are not UTF-8"
+        message = f"{path}: {share}: {some}; convert them (for example with iconv), or leave them out"
+        raise DataError(message)
+    if not texts:
+        message = f"{path}: no texts found; a folder of texts has a folder for each label with a file for each text"
+        raise DataError(message)
+    return Documents(texts, labels, list(range(1, len(texts) + 1)))
+
+
+def _files(path: str) -> Iterator[tuple[str, str]]:
+    """Yield label and path of each file, sorted; names that begin with a dot are left out."""
+    for label in sorted(os.listdir(path)):
+        folder = os.path.join(path, label)
+        if label.startswith(".") or not os.path.isdir(folder):
+            continue
+        for name in sorted(os.listdir(folder)):
+            if not name.startswith(".") and os.path.isfile(os.path.join(folder, name)):
+                yield label, os.path.join(folder, name)
+
+
+def oddities(documents: Documents) -> list[str]:
+    """Return what is odd about labelled texts, each with what to do."""
+    labels, n_texts = documents.labels or [], len(documents.texts)
+    counts = Counter(labels)
+    notes: list[str] = []
+    if 10 <= n_texts < 2 * len(counts):
+        example = max(counts, key=len)
+        many = f"{n_texts:,} texts have {len(counts):,} different labels, such as {_shown(example)}"
+        notes.append(f"{many}; write the label first, then a TAB and the text")
+    elif rare := sorted(label for label, count in counts.items() if count == 1):
+        notes.append(
+            f"{_listed(rare)} {'occurs' if len(rare) == 1 else 'occur'} in one text only, too few to learn from; add "
+            "texts, or merge labels"
+        )
+    if empty := sum(not any(map(str.isalnum, text)) for text in documents.texts):
+        notes.append(f"{empty:,} of {n_texts:,} texts have no letters or digits; leave them out")
+    labels_of: dict[str, set[str]] = {}
+    for text, label in zip(documents.texts, labels, strict=True):
+        labels_of.setdefault(text, set()).add(label)
+    if clashes := [text for text, several in labels_of.items() if len(several) > 1]:
+        text = clashes[0]
+        notes.append(
+            f"{len(clashes):,} {'text occurs' if len(clashes) == 1 else 'texts occur'} with different labels, such as "
+            f"{_shown(text)} with {_listed(sorted(labels_of[text]))}; check the labels"
+        )
+    return notes
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return ", ".join(labels[:5]) + (f" and {len(labels) - 5:,} more labels" if len(labels) > 5 else "")
 
 
 def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 1) -> Documents:
@@ -71,48 +150,3 @@ def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 
         texts.append(text)
         lines.append(number)
     return Documents(texts, labels if labelled else None, lines)
-
-
-def make_vectorizer(ngrams: str = "1", *, tfidf: bool = False, min_count: int = 1) -> Any:
-    """Return a vectorizer of scikit-learn that counts sequences of words.
-
-    Args:
-        ngrams: lengths of the sequences, such as "1" or "1-3".
-        tfidf: whether to weight counts by rarity, and to scale each text to a Euclidean norm of 1.
-        min_count: least number of texts that contain a sequence; other sequences are left out.
-
-    Raises:
-        OptionError: ``ngrams`` is not a range of lengths.
-    """
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-
-    first, _, last = ngrams.partition("-")
-    if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first) <= 100:
-        fail("ngrams", ngrams, "is not a range of lengths; give, for example, 1, 2 or 1-3")
-    kind = TfidfVectorizer if tfidf else CountVectorizer
-    return kind(ngram_range=(int(first), int(last or first)), min_df=min_count)
-
-
-def settings_of(vectorizer: CountVectorizer) -> dict[str, Any]:
-    """Return the settings of a fitted vectorizer from which `remade` makes an equal one, ready for JSON."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    idf = vectorizer.idf_ if isinstance(vectorizer, TfidfVectorizer) else None
-    return {
-        "ngrams": list(vectorizer.ngram_range),
-        "words": vectorizer.get_feature_names_out().tolist(),
-        "idf": None if idf is None else idf.tolist(),
-    }
-
-
-def remade(settings: dict[str, Any]) -> Any:
-    """Return a fitted vectorizer with the settings that `settings_of` has returned."""
-    import numpy as np
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-
-    options = {"ngram_range": tuple(settings["ngrams"]), "vocabulary": settings["words"]}
-    if settings["idf"] is None:
-        return CountVectorizer(**options)
-    vectorizer = TfidfVectorizer(**options)
-    vectorizer.idf_ = np.array(settings["idf"])
-    return vectorizer

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,7 @@ __all__ = ["MaxEnt"]
 
 # First rows of a matrix that nearly always show that some column varies.
 _FIRST = 100
+M = TypeVar("M", bound="MaxEnt")
 
 
 class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
@@ -461,7 +462,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         check_is_fitted(self)
         corpus = attribute_corpus(X)
         probabilities = self.predict_proba(X)
-        named = self.attributes_ if self.attributes_ is not None else getattr(self, "feature_names_in_", None)
+        named = self._column_names()
         return explain_samples(
             self._matrix(X),
             self.coef_,
@@ -471,6 +472,10 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             texts=sample_texts(X, corpus, len(probabilities)) if words is None else words,
             name=(lambda column: f"column {column}") if named is None else named.__getitem__,
         )
+
+    def _column_names(self) -> Sequence[str] | None:
+        """Return the names of the columns; None for a matrix without names."""
+        return self.attributes_ if self.attributes_ is not None else getattr(self, "feature_names_in_", None)
 
     def sparsify(self) -> MaxEnt:
         """Turn ``coef_`` into a sparse matrix, which pays if an L1 penalty has left few weights; return self."""
@@ -527,7 +532,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return cls._of(maxent_file.read(os.fspath(path)), os.fspath(path))
 
     @classmethod
-    def _of(cls, contents: maxent_file.Contents, path: str) -> MaxEnt:
+    def _of(cls: type[M], contents: maxent_file.Contents, path: str) -> M:
         settings = contents.settings
         classifier = cls._of_settings(settings, path)
         classifier.class_weight = None  # a dict of weights by class is kept as text only

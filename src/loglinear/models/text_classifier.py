@@ -1,105 +1,178 @@
-"""A classifier of texts: a vectorizer that counts words, and a maximum-entropy classifier over the words."""
+"""A classifier of texts: a maximum-entropy classifier of their words."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ..data.inputs import Matrix
-from ..data.texts import remade, settings_of
-from ..errors import OptionError
+import numpy.typing as npt
+import scipy.sparse
+
+from ..data.corpus import Corpus
+from ..data.inputs import Classes, Samples
+from ..data.words import WordCounts, Words, ngram_lengths
+from ..errors import DataError, OptionError
 from ..minimize import Callback
-from .explain.explained import explain_samples
-from .explain.explanation import Explanation
+from ..vectors import Vector
+from .estimator import check_fitted
 from .files import maxent as maxent_file
-from .files.chain import open_model
 from .files.schema import refuse
 from .maxent import MaxEnt
 from .training.checkpoint import Checkpoint
+from .training.options import TextOptions
+
+if TYPE_CHECKING:
+    from ..report.page import Report
+    from .explain.explanation import Explanation
 
 __all__ = ["TextClassifier"]
 
 
-class TextClassifier:
-    """A classifier of texts.
+class TextClassifier(MaxEnt, TextOptions):
+    """Maximum-entropy classifier of texts by their words; X is a sequence of strings wherever `MaxEnt` takes samples.
 
-    Args:
-        classifier: over a column for each word.
-        vectorizer: scikit-learn's, which makes a matrix of texts.
-        columns: numbers of the vectorizer's words that are the classifier's columns, in this order; None for all.
+    The columns are the words of the training data, cut and weighted as the options say. `loglinear train --format text`
+    trains the same model.
+
+    Attributes:
+        classes_: the classes, sorted, shape (n_classes,).
+        words_: the words of the columns, in the order of coef_.
+        coef_: weights, shape (1, n_words) for two classes, (n_classes, n_words) otherwise.
+        intercept_: shape (1,) or (n_classes,).
+        result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
+
+    Example:
+        >>> from loglinear import TextClassifier
+        >>> texts = ["buy cheap pills", "cheap pills now", "lunch at noon?", "see you at noon"]
+        >>> model = TextClassifier(tfidf=True, l2=0.1).fit(texts, ["spam", "spam", "ham", "ham"])
+        >>> model.predict(["pills at a cheap price", "dinner at eight"]).tolist()
+        ['spam', 'ham']
     """
 
-    def __init__(self, classifier: MaxEnt, vectorizer: Any, columns: Sequence[int] | None = None) -> None:
-        self.classifier, self._vectorizer, self._columns = classifier, vectorizer, columns
+    def fit(
+        self,
+        X: Corpus | Samples,
+        y: Classes | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        X_dev: Corpus | Samples | None = None,
+        y_dev: Classes | None = None,
+        callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> TextClassifier:
+        """Train on texts and their classes; see `MaxEnt.fit`."""
+        self._check_options(has_dev=X_dev is not None)
+        counts, matrix = self.counted(texts_of(X))
+        return self.fit_counted(
+            counts, matrix, y, sample_weight, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks, checkpoint=checkpoint
+        )
+
+    def counted(self, texts: Sequence[str]) -> tuple[WordCounts, scipy.sparse.csr_array]:
+        """Return the words of texts to train on, and their matrix, shape (texts, words).
+
+        Raises:
+            DataError: no word is left.
+        """
+        options = self._options(TextOptions)
+        words = Words(options.words, ngram_lengths("ngrams", options.ngrams))
+        tfidf, min_count = options.tfidf, self.min_count
+        return WordCounts.fit(texts, words, tfidf=tfidf, min_count=min_count, reserved=maxent_file.INTERCEPT)
+
+    def fit_counted(
+        self,
+        counts: WordCounts,
+        matrix: scipy.sparse.csr_array,
+        y: Classes | None,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        X_dev: Corpus | Samples | None = None,
+        y_dev: Classes | None = None,
+        callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> TextClassifier:
+        """Train on what `counted` has returned; see `fit`."""
+        self._counts = counts
+        self._columns: list[int] | None = None
+        self.words_ = list(counts.vocabulary)
+        super().fit(matrix, y, sample_weight, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks, checkpoint=checkpoint)
+        self._format = "text"
+        return self
+
+    def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
+        """Return texts as a matrix over the words with weights; a matrix of them is returned as it is."""
+        if isinstance(X, scipy.sparse.csr_array):
+            return X
+        matrix = self._counts.matrix(texts_of(X))
+        return matrix if self._columns is None else matrix[:, self._columns]
+
+    def _column_names(self) -> Sequence[str]:
+        return self.words_
+
+    def explain(self, X: Corpus | Samples, *, words: Sequence[str] | None = None) -> Explanation:
+        """Say why each text has its class and not the second best one: what each word adds; see `MaxEnt.explain`."""
+        check_fitted(self, "words_")
+        return super().explain(self._matrix(X), words=texts_of(X) if words is None else words)
+
+    def report(
+        self,
+        X: Corpus | Samples,
+        y: Classes | None = None,
+        *,
+        words: Sequence[str] | None = None,
+        title: str = "Report of a classifier",
+    ) -> Report:
+        """Return a report about the model on labelled texts; see `MaxEnt.report`."""
+        check_fitted(self, "words_")
+        return super().report(self._matrix(X), y, words=texts_of(X) if words is None else words, title=title)
+
+    def save(self, path: str | os.PathLike[str], **notes: object) -> None:
+        """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out."""
+        check_fitted(self, "words_")
+        text = self._counts.settings()
+        contents = self._contents(self.words_, **{"format": "text", "text": text, **notes})
+        maxent_file.model_of(contents).save(os.fspath(path))
 
     @classmethod
-    def load(cls, path: str) -> TextClassifier:
-        """Open a model file.
+    def load(cls, path: str | os.PathLike[str]) -> TextClassifier:
+        """Open a model file, of this class or of `loglinear train --format text`.
 
         Raises:
             OptionError: the model was not trained on texts.
             ModelFileError: the file is damaged or of another kind.
+            OSError: the file cannot be read.
         """
-        _, settings = open_model(path)
-        if "text" not in settings:
-            trained = settings.get("format")
-            message = f"{path}: the model reads {trained}, not text; set --format to the format of the file"
+        name = os.fspath(path)
+        contents = maxent_file.read(name)
+        if "text" not in contents.settings:
+            trained = contents.settings.get("format")
+            message = f"{name}: the model reads {trained}, not text; open it with loglinear.MaxEnt"
             raise OptionError(message)
-        stored = maxent_file.read(path)
-        words = settings["text"]["words"]
-        # The file contains only the words whose weights are not 0.
-        place = {word: column for column, word in enumerate(words)}
-        if unknown := set(stored.attributes or ()) - place.keys():
-            refuse(f"{path}: setting text.words", words, f"a list with {min(unknown)!r}, which has weights")
-        columns = [place[word] for word in stored.attributes or ()]
-        return cls(MaxEnt._of(replace(stored, attributes=None), path), remade(settings["text"]), columns)
+        counts = WordCounts.of_settings(contents.settings["text"])
+        # The file has the words whose weights are not 0.
+        column_of, weighted = counts.columns, contents.attributes or []
+        if unknown := set(weighted) - column_of.keys():
+            refuse(f"{name}: setting text.words", counts.vocabulary, f"a list with {min(unknown)!r}, which has weights")
+        classifier = cls._of(replace(contents, attributes=None), name)
+        classifier.set_params(**{key: value for key, value in counts.options().items() if value is not None})
+        classifier._counts, classifier._columns = counts, [column_of[word] for word in weighted]
+        classifier.words_ = weighted
+        return classifier
 
-    def fit(
-        self,
-        X: Matrix,
-        labels: Sequence[str] | None,
-        *,
-        dev: tuple[Sequence[str], Sequence[str] | None] | None = None,
-        callbacks: Iterable[Callback] = (),
-        checkpoint: Checkpoint | None = None,
-    ) -> TextClassifier:
-        """Train the classifier on the matrix that the vectorizer has made of texts; `dev` are texts and labels."""
-        texts, y_dev = dev or (None, None)
-        X_dev = None if texts is None else self._vectorizer.transform(texts)
-        self.classifier.fit(X, labels, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks, checkpoint=checkpoint)
-        return self
 
-    def save(self, path: str) -> None:
-        """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out."""
-        text = settings_of(self._vectorizer)
-        contents = self.classifier._contents(text["words"], format="text", text=text)
-        maxent_file.model_of(contents).save(path)
+def texts_of(X: object) -> list[str]:
+    """Return texts, any sequence or array of strings, as a list.
 
-    def predict(self, texts: Sequence[str]) -> list[str]:
-        """Return the most probable label of each text."""
-        return [str(label) for label in self.classifier.predict(self._matrix(texts))]
-
-    def predict_proba(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        """Return for each text the probability of every label."""
-        rows = self.classifier.predict_proba(self._matrix(texts)).tolist()
-        return [dict(zip(map(str, self.classifier.classes_), row, strict=True)) for row in rows]
-
-    def explain(self, texts: Sequence[str]) -> Explanation:
-        """Return why each text has its label: the words that speak for it and against it; see `MaxEnt.explain`."""
-        words = self._vectorizer.get_feature_names_out()
-        columns = range(len(words)) if self._columns is None else self._columns
-        classifier = self.classifier
-        return explain_samples(
-            self._matrix(texts),
-            classifier.coef_,
-            classifier.intercept_,
-            classifier.predict_proba(self._matrix(texts)),
-            classes=[str(label) for label in classifier.classes_.tolist()],
-            texts=texts,
-            name=lambda column: str(words[columns[column]]),
-        )
-
-    def _matrix(self, texts: Sequence[str]) -> Any:
-        X = self._vectorizer.transform(texts)
-        return X if self._columns is None else X[:, self._columns]
+    Raises:
+        DataError: X is a single string, or holds something else; names the text.
+    """
+    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+        message = f"X is of type {type(X).__name__}, not a sequence of texts; give a list of strings"
+        raise DataError(message)
+    texts = list(X)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            message = f"text {number} of X is of type {type(text).__name__}, not a string; give a sequence of strings"
+            raise DataError(message)
+    return texts

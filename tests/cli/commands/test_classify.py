@@ -49,7 +49,8 @@ def test_texts_are_classified_as_scikit_learn_does(done, data, tfidf, ngrams):
     )
     rows, new = texts(120, 1), texts(120, 2)
     kind = TfidfVectorizer if tfidf else CountVectorizer
-    vectorizer = kind(ngram_range=(1, int(ngrams[-1])))
+    weighted = {"sublinear_tf": True} if tfidf else {}
+    vectorizer = kind(ngram_range=(1, int(ngrams[-1])), token_pattern=r"\w+", **weighted)
     peer = LogisticRegression(C=2.0, tol=1e-8, max_iter=1000).fit(
         vectorizer.fit_transform([text for _, text in rows]), [label for label, _ in rows]
     )
@@ -178,7 +179,7 @@ BAD = {
     b"a\tx\nb\t\xff\n": ["line 2", "UTF-8"],
     "": ["no texts", "empty"],
     "\n\n": ["no texts"],
-    "a\tx y\nb\tx z\n": ["no words left"],
+    "a\t. ,\nb\t!\n": ["the texts have no words", "--words characters:1-3"],
     "a\twords here\na\tother words\n": ["only one class"],
 }
 
@@ -252,3 +253,79 @@ def test_the_extension_tells_svmlight(done, misuse, tmp_path):
     assert done("tag", "-m", tmp_path / "m", path).stdout.split() == ["1", "-1", "1", "-1"]
     assert "add --model-type maxent" in misuse("train", path, "-m", tmp_path / "m")
     assert "svmlight is for classifiers" in misuse("select", path)
+
+
+def test_texts_without_a_known_word_are_counted(done, data):
+    model = train(done, data, "-f", "text")
+    said = done("tag", "-m", model, input="ball goal\nxyzzy\n\nquux 1\nsoup\n").stderr
+    assert said == (
+        "note: <stdin>: 50 % of the texts (2 of 4) have no word that the model knows; they all get the same label\n"
+    )
+    assert done("tag", "-m", model, input="ball goal\n" * 5).stderr == ""
+    assert "have no word" not in done("evaluate", "-m", model, data / "test.tsv").stderr
+
+
+def test_a_labelled_file_is_told_from_texts(done, data):
+    model = train(done, data, "-f", "text")
+    said = done("tag", "-m", model, data / "test.tsv").stderr
+    assert said.startswith(f"warning: {data / 'test.tsv'}: every line begins with a label")
+    assert done("tag", "-m", model, input="sport\tball\nball of food\n").stderr == ""
+
+
+def test_labels_unknown_to_a_model_of_texts_are_named(done, data):
+    model = train(done, data, "-f", "text")
+    said = done("evaluate", "-m", model, "-", input="sport\tball goal\nnews\tsoup\n").stderr
+    assert said == "warning: <stdin>: labels unknown to the model count as errors: news\n"
+
+
+def test_a_model_of_texts_that_knows_no_label_of_a_file_is_an_error(done, misuse, data):
+    model = train(done, data, "-f", "text")
+    assert "the model knows none of the labels ball goal, soup; its labels are food, sport" in (
+        misuse("evaluate", "-m", model, "-", input="ball goal\tsport\nsoup\tfood\n")
+    )
+
+
+def test_the_choice_of_words_is_kept_and_shown(done, data):
+    (data / "hindi.tsv").write_text("खेल\tक्रिकेट का खेल\nराज\tचुनाव की खबर\n" * 3)
+    model = train(done, data, "-f", "text", file="hindi.tsv")
+    features = json.loads(done("inspect", model, "--json", "--top", "99").stdout)["top_states"]
+    assert {"क्रिकेट", "का", "खेल", "चुनाव", "की", "खबर"} <= {each["attribute"] for each in features}
+    model = train(done, data, "-f", "text", "--words", "characters:2-3", file="hindi.tsv")
+    assert json.loads(done("inspect", model, "--json").stdout)["text"]["words"] == "characters:2-3"
+    assert "sequences of 2 to 3 characters, counted" in done("inspect", model).stdout
+    assert done("tag", "-m", model, input="क्रिकेटर\n").stdout == "खेल\n"
+
+
+def test_a_large_model_says_what_makes_it_small(done, data, monkeypatch):
+    monkeypatch.setattr("loglinear.cli.commands.train.LARGE", 1000)
+    arguments = ("train", data / "train.tsv", "--model-type", "maxent", "-m", data / "m", "-f", "text")
+    said = done(*arguments, "--ngrams", "1-2").stderr
+    remedy = "train with --tfidf --l1 0.05 --l2 0.1 or --min-count 2 or without --ngrams"
+    assert f"MB; for a smaller one {remedy}" in said
+    assert "MB; for a smaller one train with a larger --l1 than 0.1" in (
+        done(*arguments, "--l1", "0.1", "--min-count", "2").stderr
+    )
+    monkeypatch.setattr("loglinear.cli.commands.train.LARGE", 10**9)
+    assert "smaller" not in done(*arguments).stderr
+
+
+def test_folders_and_several_files_of_texts_train_the_same_model(done, misuse, data):
+    rows = texts(120, 1)
+    for number, (label, text) in enumerate(rows):
+        (data / "folder" / label).mkdir(parents=True, exist_ok=True)
+        (data / "folder" / label / f"{number:03}").write_text(f"{text}\n")
+    ordered = sorted(rows, key=lambda row: row[0])
+    for name, part in (("one", ordered[:50]), ("two", ordered[50:])):
+        (data / f"{name}.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in part))
+    arguments = ("--model-type", "maxent", "-f", "text", "-m", data / "m")
+    contents = []
+    for files in ([data / "folder"], [data / "one.tsv", data / "two.tsv"]):
+        said = done("train", *files, *arguments).stderr
+        assert said.startswith(f"{' '.join(map(str, files))}: 120 texts, ")
+        features = json.loads(done("inspect", data / "m", "--json", "--top", "999").stdout)["top_states"]
+        contents.append(features)
+    assert contents[0] == contents[1]
+    assert json.loads(done("evaluate", "-m", data / "m", data / "folder", "--json").stdout)["n_samples"] == 120
+    (data / "two.tsv").write_text("no label\n")
+    message = misuse("train", data / "one.tsv", data / "two.tsv", *arguments)
+    assert f"{data / 'two.tsv'}, line 1: no label" in message

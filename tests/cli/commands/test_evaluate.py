@@ -248,7 +248,7 @@ def test_calibration_of_texts(done, tmp_path):
         done("evaluate", "-m", tmp_path / "m", tmp_path / "mails.tsv", "--json", "--calibration").stdout
     )
     classifier = loglinear.models.text_classifier.TextClassifier.load(tmp_path / "m")
-    sure = [max(row.values()) for row in classifier.predict_proba(["buy now", "see you", "buy you"])]
+    sure = classifier.predict_proba(["buy now", "see you", "buy you"]).max(axis=1).tolist()
     filled = [each for each in scores["calibration"]["samples"]["bins"] if each["n"]]
     assert sum(each["n"] * each["confidence"] for each in filled) == pytest.approx(sum(sure))
 

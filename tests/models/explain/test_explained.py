@@ -74,16 +74,13 @@ def test_samples_with_attributes_are_called_by_them():
 
 
 def test_a_text_is_explained_by_its_words(tmp_path):
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     texts, labels = ["a good film", "a bad film", "good fun", "a bad joke"], ["+", "-", "+", "-"]
-    words = TfidfVectorizer()
-    TextClassifier(MaxEnt(l1=0.1), words).fit(words.fit_transform(texts), labels).save(tmp_path / "texts.loglinear")
-    model = TextClassifier.load(str(tmp_path / "texts.loglinear"))
+    TextClassifier(tfidf=True, l1=0.1).fit(texts, labels).save(tmp_path / "texts.loglinear")
+    model = TextClassifier.load(tmp_path / "texts.loglinear")
     (entry,) = model.explain(["good good joke"])
     assert (entry.label, entry.text) == ("+", "good good joke")
     assert "good" in {each.feature for each in entry.contributions} <= {"good", "joke", "(intercept)"}
-    sure = model.predict_proba(["good good joke"])[0]
+    sure = dict(zip(model.classes_, model.predict_proba(["good good joke"])[0], strict=True))
     assert entry.difference == pytest.approx(np.log(sure["+"] / sure["-"]), abs=1e-6)
 
 

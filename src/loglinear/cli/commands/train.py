@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import DataError, OptionError
+from ...errors import OptionError
 from ..distributed import add_cluster, fit_on_cluster, one_file, spread
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
 from ..output import Interrupted, keeping_reached, say, scores_text, sizes
@@ -25,14 +25,15 @@ from ..output import Interrupted, keeping_reached, say, scores_text, sizes
 if TYPE_CHECKING:
     from ...minimize import Callback
     from ...models.maxent import MaxEnt
+    from ...models.text_classifier import TextClassifier
     from ...models.training.checkpoint import Checkpoint
-    from ...models.training.options import DevOptions, SolverOptions
+    from ...models.training.options import DevOptions, SolverOptions, TextOptions
     from ...objectives.chain import ChainData, ChainFeatures
     from ...result import Result
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
-         loglinear train mails.tsv --model-type maxent --format text --ngrams 1-2 --tfidf --model spam.loglinear
+         loglinear train mails.tsv --model-type maxent --format text --tfidf --l1 0.05 --l2 0.1 --model spam.loglinear
          loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
 READS: tuple[str, ...] = ("train", "dev", "template", "start")
 WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
@@ -40,13 +41,14 @@ WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
 
 # Near an optimum the gap is at most this share of the objective, or the violation this share of the first violation.
 NEAR = 1e-3
-# Defaults of --ngrams, --tfidf and --multi-class.
-DEFAULTS = ["1", False, "softmax"]
+# Bytes of a model from which the end of a training says how to get a smaller one.
+LARGE = 50_000_000
+_TEXT_FLAGS = "--words, --ngrams, --tfidf"
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.training.options import DevOptions, SolverOptions
+    from ...models.training.options import DevOptions, SolverOptions, TextOptions
 
     data = parser.add_argument_group("data")
     several = "with --workers or --cluster any number of files, folders and quoted patterns"
@@ -57,9 +59,7 @@ def configure(parser: ArgumentParser) -> None:
     add_templates(data)
     partial = "allow partial labels: ? stands for any label, A|B for A or B"
     data.add_argument("--partial", action="store_true", help=partial)
-    ngrams = "with --format text: lengths of word n-grams, such as 1-2 (default: 1)"
-    data.add_argument("--ngrams", default="1", metavar="N[-M]", help=ngrams)
-    data.add_argument("--tfidf", action="store_true", help="with --format text: weight words by tf-idf")
+    add_options(parser.add_argument_group("texts (--format text)"), TextOptions)
 
     model = parser.add_argument_group("model")
     model.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file to write")
@@ -102,13 +102,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
     from ...data.formats import format_of, named
-    from ...models.training.options import DevOptions, SolverOptions
+    from ...models.training.options import DevOptions, SolverOptions, TextOptions
     from ...objectives.chain import ChainFeatures
     from ...result import Status
     from ..progress import Progress
 
     alone = one_file(arguments)
-    holds = named(format_of(arguments.train if alone else arguments.train[0], arguments.format)).holds
+    files = [arguments.train] if isinstance(arguments.train, str) else arguments.train
+    holds = named(format_of(files[0], arguments.format)).holds
     solver_options = _solver_options(arguments.solver_options or [])
     options, features = (
         chosen(SolverOptions, arguments, solver_options=solver_options),
@@ -118,20 +119,18 @@ def run(arguments: Namespace) -> None:
     options.check()
     use.check(has_data=arguments.dev is not None)
     if arguments.report is not None:
-        _check_report(arguments, alone=alone)
-    of_texts = [arguments.ngrams, arguments.tfidf, arguments.multi_class] != DEFAULTS
-    if arguments.model_type == "chain" and (holds != "sentences" or of_texts):
-        message = (
-            "texts, svmlight files, --ngrams, --tfidf and --multi-class need a classifier; add --model-type maxent"
-        )
+        _check_report(arguments, several=len(files) > 1 or not alone)
+    texts = chosen(TextOptions, arguments)
+    of_classifiers = arguments.multi_class != "softmax" or texts != TextOptions()
+    if arguments.model_type == "chain" and (holds != "sentences" or of_classifiers):
+        message = f"texts, svmlight files, {_TEXT_FLAGS} and --multi-class need a classifier; add --model-type maxent"
         raise OptionError(message)
     if holds == "texts" and not alone:
         message = "--workers and --cluster cannot read texts; leave them out, or convert the texts to an svmlight file"
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
-        files = [arguments.train] if alone else arguments.train
-        asked = _Training(arguments, files, features, options, use, progress, checkpoint)
+        asked = _Training(arguments, files, features, texts, options, use, progress, checkpoint)
         if arguments.model_type == "chain":
             results = [_train_chain(asked, alone=alone)]
         else:
@@ -142,6 +141,8 @@ def run(arguments: Namespace) -> None:
             say(line)
         written = f"wrote {arguments.model}{_size(arguments.model)}"
         say(f"{written}; label text with: loglinear tag --model {arguments.model} FILE")
+        if advice := _slimming(arguments):
+            say(advice)
         if checkpoint is not None and not interrupted:
             more = "delete it, or continue with --resume and a higher --max-iterations"
             say(f"{checkpoint.path}: checkpoint of the finished training; {more}")
@@ -153,13 +154,13 @@ def run(arguments: Namespace) -> None:
         raise progress.failure
 
 
-def _check_report(arguments: Namespace, *, alone: bool) -> None:
+def _check_report(arguments: Namespace, *, several: bool) -> None:
     """Raise OptionError if the data do not allow a report."""
     from ...report.page import check_report
 
     check_report(arguments.report)
     if arguments.dev is None:
-        reasons = {"several files": not alone, "--partial": arguments.partial, "stdin": arguments.train == "-"}
+        reasons = {"several files": several, "--partial": arguments.partial, "stdin": arguments.train == "-"}
         if reason := next((name for name, holds in reasons.items() if holds), None):
             message = f"--report with {reason} needs labelled data in a file; add --dev FILE"
             raise OptionError(message)
@@ -204,6 +205,21 @@ def _way_on(checkpoint: Checkpoint | None) -> str:
 def _size(path: str) -> str:
     """Return the size of a file in parentheses; nothing for a device."""
     return f" ({os.path.getsize(path) / 1e3:,.0f} kB)" if os.path.isfile(path) else ""
+
+
+def _slimming(arguments: Namespace) -> str:
+    """Return what makes a large model small; empty for a model of moderate size."""
+    size = os.path.getsize(arguments.model) if os.path.isfile(arguments.model) else 0
+    if size <= LARGE:
+        return ""
+    options = []
+    if not arguments.l1:
+        options.append("--tfidf --l1 0.05 --l2 0.1" if arguments.format == "text" else "--l1 1")
+    if arguments.min_count == 1:
+        options.append("--min-count 2")
+    remedy = " or ".join(options) or f"a larger --l1 than {arguments.l1:g}"
+    less = " or without --ngrams" if arguments.format == "text" and arguments.ngrams != "1" else ""
+    return f"note: the model has {size / 1e6:,.0f} MB; for a smaller one train with {remedy}{less}"
 
 
 def _account(results: list[Result], model: str) -> list[str]:
@@ -261,6 +277,7 @@ class _Training(NamedTuple):
         arguments: all flags.
         files: the training data; in one process one file.
         features: features of a chain; ``min_count`` also of a classifier.
+        texts: how texts become attributes.
         options: penalty and solver.
         use: use of the development data.
         progress: shows the steps.
@@ -270,6 +287,7 @@ class _Training(NamedTuple):
     arguments: Namespace
     files: list[str]
     features: ChainFeatures
+    texts: TextOptions
     options: SolverOptions
     use: DevOptions
     progress: Progress
@@ -317,6 +335,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
     from sklearn.exceptions import ConvergenceWarning
 
     from ...models.maxent import MaxEnt
+    from ...models.text_classifier import TextClassifier
 
     arguments, features = asked.arguments, asked.features
     if arguments.partial or arguments.start is not None:
@@ -327,52 +346,51 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
         *others, last = (flag(field.name) for field in fields(features) if field.name != "min_count")
         message = f"{', '.join(others)} and {last} are not available for classifiers; leave them out, or train a chain"
         raise OptionError(message)
-    classifier = MaxEnt(
+    parameters = {
         **vars(asked.options),
         **vars(asked.use),
-        min_count=features.min_count,
-        multi_class=arguments.multi_class,
-        n_jobs=arguments.threads or None,
-    )
+        "min_count": features.min_count,
+        "multi_class": arguments.multi_class,
+        "n_jobs": arguments.threads or None,
+    }
     with warnings.catch_warnings():
         # The status already says so.
         warnings.simplefilter("ignore", ConvergenceWarning)
         if of_texts:
-            _fit_texts(classifier, asked)
-        else:
-            classifier = _fit_samples(classifier, asked, alone=alone)
-    return classifier.results_
+            texts = TextClassifier(**parameters, **vars(asked.texts))
+            _fit_texts(texts, asked)
+            return texts.results_
+        return _fit_samples(MaxEnt(**parameters), asked, alone=alone).results_
 
 
-def _fit_texts(classifier: MaxEnt, asked: _Training) -> None:
+def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     """Train a classifier on texts and write the model."""
-    from ...data.texts import make_vectorizer, read
-    from ...models.text_classifier import TextClassifier
+    from ...data.texts import oddities, read
+    from ..reading import naming
 
-    arguments, (path,) = asked.arguments, asked.files
+    arguments, name = asked.arguments, " ".join(asked.files)
     if arguments.preset is not None or arguments.template is not None:
         message = "--preset and --template need columns, and texts have none; leave them out"
         raise OptionError(message)
-    vectorizer = make_vectorizer(arguments.ngrams, tfidf=arguments.tfidf, min_count=classifier.min_count)
-    documents = read(path)
-    try:
-        X = vectorizer.fit_transform(documents.texts)
-    except ValueError as error:
-        message = f"{path}: no words left ({error}); lower --min-count, or check the file"
-        raise DataError(message) from error
-    numbers = {"text": X.shape[0], "word": X.shape[1], "label": len(set(documents.labels or ()))}
-    asked.progress.note(sizes(path, numbers))
+    documents = read(*asked.files)
+    for oddity in oddities(documents):
+        say(f"warning: {name}: {oddity}")
+    with naming(name):
+        words, matrix = classifier.counted(documents.texts)
+    numbers = {"text": matrix.shape[0], "word": matrix.shape[1], "label": len(set(documents.labels or ()))}
+    asked.progress.note(sizes(name, numbers))
     dev = None if arguments.dev is None else read(arguments.dev)
-    texts = TextClassifier(classifier, vectorizer)
     with keeping_reached(classifier):
-        texts.fit(
-            X,
+        classifier.fit_counted(
+            words,
+            matrix,
             documents.labels,
-            dev=None if dev is None else (dev.texts, dev.labels),
+            X_dev=None if dev is None else dev.texts,
+            y_dev=None if dev is None else dev.labels,
             callbacks=asked.callbacks(),
             checkpoint=asked.checkpoint,
         )
-    texts.save(arguments.model)
+    classifier.save(arguments.model)
 
 
 def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt:
@@ -383,8 +401,8 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
 
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
-    if arguments.tfidf or arguments.ngrams != "1":
-        message = f"--ngrams and --tfidf need --format text, not {format}; leave them out"
+    if asked.texts != type(asked.texts)():
+        message = f"{_TEXT_FLAGS} need --format text, not {format}; leave them out"
         raise OptionError(message)
     reading = Reading.of(arguments, path)
     if alone and reading.template is None and format == "columns":

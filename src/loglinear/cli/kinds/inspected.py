@@ -133,11 +133,18 @@ def training_lines(training: Mapping[str, Any]) -> list[str]:
 
 def _text(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return how texts are turned into attributes, without the words themselves."""
-    return {"ngrams": settings["ngrams"], "tfidf": settings["idf"] is not None}
+    tfidf = settings["idf"] is not None or settings.get("document_counts") is not None
+    return {"words": settings.get("unit"), "ngrams": settings["ngrams"], "tfidf": tfidf}
 
 
 def _words(text: Mapping[str, Any]) -> str:
     """Say how texts are turned into attributes."""
     first, last = text["ngrams"]
-    lengths = "words" if last == 1 else f"sequences of {first if first == last else f'{first} to {last}'} words"
-    return lengths + (", weighted by tf-idf" if text["tfidf"] else ", counted")
+    kind, _, lengths = (text["words"] or "words of two or more letters or digits").partition(":")
+    if lengths:
+        kind = f"sequences of {lengths.replace('-', ' to ')} characters"
+    elif kind == "blanks":
+        kind = "words between blanks"
+    if last > 1:
+        kind = f"sequences of {first if first == last else f'{first} to {last}'} {kind}"
+    return kind + (", weighted by tf-idf" if text["tfidf"] else ", counted")

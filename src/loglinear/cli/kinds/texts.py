@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 from ...errors import DataError, OptionError
 from ..layout import warn_of_labels
+from ..options import flags_of
+from ..output import say
 from ..reading import rereadable
 from .sentences import Samples, answered_one_by_one
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Mapping, Sequence
 
+    from ...data.corpus import Corpus
     from ...data.texts import Documents
+    from ...data.words import WordCounts
     from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
-    from ...models.text_classifier import TextClassifier
 
 __all__ = ["Texts"]
 
@@ -28,11 +32,11 @@ class Texts(Samples):
     noun = "Text"
 
     @cached_property
-    def classifier(self) -> TextClassifier:
-        """The classifier with its vectorizer."""
-        from ...models.text_classifier import TextClassifier
+    def counts(self) -> WordCounts:
+        """The words that the model knows."""
+        from ...data.words import WordCounts
 
-        return TextClassifier.load(self.path)
+        return WordCounts.of_settings(self.settings["text"])
 
     def format(self, file: str, format: str | None) -> str:
         """Refuse files of sentences, which a vectorizer does not read."""
@@ -59,25 +63,36 @@ class Texts(Samples):
         if arguments.marginals:
             self.need_joint("--marginals")
         streams = answered_one_by_one(arguments)
-        name, seen, answered = file_name(arguments.file), 0, 0
+        name, seen, answered, tally = file_name(arguments.file), 0, 0, _Tally()
         for lines in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
             texts = documents(lines, name, labelled=False, first=seen + 1)
             seen += len(lines)
             if texts.texts and not answered:
                 warn_of_labels(name, texts.texts, self.model.labels)
             if texts.texts:
-                write_output(arguments.output, self._labelled(texts, answered, marginals=arguments.marginals))
+                corpus = self._corpus(texts.texts, tally)
+                write_output(arguments.output, self._labelled(texts, corpus, answered, arguments))
                 answered = texts.lines[-1]
         if not answered:
             message = f"{name}: no texts found; the file is empty or has only blank lines"
             raise DataError(message)
+        tally.tell(name)
 
-    def _labelled(self, documents: Documents, answered: int, *, marginals: bool) -> bytes:
+    def _corpus(self, texts: Sequence[str], tally: _Tally) -> Corpus:
+        """Return texts as sentences of one token, whose attributes are the words that the model knows."""
+        from ...data.corpus import Corpus
+
+        rows = list(self.counts.rows(texts))
+        tally.add(rows)
+        return Corpus.encode([[row] for row in rows])
+
+    def _labelled(self, documents: Documents, corpus: Corpus, answered: int, arguments: Namespace) -> bytes:
         """Return the output lines of texts, from the line after the last answered one on."""
-        rows = [[label] for label in self.classifier.predict(documents.texts)]
-        if marginals:
-            for row, probabilities in zip(rows, self.classifier.predict_proba(documents.texts), strict=True):
-                row += [f"{label}:{p:.6f}" for label, p in probabilities.items()]
+        model, threads = self.model, arguments.threads
+        rows = model.predict(corpus.core, threads=threads)
+        if arguments.marginals:
+            for row, probabilities in zip(rows, model.marginals(corpus.core, threads=threads), strict=True):
+                row += [f"{label}:{p:.6f}" for label, p in zip(model.labels, probabilities, strict=True)]
         lines = [""] * (documents.lines[-1] - answered)
         for number, row in zip(documents.lines, rows, strict=True):
             lines[number - answered - 1] = "\t".join(row)
@@ -87,29 +102,74 @@ class Texts(Samples):
         self, path: str, format: str, *, sure: bool, spans: bool, threads: int, guess: str | None = None
     ) -> Answers:
         """Return the classifier's answers to a file of labelled texts; see `Sentences.answers`."""
+        from ...data.lines import file_name
         from ...data.texts import read
         from ...models.explain.answers import Answers
 
-        documents = read(path)
-        predicted, probabilities = self.classifier.predict(documents.texts), None
-        if sure:
-            rows = self.classifier.predict_proba(documents.texts)
-            probabilities = [row[label] for label, row in zip(predicted, rows, strict=True)]
-        return Answers.of_samples(documents.labels or [], predicted, probabilities, documents.texts)
+        documents, tally = read(path), _Tally()
+        gold = documents.labels or []
+        self._check_known(file_name(path), gold)
+        corpus = self._corpus(documents.texts, tally)
+        tally.tell(path)
+        predicted = [label for (label,) in self.model.predict(corpus.core, threads=threads)]
+        probabilities = [max(row) for row in self.model.marginals(corpus.core, threads=threads)] if sure else None
+        return Answers.of_samples(gold, predicted, probabilities, documents.texts)
+
+    def _check_known(self, name: str, gold: Sequence[str]) -> None:
+        """Name the labels that the model does not know; raise DataError if it knows none of them."""
+        from ...data.survey import names_of
+
+        unknown = sorted(set(gold) - set(self.model.labels))
+        if unknown and len(unknown) == len(set(gold)):
+            reason = (
+                f"the model knows none of the labels {names_of(unknown)}; its labels are {names_of(self.model.labels)}"
+            )
+            message = f"{name}: {reason}; write the label first, then a TAB and the text"
+            raise DataError(message)
+        if unknown:
+            say(f"warning: {name}: labels unknown to the model count as errors: {names_of(unknown)}")
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the label of each text of a file."""
+        from dataclasses import replace
+
         from ...data.texts import read
+        from ...models.explain.explainer import Explainer
         from ...models.explain.explanation import Explanation
 
         self.format(arguments.file, arguments.format)
+        self.need_joint("explain, and use inspect for the strongest weights")
+        tally = _Tally()
         with rereadable(arguments.file) as path:
             texts = read(path, labelled=False).texts
-        return [Explanation([explanation]) for explanation in self.classifier.explain(texts)]
+        corpus = self._corpus(texts, tally)
+        tally.tell(arguments.file)
+        explanations = Explainer(self.model).explain(corpus, [[text] for text in texts], arguments.threads)
+        return [Explanation([replace(each[0], token=number)]) for number, each in enumerate(explanations)]
 
     def training_flags(self) -> list[str]:
         """Return the flags with which `train` makes such a model."""
-        text = self.settings["text"]
-        first, last = text["ngrams"]
-        ngrams = [] if (first, last) == (1, 1) else ["--ngrams", f"{first}-{last}"]
-        return [*super().training_flags(), "--format", "text", *ngrams, *([] if text["idf"] is None else ["--tfidf"])]
+        from ...models.training.options import TextOptions
+
+        options = self.counts.options()
+        return [*super().training_flags(), "--format", "text", *flags_of(TextOptions, options)]
+
+
+class _Tally:
+    """Counts the texts that have no word which the model knows."""
+
+    def __init__(self) -> None:
+        self.n_texts = self.n_lost = 0
+
+    def add(self, rows: Sequence[Mapping[str, float]]) -> None:
+        """Count some texts, given by their known words."""
+        self.n_texts += len(rows)
+        self.n_lost += sum(not row for row in rows)
+
+    def tell(self, path: str) -> None:
+        """Print a note if at least one text in a hundred has no word that the model knows."""
+        if self.n_lost * 100 >= max(self.n_texts, 1):
+            from ...data.lines import file_name
+
+            share = f"{100 * self.n_lost / self.n_texts:.0f} % of the texts ({self.n_lost:,} of {self.n_texts:,})"
+            say(f"note: {file_name(path)}: {share} have no word that the model knows; they all get the same label")

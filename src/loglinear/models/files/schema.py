@@ -250,9 +250,16 @@ def _is_number(value: object) -> bool:
     return type(value) is float or _is_finite(value)
 
 
+def _unit(name: str, value: object) -> None:
+    """Check what texts are cut into; older models do not say it."""
+    from ...data.words import check_unit
+
+    optional(check_unit)(name, value)
+
+
 def _text_settings(name: str, value: object) -> None:
-    """Check how texts were turned into numbers: see `loglinear.data.texts.settings_of`."""
-    settings = _fields(name, value, {}, ("ngrams", "words", "idf"))
+    """Check how texts were turned into numbers: see `loglinear.data.words.WordCounts`."""
+    settings = _fields(name, value, {"unit": _unit, "n_texts": _count}, ("ngrams", "words", "idf"))
     ngrams, words, idf = settings["ngrams"], settings["words"], settings["idf"]
     if not (_list_of(int)(ngrams) and len(ngrams) == 2 and 1 <= ngrams[0] <= ngrams[1] <= 100):
         fail(f"{name}.ngrams", ngrams, "is not the least and the greatest length of word sequences, from 1 to 100")
@@ -260,6 +267,12 @@ def _text_settings(name: str, value: object) -> None:
         fail(f"{name}.words", words, "is not a list of different words")
     if idf is not None and not (_list_of(int, float)(idf) and all(map(_is_finite, idf)) and len(idf) == len(words)):
         fail(f"{name}.idf", idf, f"is not a list of {len(words)} numbers, one for each word")
+    counts, n_texts = settings.get("document_counts"), settings.get("n_texts", 0)
+    if counts is not None and not (
+        _list_of(int)(counts) and len(counts) == len(words) and 1 <= min(counts) and max(counts) <= n_texts
+    ):
+        wanted = f"is not a list of {len(words)} numbers from 1 to {n_texts}, one for each word"
+        fail(f"{name}.document_counts", counts, wanted)
 
 
 def _training(name: str, value: object) -> None:

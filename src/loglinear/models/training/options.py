@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...data.words import WORDS, character_lengths, check_unit, ngram_lengths
 from ...errors import OptionError
 from ...options import (
     USEFUL,
@@ -43,6 +44,7 @@ __all__ = [
     "RunOptions",
     "SolverOptions",
     "SolverParameters",
+    "TextOptions",
     "check_class_weight",
     "check_solver",
     "thread_count",
@@ -271,3 +273,28 @@ class ClassifierParameters(Options):
         help="drop attributes that occur in fewer samples than this. Does not apply to columns without names.",
         check=partial(whole_number, least=1, most=2**32 - 1),
     )
+
+
+@option_class
+class TextOptions(Options):
+    """How texts become attributes."""
+
+    words: str = option(
+        default=WORDS,
+        help="what texts are cut into: words, characters:N-M or blanks. ``words`` are runs of letters, digits and "
+        "marks of any script, C++ and C# among them; scripts without blanks, such as Chinese and Thai, are cut into "
+        "pairs of characters. ``characters:2-4`` are all sequences of 2 to 4 characters. ``blanks`` are words as "
+        "the blanks of the text separate them, with punctuation.",
+        check=check_unit,
+    )
+    ngrams: str = option(default="1", help="lengths of word n-grams, such as 1-2", check=ngram_lengths)
+    tfidf: bool = option(
+        default=False,
+        help="weight words by tf-idf, with 1 + log count for the count. Each text has a Euclidean norm of 1.",
+        check=truth_value,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if character_lengths(self.words) is not None and self.ngrams != "1":
+            fail("ngrams", self.ngrams, f"is not available with words={self.words!r}, which says the lengths itself")
