@@ -9,7 +9,7 @@ from ..errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..data.corpus import Corpus
     from ..data.survey import Survey
@@ -224,28 +224,65 @@ def show(name: str, survey: Survey, progress: Progress, *, are_samples: bool = F
     if survey.nothing_to_learn is not None:
         message = f"{name}: {survey.nothing_to_learn}"
         raise DataError(message)
-    for line in _summary(name, survey, are_samples=are_samples):
+    units = {"sample": survey.n_tokens} if are_samples else {"sentence": survey.n_sentences, "token": survey.n_tokens}
+    for line in _summary(name, units, {"attribute": survey.n_attributes}, survey.labels, survey.counts):
         progress.note(line)
 
 
-def _summary(name: str, survey: Survey, *, are_samples: bool) -> list[str]:
-    """Return lines on what labelled data consist of, as narrow as names allow."""
+def show_texts(name: str, labels: Sequence[str], n_words: int, progress: Progress) -> None:
+    """Show a summary of texts to train on: texts, words, the most frequent labels.
+
+    Args:
+        name: what the summary calls the data.
+        labels: label of each text.
+        n_words: number of different words.
+        progress: where the summary goes.
+
+    Raises:
+        DataError: there is a single label.
+    """
+    from collections import Counter
+
+    names, counts = zip(*Counter(labels).most_common(), strict=True)
+    if len(names) == 1:
+        reason = f"the texts have a single label, {names[0]!r}, so there is nothing to learn"
+        message = f"{name}: {reason}; write the label first, then a TAB and the text"
+        raise DataError(message)
+    for line in _summary(name, {"text": len(labels)}, {"word": n_words}, names, counts):
+        progress.note(line)
+
+
+def _summary(
+    name: str,
+    units: Mapping[str, int],
+    attributes: Mapping[str, int],
+    labels: Sequence[str],
+    counts: Sequence[int],
+) -> list[str]:
+    """Return lines on what labelled data consist of, as narrow as names allow.
+
+    Args:
+        name: what the summary calls the data.
+        units: numbers of what the data are divided into, by noun.
+        attributes: number of attributes, by their noun.
+        labels: names of the labels, the most frequent first.
+        counts: how often each label occurs; empty if not counted.
+    """
     from textwrap import wrap
 
     from .output import counted, sizes
 
-    labels = counted(len(survey.labels), "label")
-    if survey.counts:
-        total = max(sum(survey.counts), 1)
-        shares = [_share(count / total) for count in survey.counts[:_MOST_FREQUENT]]
+    text = counted(len(labels), "label")
+    if counts:
+        total = max(sum(counts), 1)
+        shares = [_share(count / total) for count in counts[:_MOST_FREQUENT]]
         # A label and its share stay on one line.
-        pairs = [f"{_shortened(label)}\0{share}" for label, share in zip(survey.labels, shares, strict=False)]
-        labels += f": {', '.join(pairs)}{', ...' if len(survey.labels) > len(pairs) else ''}"
-    lines = wrap(labels, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
-    units = {"sentence": survey.n_sentences, "token": survey.n_tokens}
+        pairs = [f"{_shortened(label)}\0{share}" for label, share in zip(labels, shares, strict=False)]
+        text += f": {', '.join(pairs)}{', ...' if len(labels) > len(pairs) else ''}"
+    lines = wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
     return [
-        sizes(name, {"sample": survey.n_tokens} if are_samples else units),
-        f"  {counted(survey.n_attributes, 'attribute')}",
+        sizes(name, units),
+        *(f"  {counted(number, noun)}" for noun, number in attributes.items()),
         *(line.replace("\0", " ") for line in lines),
     ]
 

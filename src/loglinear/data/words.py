@@ -21,7 +21,7 @@ from ..options import fail
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["WORDS", "WordCounts", "Words", "character_lengths", "check_unit", "ngram_lengths"]
+__all__ = ["WORDS", "WordCounts", "Words", "character_lengths", "check_unit", "ngram_lengths", "unspaced"]
 
 WORDS = "words"
 """What a text is cut into by default."""
@@ -137,6 +137,11 @@ def _characters_of(text: str, first: int, last: int) -> list[str]:
         for at in range(len(text) - length + 1)
         if length > 2 or not text[at : at + length].isspace()
     ]
+
+
+def unspaced(texts: Sequence[str]) -> float:
+    """Return the share of texts with characters of scripts without blanks, such as Chinese."""
+    return sum(_HAS_UNSPACED.search(text) is not None for text in texts) / max(len(texts), 1)
 
 
 @lru_cache

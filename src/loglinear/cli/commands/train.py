@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import OptionError
 from ..distributed import add_cluster, fit_on_cluster, one_file, spread
 from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
-from ..output import Interrupted, keeping_reached, say, scores_text, sizes
+from ..output import Interrupted, keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
     from ...minimize import Callback
@@ -366,7 +366,8 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
 def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     """Train a classifier on texts and write the model."""
     from ...data.texts import oddities, read
-    from ..reading import naming
+    from ...data.words import WORDS, unspaced
+    from ..reading import naming, show_texts
 
     arguments, name = asked.arguments, " ".join(asked.files)
     if arguments.preset is not None or arguments.template is not None:
@@ -377,8 +378,10 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
         say(f"warning: {name}: {oddity}")
     with naming(name):
         words, matrix = classifier.counted(documents.texts)
-    numbers = {"text": matrix.shape[0], "word": matrix.shape[1], "label": len(set(documents.labels or ()))}
-    asked.progress.note(sizes(name, numbers))
+    show_texts(name, documents.labels or [], matrix.shape[1], asked.progress)
+    if (share := unspaced(documents.texts)) >= 0.1 and classifier.words == WORDS:
+        pairs = f"{100.0 * share:.0f} % of the texts are in a script without blanks between words, such as Chinese"
+        say(f"note: {name}: {pairs}; each pair of characters is a word; see --words characters:N-M for other lengths")
     dev = None if arguments.dev is None else read(arguments.dev)
     with keeping_reached(classifier):
         classifier.fit_counted(
