@@ -107,6 +107,10 @@ class Balancing(Protocol):
     def n_unpenalised(self) -> int:
         """Number of the last weights, the intercept's."""
 
+    @property
+    def unbalanced(self) -> str:
+        """Why such weights would take much longer than an evaluation, as the end of a sentence; empty if not."""
+
     def balanced(self, w: Vector) -> Balanced | None:
         """Return the objective with such weights of the samples, at w or with another intercept; None without any."""
 
@@ -136,7 +140,7 @@ def no_bound(problem: Problem) -> str:
     free = min(penalty.unpenalised, problem.n_features)
     if free and not (isinstance(objective, Balancing) and objective.n_unpenalised == free):
         return f"{free} weights are unpenalised and are not the intercept of a classifier"
-    return ""
+    return objective.unbalanced if free and isinstance(objective, Balancing) else ""
 
 
 def duality_gap(problem: Problem, w: Vector, nll: float, gradient: Vector) -> float:

@@ -7,7 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-from loglinear import ClassifierObjective, MaxEnt
+from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem
+from loglinear.errors import OptionError
+from loglinear.gap import no_bound
 from loglinear.objectives import balance
 from loglinear.objectives.balance import best_shift, flows, is_affordable, stationary
 
@@ -62,12 +64,16 @@ def test_many_classes_of_few_samples_get_no_factors(monkeypatch):
     monkeypatch.setattr("loglinear.objectives.classifier.best_shift", None)  # not called
     size = balance.FEW_CLASSES + 1
     assert not is_affordable(size, size)
-    assert ClassifierObjective(np.eye(size), np.arange(size), n_classes=size).balanced(np.zeros(size**2 + size)) is None
+    objective = ClassifierObjective(np.eye(size), np.arange(size), n_classes=size)
+    reason = no_bound(Problem(objective, ElasticNet(l2=1.0, unpenalised=size)))
+    assert reason == "257 classes are too many for 257 samples"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        with pytest.raises(OptionError, match=f"gap=0.1 is not available: {reason}"):
+            MaxEnt(l2=1.0, gap=0.1).fit(np.eye(size), np.arange(size))
         result = MaxEnt(l2=1.0, max_iterations=1).fit(np.eye(size), np.arange(size)).result_
     assert result.gap is None
-    assert "unknown" in result.account
+    assert f"unknown: {reason}" in result.account
 
 
 def test_products_with_the_hessian_are_limited(monkeypatch):

@@ -287,6 +287,13 @@ class ClassifierObjective:
         scores = self.core.start(w)[1]
         return np.exp(-np.logaddexp(0.0, np.column_stack([scores, -scores])))
 
+    @property
+    def unbalanced(self) -> str:
+        """Why weights of samples that balance the intercept would take much longer than an evaluation; empty if not."""
+        if is_affordable(self.n_samples, self.n_outputs):
+            return ""
+        return f"{self.n_outputs:,} classes are too many for {self.n_samples:,} samples"
+
     def balanced(self, w: Vector) -> Balanced | None:
         """Return the objective with weights of its samples under which its derivatives by the intercept are 0.
 
@@ -296,11 +303,8 @@ class ClassifierObjective:
         Cost: a few evaluations.
 
         Returns:
-            None if a class has no samples of any weight, if probabilities that are 0 leave no such factors, or if
-            classes are so many, and samples so few, that the factors would take longer.
+            None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
         """
-        if not is_affordable(self.n_samples, max(self.n_outputs, 2)):
-            return None
         targets, weights = self.core.targets, self.weights
         shift = best_shift(self._shares(w), targets, weights)
         if self.n_outputs == 1:
