@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 import scipy.sparse
 
 from loglinear import ChainCRF, Corpus, DataError, GraphCRF, MaxEnt, PairwiseMRF
 from loglinear.data.columns import as_lists
 from loglinear.data.frames import Frame, as_column
-from loglinear.data.table import Table
+from loglinear.data.table import Table, read_table
 
 
 def of_duckdb(frame):
@@ -185,6 +186,14 @@ def test_the_declared_order_of_categories_is_the_order_of_states(library, tmp_pa
     sorted_model = PairwiseMRF(l1=0.1).fit([[str(value) for value in row] for row in rows_of(frame)])
     assert sorted_model.categories_[0].tolist() == sorted(SIZES)
     assert model.score(frame) == pytest.approx(sorted_model.score(rows_of(frame)), abs=0.1)
+
+
+def test_a_parquet_file_keeps_the_declared_order_of_categories(tmp_path):
+    table = dict(ordered_frames())["pyarrow"]
+    pyarrow.parquet.write_table(pa.concat_tables([table, table]), tmp_path / "sizes.parquet", row_group_size=11)
+    read = read_table(str(tmp_path / "sizes.parquet"))
+    assert read.orders == {"size": ["tiny", *SIZES]}
+    assert PairwiseMRF(l1=0.1).fit(read).categories_[0].tolist() == SIZES
 
 
 def rows_of(frame):

@@ -59,7 +59,7 @@ class Frame:
         if isinstance(X, Frame):
             return X
         if isinstance(X, Table):
-            return cls([*X.columns], X.names, [None] * len(X.columns), X.counts)
+            return cls([*X.columns], X.names, [X.orders.get(name) for name in X.names], X.counts)
         if _is_pandas(X):
             return _of_pandas(X)
         if is_arrow(X):

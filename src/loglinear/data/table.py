@@ -6,8 +6,8 @@ import csv
 import io
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import PurePath
 from typing import Any
@@ -44,6 +44,7 @@ class Table:
         delimiter: what separates cells in the file.
         header: whether the file's first line holds the names.
         counts: how many samples of the file each sample stands for, shape (n_rows,); None for 1 each.
+        orders: values of columns in the order that the file declares, by name of the column.
     """
 
     names: list[str]
@@ -51,6 +52,7 @@ class Table:
     delimiter: str = ","
     header: bool = True
     counts: npt.NDArray[np.int64] | None = None
+    orders: Mapping[str, list[Any]] = field(default_factory=dict)
 
     @property
     def n_samples(self) -> int:
@@ -428,7 +430,12 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str], ma
     if not table.num_rows:
         message = f"{path}: the table has no rows; give a table with data"
         raise DataError(message)
-    return Table(wanted, [_values(path, name, table.column(name), marks) for name in wanted])
+    arrays = [_values(path, name, table.column(name), marks) for name in wanted]
+    ordered = [
+        name for name in wanted if pyarrow.types.is_dictionary(kind := table.schema.field(name).type) and kind.ordered
+    ]
+    orders = {name: table.column(name).unify_dictionaries().chunk(0).dictionary.to_pylist() for name in ordered}
+    return Table(wanted, arrays, orders=orders)
 
 
 def _values(path: str, name: str, column: Any, marks: frozenset[str]) -> npt.NDArray[np.object_]:

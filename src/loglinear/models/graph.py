@@ -421,6 +421,7 @@ def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: s
 
 def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return a mask of the nodes that have a label, and their labels as an array of the labels' type."""
+    y = [as_column(labels) for labels in y]
     labels = _joined(y, graphs)
     _check_types(y)
     is_labelled = np.array([label is not None for label in labels.tolist()], dtype=bool)
