@@ -153,8 +153,8 @@ def test_a_missing_label_of_conllu_says_how_to_write_an_unknown_one(tmp_path):
     ("label", "message"),
     [
         ("[]", "label 1 is an empty list; .* null for any"),
-        ('["A", null]', "label 1 is a list with items that are not strings"),
-        ("3", "label 1 must be a string, a list"),
+        ('["A", null]', "label 1 is a list with items that are not labels"),
+        ("3.5", "label 1 must be a string, a whole number, a list"),
     ],
 )
 @pytest.mark.parametrize("template", [None, TEMPLATE])

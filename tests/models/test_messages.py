@@ -67,6 +67,7 @@ def said(estimator, X, y):
         (np.random.default_rng(0).random((50, 3)), np.arange(50), "50 classes for 50 samples"),
         (np.random.default_rng(0).random((50, 3)), [f"id{k}" for k in range(50)], "50 classes for 50 samples"),
         ([["1.5", "2"], ["3", "4"]] * 10, [0, 1] * 10, "lists of strings such as '1.5'"),
+        ([{"a", "b"}] * 20, [0, 1] * 10, "every sample has the same attributes"),
     ],
 )
 def test_nonsense_that_can_be_trained_on_warns(X, y, words):
@@ -81,6 +82,8 @@ def test_nonsense_that_can_be_trained_on_warns(X, y, words):
         (np.random.default_rng(0).random((50, 3)), np.arange(50) % 25),
         ([["1.5", "a"], ["3", "4"]] * 10, [0, 1] * 10),
         ([["1"], ["3"]] * 10, [0, 1] * 10),
+        ([["a"], []] * 10, [0, 1] * 10),
+        ([{"a": 1.0}, {"a": 2.0}] * 10, [0, 1] * 10),
         ([["1", "2"], ["3"]] * 10, [0, 1] * 10),
         (np.random.default_rng(0).random((3, 2)), ["a", "b", "c"]),
     ],
@@ -104,7 +107,22 @@ def test_targets_of_regression_are_refused_from_files_as_from_arrays(tmp_path):
     assert whole.classes_.tolist() == ["-1", "1.0"]
 
 
+def test_samples_without_any_value_are_refused_without_advice_that_cannot_help(tmp_path):
+    with pytest.raises(LogLinearError, match="no sample has an attribute with a value other than 0"):
+        MaxEnt().fit(Corpus.read(svmlight(tmp_path, "1 1:0\n0 2:0\n")))
+
+
 def test_lists_of_labels_warn_that_they_are_classes(tmp_path):
     path = svmlight(tmp_path, "1,2 1:1\n2 2:1\n1 1:1\n2,3 2:2\n")
     (message,) = said(MaxEnt(l2=1.0), Corpus.read(path), None)
     assert "'1,2' and '2,3'" in message
+
+
+def test_json_lines_take_whole_numbers_and_truth_values_as_labels(tmp_path):
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"tokens": [["a"], ["b"]], "labels": [1, 0]}\n{"tokens": [["b"]], "labels": [[0, 1]]}\n')
+    assert Corpus.read(path).gold()[0] == ["1", "0"]
+    path.write_text('{"tokens": [["a"], ["b"]], "labels": [true, false]}\n')
+    corpus = Corpus.read(path)
+    assert corpus.gold() == [["True", "False"]]
+    assert sorted(corpus.labels) == sorted(map(str, ChainCRF().fit([[["a"], ["b"]]], [[True, False]]).classes_))

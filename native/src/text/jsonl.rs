@@ -3,7 +3,8 @@
 //! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns;
 //! without one they are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
 //!
-//! A label is a string, a list of possible labels, or null for any label.
+//! A label is a string, a list of possible labels, or null for any label. Whole numbers, true and false are labels too, with the
+//! names that they have in Python.
 
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::Located;
@@ -44,11 +45,14 @@ fn sentence<S: Sink>(
     columns: usize,
     sink: &mut S,
 ) -> Result<(), String> {
-    let value: Value = serde_json::from_slice(line).map_err(|error| {
+    let mut value: Value = serde_json::from_slice(line).map_err(|error| {
         // The parser has seen only this line, and counts it as line 1.
         let reason = error.to_string().replace(" at line 1 column", " at column");
         format!("not a JSON object: {reason}")
     })?;
+    if let Some(Value::Array(labels)) = value.get_mut("labels") {
+        labels.iter_mut().for_each(name_label);
+    }
     let tokens = value
         .get("tokens")
         .and_then(Value::as_array)
@@ -95,6 +99,16 @@ fn sentence<S: Sink>(
     Ok(())
 }
 
+/// Replaces a whole number or a truth value by its name in Python, also in a list of possible labels.
+fn name_label(label: &mut Value) {
+    match label {
+        Value::Number(number) if !number.is_f64() => *label = Value::String(number.to_string()),
+        Value::Bool(flag) => *label = Value::String(if *flag { "True" } else { "False" }.into()),
+        Value::Array(labels) => labels.iter_mut().for_each(name_label),
+        _ => (),
+    }
+}
+
 /// The label of the token with this index, from an entry of `labels`.
 fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
     match label {
@@ -109,9 +123,11 @@ fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
             .collect::<Option<_>>()
             .map(Gold::OneOf)
             .ok_or_else(|| {
-                format!("label {index} is a list with items that are not strings; list the possible labels")
+                format!("label {index} is a list with items that are not labels; list the possible labels")
             }),
-        _ => Err(format!("label {index} must be a string, a list of possible labels, or null for any label")),
+        _ => Err(format!(
+            "label {index} must be a string, a whole number, a list of possible labels, or null for any label"
+        )),
     }
 }
 

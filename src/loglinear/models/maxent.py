@@ -145,6 +145,9 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             _warn_if_constant(matrix)
         else:
             warn_of_numbers(X)
+            if corpus.core.is_binary and 0 < corpus.core.n_entries == corpus.n_attributes * corpus.n_tokens:
+                message = "every sample has the same attributes, so every sample gets the same probabilities; check X"
+                warn(message, DataWarning)
             if corpus is X:
                 y, sample_weight = labels_and_weights(corpus, y, sample_weight)
             labels = self._checked_classes(y, corpus)

@@ -147,6 +147,8 @@ class ClassifierObjective:
         )
         if not columns.size:
             message = f"no attribute occurs in {min_count} or more samples; lower min_count"
+            if min_count == 1:
+                message = "no sample has an attribute with a value other than 0, so there is nothing to learn from"
             raise DataError(message)
         names = corpus.core.names()
         objective = object.__new__(cls)
