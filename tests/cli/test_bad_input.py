@@ -25,7 +25,7 @@ FILES = [
     ("invalid UTF-8", "columns", b"a DT D\nb NN N\n\xe9t\xe9 NN N\n", 3, ["UTF-8", "convert"]),
     ("UTF-8 cut short", "columns", b"a DT D\nb NN \xf0\x9f\x98", 2, ["UTF-8"]),
     ("invalid UTF-8", "crfsuite", b"A\tx\nB\ty\xff\n", 2, ["UTF-8", "convert"]),
-    ("UTF-16", "columns", "a DT D\n".encode("utf-16"), 1, ["UTF-8", "convert"]),
+    ("UTF-16", "columns", "a DT D\n".encode("utf-16"), None, ["UTF-16", "convert"]),
     ("empty file", "columns", b"", None, ["no sentences", "empty"]),
     ("empty file", "crfsuite", b"", None, ["no sentences", "empty"]),
     ("empty file", "jsonl", b"", None, ["no sentences", "empty"]),

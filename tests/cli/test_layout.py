@@ -40,14 +40,14 @@ def test_a_sentence_a_line_is_warned_of(done, word_model, tmp_path, text, piped)
 )
 def test_tokens_a_line_are_not(done, word_model, tmp_path, text):
     (tmp_path / "f").write_text(text)
-    assert done("tag", "-m", word_model, tmp_path / "f").stderr == ""
-    assert done("tag", "-m", word_model, input=text).stderr == ""
+    assert "single line" not in done("tag", "-m", word_model, tmp_path / "f").stderr
+    assert "single line" not in done("tag", "-m", word_model, input=text).stderr
 
 
 def test_models_of_more_columns_and_of_single_tokens_do_not_cry_wolf(done, sample, tmp_path):
     (tmp_path / "data").write_text("the D\n\ndog N\n\nbarks V\n")
     done("train", tmp_path / "data", "--preset", "pos", "-m", tmp_path / "m", "-q")
-    assert done("tag", "-m", tmp_path / "m", input=SENTENCES).stderr == ""
+    assert "single line" not in done("tag", "-m", tmp_path / "m", input=SENTENCES).stderr
     assert done("tag", "-m", sample.models["jsonl"], input='{"tokens": [{"w": "a b c d e f"}]}\n').stderr == ""
 
 

@@ -177,8 +177,8 @@ def test_a_mistake_in_a_file_is_named_and_no_file_is_left(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.jsonl", "b.jsonl"], "several files or a folder need a cluster; add --workers N"),
-        (["."], "add --workers N"),
+        (["a.jsonl", "b.jsonl", "--model-type", "maxent", "--format", "text"], "reads one file"),
+        (["*.none"], "no such file"),
         (["a.jsonl", "--workers", "2", "--cluster", "tcp://here:1"], "exclude each other"),
         (["a.jsonl", "--workers", "0"], "workers=0 is not a whole number"),
         (["a", "--workers", "2", "--model-type", "maxent", "--format", "text"], "cannot read texts"),

@@ -162,7 +162,7 @@ BAD = [
     ("open quote", 'a,b\n1,"2\n', {}, ["line 2", "quote"]),
     ("text behind a quote", 'a,b\n"1"2,3\n', {}, ["line 2", "quote"]),
     ("invalid UTF-8", b"a,b\n1,2\n\xe9,2\n", {}, ["line 3", "UTF-8", "iconv"]),
-    ("UTF-16", "a,b\n1,2\n".encode("utf-16"), {}, ["line 1", "UTF-8"]),
+    ("UTF-16", "a,b\n1,2\n".encode("utf-16"), {}, ["UTF-16", "iconv"]),
     ("empty file", "", {}, ["no rows", "empty"]),
     ("blank lines", "\n \n", {}, ["no rows"]),
     ("header alone", "a,b\n", {}, ["no rows", "--no-header"]),

@@ -9,7 +9,7 @@ use crate::bindings::items::{ItemDialect, read_cells};
 use crate::bindings::keyed::label_attributes;
 use crate::bindings::model::ChainModel;
 use crate::chain::tagging::batch::{Labelled, Sentences, tag_batch};
-use crate::text::cells::Texts;
+use crate::text::cells::{Texts, Width};
 use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;
@@ -69,9 +69,9 @@ pub fn tag_lists<'py>(
         None => label_attributes(model, sentences, ItemDialect::Strict, probabilities, threads)?,
         Some(template) => {
             let mut listed = Listed { columns: template.columns, ..Listed::default() };
-            let mut tokens = 0;
+            let (mut tokens, mut width) = (0, Width::of_training(model.inner.layout.trained));
             for (index, sentence) in sentences.try_iter()?.enumerate() {
-                let read = read_cells(&sentence?, template.columns, &mut listed.texts);
+                let read = read_cells(&sentence?, template.columns, &mut width, &mut listed.texts);
                 tokens += read.map_err(|problem| problem.located(py, Some(index)))?;
                 listed.ends.push(tokens);
             }

@@ -1,9 +1,10 @@
 //! `CorpusWriter`: encodes texts into a corpus on disk, in bounded memory.
 
-use crate::bindings::data::{Corpus, Text, parsed};
+use crate::bindings::data::{Columns, Corpus, Noticed, Text, layout, noticed, parsed};
 use crate::bindings::interrupt::interruptible;
 use crate::corpus::counting::{Counter, Kept};
 use crate::corpus::folder::Writer;
+use crate::corpus::notes::Notes;
 use crate::error::{Error, Result};
 use crate::text::arriving::source;
 use crate::text::encode::for_each_piece;
@@ -94,16 +95,19 @@ impl CorpusWriter {
     }
 
     /// Counts the attributes of a text; `read` reads its sentences again.
-    #[pyo3(signature = (path, format="columns", template=None, *, threads=0))]
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (path, format="columns", template=None, *, labels="none", columns=None, threads=0))]
     fn count(
         &self,
         py: Python<'_>,
         path: PathBuf,
         format: &str,
         template: Option<&str>,
+        labels: &str,
+        columns: Option<Columns>,
         threads: usize,
     ) -> PyResult<()> {
-        let text = Text { path, format, template, labels: Labels::Ignored, threads };
+        let text = Text { path, format, template, labels: Labels::named(labels)?, layout: layout(columns)?, threads };
         text.read(py, |path, reading, interrupt| {
             let counter = &mut locked(&self.state).counter;
             for_each_piece(source(path, interrupt)?, reading, interrupt, |piece| {
@@ -126,25 +130,26 @@ impl CorpusWriter {
         })
     }
 
-    /// Encodes a text; `-` is standard input.
+    /// Encodes a text; `-` is standard input. Returns what was noticed of it.
     #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, threads=0))]
+    #[pyo3(signature = (path, format="columns", template=None, *, labels="whole", columns=None, threads=0))]
     fn read(
         &self,
         py: Python<'_>,
         path: PathBuf,
         format: &str,
         template: Option<&str>,
-        labelled: bool,
-        partial: bool,
+        labels: &str,
+        columns: Option<Columns>,
         threads: usize,
-    ) -> PyResult<()> {
-        let text = Text { path, format, template, labels: Labels::new(labelled, partial), threads };
+    ) -> PyResult<Noticed> {
+        let text = Text { path, format, template, labels: Labels::named(labels)?, layout: layout(columns)?, threads };
         text.read(py, |path, reading, interrupt| {
             let mut state = locked(&self.state);
-            let (state, flags) = (&mut *state, reading.flags());
+            let (state, flags, mut notes) = (&mut *state, reading.flags(), Notes::default());
             for_each_piece(source(path, interrupt)?, reading, interrupt, |piece| {
                 state.take(flags)?;
+                notes.join(&piece.notes);
                 self.n_sentences.fetch_add(piece.n_sentences(), Ordering::Relaxed);
                 self.n_tokens.fetch_add(piece.n_tokens(), Ordering::Relaxed);
                 let piece = match &state.frequent {
@@ -152,7 +157,8 @@ impl CorpusWriter {
                     None => piece,
                 };
                 state.writer()?.push(piece)
-            })
+            })?;
+            Ok(noticed(&notes))
         })
     }
 

@@ -9,9 +9,11 @@ use crate::corpus::alphabet::Alphabet;
 use crate::corpus::assembly::Builder;
 use crate::corpus::folder;
 use crate::corpus::hash::key_of;
+use crate::corpus::notes::Notes;
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::{self, check_weights};
 use crate::text::arriving::source;
+use crate::text::columns::{Layout, Separator};
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
 use crate::text::labels::Labels;
@@ -59,7 +61,28 @@ pub struct Text<'a> {
     pub format: &'a str,
     pub template: Option<&'a str>,
     pub labels: Labels,
+    pub layout: Layout,
     pub threads: usize,
+}
+
+/// How the lines of column files are laid out: the name of the separator, the column of the label, whether comments are skipped, the
+/// number of columns of the training data, or 0.
+pub type Columns = (Option<String>, isize, bool, usize);
+
+/// The layout that Python names. Error: there is no such separator.
+pub fn layout(columns: Option<Columns>) -> PyResult<Layout> {
+    let Some((separator, label, skips_comments, n)) = columns else { return Ok(Layout::default()) };
+    let separator = separator.as_deref().map(Separator::named).transpose()?;
+    Ok(Layout { separator, label, skips_comments, trained: Some(n).filter(|&n| n > 0) })
+}
+
+/// What was noticed of a text: columns besides the label, whether tabs separate them, sentences that begin with a comment, sentences
+/// that begin a document, lines passed over, carriage returns within lines.
+pub type Noticed = (usize, bool, usize, usize, usize, usize);
+
+/// Notes for Python.
+pub fn noticed(notes: &Notes) -> Noticed {
+    (notes.columns, notes.tabs, notes.comments, notes.documents, notes.skipped, notes.returns)
 }
 
 impl Text<'_> {
@@ -72,7 +95,7 @@ impl Text<'_> {
         let format: Format = self.format.parse()?;
         interruptible(py, |interrupt| {
             let template = self.template.map(Template::parse).transpose()?;
-            let reading = Reading::new(format, template.as_ref(), self.labels)?;
+            let reading = Reading::new(format, template.as_ref(), self.labels)?.with(self.layout);
             threads::pool(self.threads)?.install(|| work(&self.path, reading, interrupt))
         })
     }
@@ -115,19 +138,19 @@ impl Corpus {
 
     /// The sentences of a file, `-` for standard input, or of a range of its bytes from `cut_file`.
     #[staticmethod]
-    #[pyo3(signature = (path, format="columns", template=None, *, labelled=true, partial=false, range=None, threads=0))]
+    #[pyo3(signature = (path, format="columns", template=None, *, labels="whole", columns=None, range=None, threads=0))]
     #[expect(clippy::too_many_arguments)]
     fn read(
         py: Python<'_>,
         path: PathBuf,
         format: &str,
         template: Option<&str>,
-        labelled: bool,
-        partial: bool,
+        labels: &str,
+        columns: Option<Columns>,
         range: Option<(u64, u64)>,
         threads: usize,
     ) -> PyResult<Self> {
-        let text = Text { path, format, template, labels: Labels::new(labelled, partial), threads };
+        let text = Text { path, format, template, labels: Labels::named(labels)?, layout: layout(columns)?, threads };
         let inner = text.read(py, |path, reading, interrupt| match range {
             Some((start, end)) => encode_range(path, start..end, reading, interrupt),
             None => encode(source(path, interrupt)?, reading, interrupt),
@@ -145,7 +168,7 @@ impl Corpus {
     ) -> PyResult<Self> {
         let template = template.map(Template::parse).transpose()?;
         check_weights(weights.as_deref().unwrap_or_default(), "sentence")?;
-        let mut reader = Reader::new(template.as_ref());
+        let mut reader = Reader::new(template.as_ref(), None);
         let mut builder = Builder::default();
         let labelled = labels.is_some();
         let mut labels = labels.map(|labels| labels.try_iter()).transpose()?;
@@ -173,6 +196,7 @@ impl Corpus {
         }
         let mut inner = threads::pool(1)?.install(|| corpus::Corpus::assemble(vec![builder]))?;
         inner.labelled = labelled;
+        inner.notes.columns = reader.n_columns();
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
         inner.triples = template.as_ref().is_some_and(|template| template.triples);
         Ok(Corpus { inner: Arc::new(inner) })
@@ -244,6 +268,12 @@ impl Corpus {
     #[getter]
     fn n_bytes(&self) -> usize {
         self.inner.n_bytes()
+    }
+
+    /// What was noticed of the text that the corpus was read from.
+    #[getter]
+    fn notes(&self) -> Noticed {
+        noticed(&self.inner.notes)
     }
 
     #[getter]

@@ -2,7 +2,7 @@
 
 use crate::bindings::errors::DataError;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::cells::{Cells, Texts};
+use crate::text::cells::{Cells, Texts, Width};
 use crate::text::expand::Expander;
 use crate::text::items::Items;
 use crate::text::template::Template;
@@ -66,21 +66,32 @@ pub enum Reader<'t> {
     Columns {
         expander: Expander<'t>,
         columns: usize,
+        width: Width,
         /// The cells of the sentence.
         texts: Texts,
     },
 }
 
 impl<'t> Reader<'t> {
-    /// A reader for tokens of a template's columns, or without a template for tokens of attributes.
-    pub fn new(template: Option<&'t Template>) -> Self {
+    /// A reader for tokens of a template's columns, or without a template for tokens of attributes; `trained` is the number of
+    /// columns of the training data, if it is known.
+    pub fn new(template: Option<&'t Template>, trained: Option<usize>) -> Self {
         match template {
             Some(template) => Reader::Columns {
                 expander: Expander::new(template),
                 columns: template.columns,
+                width: Width::of_training(trained),
                 texts: Texts::default(),
             },
             None => Reader::Attributes(AttributeReader::new(ItemDialect::Strict)),
+        }
+    }
+
+    /// Number of columns of the tokens read; 0 without columns.
+    pub fn n_columns(&self) -> usize {
+        match self {
+            Reader::Attributes(_) => 0,
+            Reader::Columns { width, .. } => width.seen.unwrap_or(0),
         }
     }
 
@@ -94,9 +105,9 @@ impl<'t> Reader<'t> {
     ) -> Result<usize, Problem> {
         match self {
             Reader::Attributes(reader) => reader.sentence(sentence, sink, label_of),
-            Reader::Columns { expander, columns, texts } => {
+            Reader::Columns { expander, columns, width, texts } => {
                 texts.clear();
-                let tokens = read_cells(sentence, *columns, texts)?;
+                let tokens = read_cells(sentence, *columns, width, texts)?;
                 let cells = (0..texts.count()).map(|cell| texts.get(cell)).collect();
                 expander.expand(&Cells { columns: *columns, cells }, sink, label_of);
                 Ok(tokens)
@@ -120,10 +131,15 @@ fn tokens_of<'py>(
 }
 
 /// Appends the first `columns` cells of every token of a sentence to `texts`; returns the number of tokens.
-pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts) -> Result<usize, Problem> {
+pub fn read_cells(
+    sentence: &Bound<'_, PyAny>,
+    columns: usize,
+    width: &mut Width,
+    texts: &mut Texts,
+) -> Result<usize, Problem> {
     let mut tokens = 0;
     for token in tokens_of(sentence, ItemDialect::Strict)? {
-        let (token, before) = (token?, texts.count());
+        let (token, before, mut more) = (token?, texts.count(), 0);
         let wrong =
             || format!("token {tokens}: with a template, a token must be a str or a sequence of str (its columns)");
         if let Ok(text) = token.cast::<PyString>() {
@@ -131,9 +147,11 @@ pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts
         } else if token.is_instance_of::<PyDict>() {
             return Err(wrong().into());
         } else {
-            for cell in token.try_iter().map_err(|_| wrong())?.take(columns) {
+            let mut cells = token.try_iter().map_err(|_| wrong())?;
+            for cell in cells.by_ref().take(columns) {
                 texts.push(cell?.cast::<PyString>().map_err(|_| wrong())?.to_str()?);
             }
+            more = cells.try_fold(0, |count, cell| cell.map(|_| count + 1))?;
         }
         let n_cells = texts.count() - before;
         if n_cells < columns {
@@ -141,6 +159,7 @@ pub fn read_cells(sentence: &Bound<'_, PyAny>, columns: usize, texts: &mut Texts
                 format!("token {tokens} has {n_cells} of the {columns} columns that the template looks at").into()
             );
         }
+        width.check(tokens, n_cells + more)?;
         tokens += 1;
     }
     Ok(tokens)

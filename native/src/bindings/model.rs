@@ -1,6 +1,6 @@
 //! `ChainModel`: a trained model that predicts, tags files, saves and opens.
 
-use crate::bindings::data::{Corpus, label_lists};
+use crate::bindings::data::{self, Columns, Corpus, label_lists};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::single::Singles;
@@ -13,9 +13,11 @@ use crate::chain::tagging::confidence::{Decode, Probabilities};
 use crate::chain::tagging::stream::tag_stream;
 use crate::chain::tagging::tagger;
 use crate::files::atomic::write_atomically;
+use crate::files::signature;
 use crate::foreign;
 use crate::text::arriving::{Input, source};
-use crate::text::format::Format;
+use crate::text::columns::Separator;
+use crate::text::format::{Format, Writing};
 use crate::text::template::Template;
 use crate::threads::{self, locked};
 use pyo3::prelude::*;
@@ -317,7 +319,7 @@ impl ChainModel {
     /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
     /// With `stream`, answers go to stdout as soon as sentences arrive, and `stream` is called with the beginning of the text.
     #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, probabilities=None,
-        rule=None, layout=None, detail=None, stream=None, threads=0))]
+        rule=None, layout=None, detail=None, columns=None, stream=None, threads=0))]
     #[allow(clippy::too_many_arguments)]
     fn tag_file(
         &self,
@@ -331,6 +333,7 @@ impl ChainModel {
         rule: Option<Rule>,
         layout: Option<&str>,
         detail: Option<u8>,
+        columns: Option<Columns>,
         stream: Option<Py<PyAny>>,
         threads: usize,
     ) -> PyResult<usize> {
@@ -338,16 +341,18 @@ impl ChainModel {
         let rule = rule.map(|rule| self.rule(rule)).transpose()?;
         let probabilities = probabilities.map(|name| Probabilities::new(name, rule.as_ref())).transpose()?;
         let answer = Wanted { marginals, n_best, probabilities, layout, detail }.answer()?;
+        let own = self.inner.layout;
+        let lines = if columns.is_some() { data::layout(columns)? } else { own };
         if let Some(look) = stream {
             let (name, input) = Input::open(&path)?;
             let pool = threads::pool(threads)?;
             return to_stdout(py, look, |output, interrupt| {
-                tag_stream(&self.inner, &name, input, format, answer, pool, output, interrupt)
+                tag_stream(&self.inner, &name, input, format, lines, answer, pool, output, interrupt)
             });
         }
         let tagged = self.run(py, threads, |interrupt| {
             let text = source(&path, interrupt)?.text()?;
-            tagger::tag(&self.inner, &text, format, answer, interrupt)
+            tagger::tag(&self.inner, &text, format, lines, answer, interrupt)
         })?;
         write_output(py, output, &tagged)?;
         Ok(tagged.len())
@@ -393,6 +398,20 @@ pub fn write_output(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()
         }
     })?;
     Ok(())
+}
+
+/// Fails if a label cannot be written on a line by itself, or with `between_blanks` among other cells.
+#[pyfunction]
+#[pyo3(signature = (labels, *, between_blanks=false))]
+pub fn check_cells(labels: Vec<String>, between_blanks: bool) -> PyResult<()> {
+    let writing = if between_blanks { Writing::Lines } else { Writing::Labels { blank_lines: true } };
+    Ok(tagger::check_cells(&labels, writing, Separator::Blank)?)
+}
+
+/// Fails if the first bytes of a file are those of another program's files.
+#[pyfunction]
+pub fn check_text(name: &str, start: &[u8]) -> PyResult<()> {
+    Ok(signature::check_text(name, &start[..start.len().min(signature::LOOKED_AT)])?)
 }
 
 /// Checks a template; returns the number of columns that it uses.

@@ -115,7 +115,9 @@ impl Singles {
         let Buffers { sequence, reader } = exclusive(&mut shared);
         let mut scorer = SequenceScorer::new(model, sequence);
         let read = match model.template.as_deref() {
-            Some(template) => Reader::new(Some(template)).sentence(sentence, &mut scorer, |_| None),
+            Some(template) => {
+                Reader::new(Some(template), model.layout.trained).sentence(sentence, &mut scorer, |_| None)
+            }
             None => {
                 reader.dialect = ItemDialect::Strict;
                 reader.sentence(sentence, &mut scorer, |_| None)

@@ -3,6 +3,7 @@
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::counting::Kept;
 use crate::corpus::labels::{LabelSets, Labels, by_frequency, renumbered};
+use crate::corpus::notes::Notes;
 use crate::corpus::sink::{Gold, Sink};
 use crate::corpus::{Corpus, FIRST_SET, Rows, UNKNOWN};
 use crate::error::{Error, Result};
@@ -65,6 +66,7 @@ impl Assembly {
         let in_set = |set: &Vec<u32>| self.sets.intern(set.iter().map(|&label| label_map[label as usize]).collect());
         let set_map: Vec<u32> = piece.sets.sets.iter().map(in_set).collect();
         let joined = &mut self.joined;
+        joined.notes.join(&piece.notes);
         join_sparse(&mut joined.values, joined.states.ids.len(), piece.values, piece.states.ids.len());
         join_sparse(&mut joined.weights, joined.sentence_ends.len(), piece.weights, piece.sentence_ends.len());
         let tokens = joined.states.ends.len();
@@ -136,6 +138,7 @@ impl Assembly {
             gold: joined.gold.into(),
             label_sets: Arc::new(label_sets),
             weights: joined.weights.into(),
+            notes: joined.notes,
             ..Corpus::empty()
         }
     }
@@ -178,6 +181,7 @@ pub struct Builder {
     pub(super) bigrams: Rows,
     pub(super) gold: Vec<u32>,
     pub(super) weights: Vec<f64>,
+    pub notes: Notes,
 }
 
 /// How far a piece has come, to go back to.
@@ -199,6 +203,7 @@ impl Builder {
             bigrams: corpus.bigrams,
             gold: std::mem::take(corpus.gold.to_mut()),
             weights: std::mem::take(corpus.weights.to_mut()),
+            notes: corpus.notes,
             ..Builder::default()
         };
         labels.iter().for_each(|label| _ = builder.labels.intern(label.as_bytes()));
@@ -319,6 +324,10 @@ impl Sink for Builder {
             self.weights.push(weight);
         }
         self.sentence_ends.push(self.states.ends.len());
+    }
+
+    fn note(&mut self, notes: &Notes) {
+        self.notes.join(notes);
     }
 }
 

@@ -8,10 +8,12 @@ pub mod counting;
 pub mod folder;
 pub mod hash;
 pub mod labels;
+pub mod notes;
 pub mod sink;
 
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::array::Array;
+use crate::corpus::notes::Notes;
 use crate::error::{Error, Result};
 use crate::numeric::store::{Soon, Store};
 use crate::threads::Interrupt;
@@ -105,6 +107,8 @@ pub struct Corpus {
     pub triples: bool,
     /// Whether the data has labels, even without tokens.
     pub labelled: bool,
+    /// What the reader noticed of the text; nothing if the corpus was not read from one in this process.
+    pub notes: Notes,
     /// The folder that the arrays are mapped from; None if they are in memory.
     pub folder: Option<Arc<Folder>>,
 }
@@ -346,6 +350,7 @@ impl Corpus {
             transitions: self.transitions,
             triples: self.triples,
             labelled: self.labelled,
+            notes: self.notes,
             ..Corpus::empty()
         };
         for &sentence in sentences {
@@ -443,6 +448,7 @@ impl Corpus {
             transitions: true,
             triples: false,
             labelled: false,
+            notes: Notes::default(),
             folder: None,
         }
     }

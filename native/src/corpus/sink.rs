@@ -1,6 +1,7 @@
 //! The interface between readers of text and their users: one implementation encodes sentences for training, another scores
 //! them for tagging.
 
+use crate::corpus::notes::Notes;
 use std::ops::Range;
 
 /// What the data say of a token's label.
@@ -29,6 +30,10 @@ pub trait Sink {
     fn end_sentence(&mut self, weight: f64);
     /// Takes the places in the text of the sentence that has ended: what they are is up to the format (`text::format::Writing`).
     fn locate(&mut self, _places: &[Range<usize>]) {}
+    /// Takes the place of a comment line between two sentences, or of the blank line after it, which is empty.
+    fn pass_over(&mut self, _place: Range<usize>) {}
+    /// Takes what the reader has noticed of a text or of a piece of it.
+    fn note(&mut self, _notes: &Notes) {}
 }
 
 /// What a reader has given: a string for each token, its attributes and its label, and one for the end of each sentence.

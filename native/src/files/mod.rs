@@ -3,3 +3,4 @@
 pub mod atomic;
 pub mod model_file;
 pub mod packed;
+pub mod signature;

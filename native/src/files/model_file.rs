@@ -17,6 +17,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::atomic::write_atomically;
+use crate::files::signature;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
@@ -174,13 +175,19 @@ pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expec
         ))
     };
     if bytes.len() < 16 {
-        return Err(damaged());
+        let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        let unnamed = || if is_text { foreign("it is a short text") } else { damaged() };
+        return Err(signature::not_a_model(name, bytes).unwrap_or_else(unnamed));
     }
     let end = bytes.len() - 8;
     let intact = xxhash_rust::xxh3::xxh3_64(&bytes[..end]).to_le_bytes() == bytes[end..];
     let looks_like_ours = bytes[..bytes.len().min(4096)].windows(9).any(|window| window == b"loglinear");
     if !intact {
-        return Err(if looks_like_ours { damaged() } else { foreign("it has no valid checksum") });
+        if looks_like_ours {
+            return Err(damaged());
+        }
+        let named = signature::not_a_model(name, bytes);
+        return Err(named.unwrap_or_else(|| foreign("it has no valid checksum")));
     }
     let (header_size, header) = SafeTensors::read_metadata(bytes).map_err(|error| foreign(&error.to_string()))?;
     let metadata = header.metadata().clone().unwrap_or_default();

@@ -17,6 +17,7 @@ use crate::corpus::folder;
 use crate::files::model_file;
 use crate::foreign;
 use crate::network::file::NetworkFile;
+use crate::text::columns::Layout;
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
 use crate::text::input::Source;
@@ -96,7 +97,7 @@ fn tag(text: &[u8]) -> bool {
     let answer = Answer::Marginals;
     let tagged = Source::of_bytes("text", text.to_vec())
         .and_then(|source| source.text())
-        .and_then(|text| tagger::tag(&MODEL, &text, Format::Columns, answer, &Interrupt::default()));
+        .and_then(|text| tagger::tag(&MODEL, &text, Format::Columns, Layout::default(), answer, &Interrupt::default()));
     tagged.is_ok()
 }
 

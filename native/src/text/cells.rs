@@ -25,6 +25,48 @@ impl<'a> Cells<'a> {
     }
 }
 
+/// The numbers of cells that the tokens of a data set may have.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Width {
+    /// Cells of each token of the training data; none if there is no model, or it does not know them.
+    pub trained: Option<usize>,
+    /// Most cells of a token that was read.
+    pub seen: Option<usize>,
+}
+
+impl Width {
+    /// No tokens were read so far.
+    pub fn of_training(trained: Option<usize>) -> Self {
+        Width { trained, seen: None }
+    }
+
+    /// As `allow`, and fails if a token has another number of cells than the tokens before it.
+    #[inline(always)]
+    pub fn check(&mut self, token: usize, cells: usize) -> Result<(), String> {
+        let has = |cells: usize| if cells == 1 { "1 column".to_owned() } else { format!("{cells} columns") };
+        if let Some(seen) = self.seen.filter(|&seen| seen != cells) {
+            let (columns, others) = (has(cells), has(seen));
+            return Err(format!(
+                "token {token} has {columns}, earlier tokens have {others}; give each token the same number"
+            ));
+        }
+        self.allow(token, cells)
+    }
+
+    /// Fails if a token, the one with this index in its sentence, has more cells than the tokens of the training data.
+    #[inline(always)]
+    pub fn allow(&mut self, token: usize, cells: usize) -> Result<(), String> {
+        if let Some(trained) = self.trained.filter(|&trained| cells > trained) {
+            let plural = if cells == 1 { "" } else { "s" };
+            return Err(format!(
+                "token {token} has {cells} column{plural}, the training data had {trained}: is this a list of sentences?"
+            ));
+        }
+        self.seen = self.seen.max(Some(cells));
+        Ok(())
+    }
+}
+
 /// Texts one after the other.
 #[derive(Default)]
 pub struct Texts {

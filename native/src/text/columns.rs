@@ -1,81 +1,297 @@
-//! Column files: a token a line, cells between runs of spaces or tabs, the label last, a blank line between sentences.
+//! Column files: a token a line, cells between runs of spaces and tabs, or between single tabs, a blank line between sentences. The
+//! label is the last cell of a line, or the one that the layout names.
 
+use crate::corpus::notes::Notes;
 use crate::error::{Error, Result};
 use crate::text::input::lines;
 use crate::text::labels::Labels;
 use crate::text::sentence::{Sentence, is_blank};
 use crate::text::template::Template;
 
+/// Bytes at the beginning of a text that show what separates its cells.
+pub const LOOKED_AT: usize = 1 << 20;
+
+/// What a line at the beginning of a sentence starts with in a file with several documents, as in the data of CoNLL-2003.
+const DOCUMENT: &[u8] = b"-DOCSTART-";
+
+/// What separates the cells of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Separator {
+    /// Any run of spaces and tabs.
+    Blank,
+    /// One tab: cells may contain spaces, or be empty.
+    Tab,
+}
+
+impl Separator {
+    /// The separator of this name. Error: there is none.
+    pub fn named(name: &str) -> Result<Separator> {
+        match name {
+            "blank" => Ok(Separator::Blank),
+            "tab" => Ok(Separator::Tab),
+            _ => Err(Error::Option(format!("separator '{name}' is unknown; choose tab or blank"))),
+        }
+    }
+
+    /// Number of cells of a line.
+    fn count(self, line: &[u8]) -> usize {
+        match self {
+            Separator::Blank => split(line).count(),
+            Separator::Tab => tabbed(line).count(),
+        }
+    }
+
+    /// Calls `take` with every cell of a line.
+    #[inline(always)]
+    pub fn each<'t>(self, line: &'t [u8], take: impl FnMut(&'t [u8])) {
+        match self {
+            Separator::Blank => split(line).for_each(take),
+            Separator::Tab => tabbed(line).for_each(take),
+        }
+    }
+}
+
+/// How the lines of a column file are laid out, as options or a model say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// None: the beginning of the text shows it.
+    pub separator: Option<Separator>,
+    /// The column of the label, from 0, or from -1 for the last.
+    pub label: isize,
+    /// Whether lines with `#` or `-DOCSTART-` at the beginning of a sentence are no tokens.
+    pub skips_comments: bool,
+    /// Columns of the training data besides the label; none if they are not known.
+    pub trained: Option<usize>,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout { separator: None, label: -1, skips_comments: false, trained: None }
+    }
+}
+
+impl Layout {
+    /// The layout in the settings of a model, JSON, as `loglinear.data.column_layout` writes it.
+    pub fn of_settings(settings: &str) -> Layout {
+        let settings: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
+        let columns = &settings["columns"];
+        Layout {
+            separator: columns["separator"].as_str().and_then(|name| Separator::named(name).ok()),
+            label: columns["label"].as_i64().map_or(-1, |label| label as isize),
+            skips_comments: columns["skip_comments"].as_bool().unwrap_or(false),
+            trained: columns["n"].as_u64().map(|n| n as usize).filter(|&n| n > 0),
+        }
+    }
+
+    /// Whether a line, the first of a sentence, is passed over.
+    fn passes(self, line: &[u8]) -> bool {
+        self.skips_comments && (line.starts_with(b"#") || line.starts_with(DOCUMENT))
+    }
+
+    /// What separates the cells of a text: tabs if every line has the same number of cells between tabs, two at least, and not
+    /// the same number between runs of blanks; else runs of blanks.
+    fn chosen(self, text: &[u8]) -> Separator {
+        let mut first: Option<(usize, usize)> = None;
+        let mut differs = false;
+        for line in self.tokens(text) {
+            let counts = (tabbed(line).count(), split(line).count());
+            let &mut (tabs, blanks) = first.get_or_insert(counts);
+            if counts.0 < 2 || counts.0 != tabs {
+                return Separator::Blank;
+            }
+            differs |= counts.1 != blanks;
+        }
+        if differs { Separator::Tab } else { Separator::Blank }
+    }
+
+    /// The lines of a text that hold tokens.
+    fn tokens(self, text: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let mut starts = true;
+        lines(text).map(|(_, line)| line).filter(move |line| {
+            let (blank, passed) = (is_blank(line), starts && self.passes(line));
+            starts = blank || passed;
+            !starts
+        })
+    }
+
+    /// The column of the label in lines of some columns. Error: there is no such column.
+    fn label_column(self, name: &str, columns: usize) -> Result<usize> {
+        let column = if self.label < 0 { columns as isize + self.label } else { self.label };
+        if (0..columns as isize).contains(&column) {
+            return Ok(column as usize);
+        }
+        let (label, last) = (self.label, columns - 1);
+        Err(Error::Data(format!(
+            "{name}: no column {label} for the label (--label-column): the first line has {columns} columns, 0 to {last}"
+        )))
+    }
+}
+
 /// The columns of every line of a column file.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
+    layout: Layout,
+    pub separator: Separator,
     /// Cells in a line, the label included if there is one.
     columns: usize,
-    /// Number of leading cells of a line that the template may look at.
+    /// Cells between single tabs in the first line.
+    tabs: usize,
+    /// The column of the label, which may be there though labels are ignored.
+    label: Option<usize>,
+    /// Number of cells, the label not counted, that the template may look at.
     inputs: usize,
-    /// How to take the last cell, the label; `Ignored` if it is none.
+    /// How to take the label; `Ignored` if it is none.
     labels: Labels,
+    /// Whether the first line looks like a comment.
+    odd: bool,
 }
 
-/// The cells of a line.
-pub fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The cells of a line between runs of spaces and tabs.
+fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|cell| !cell.is_empty())
 }
 
-/// The shape of a column file, read off its first line; none if all lines are blank. Fails if the template needs more columns.
-pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels) -> Result<Option<Shape>> {
-    let Some((_, line)) = lines(text).find(|(_, line)| !is_blank(line)) else { return Ok(None) };
-    let columns = split(line).count();
+/// The cells of a line between single tabs, without the blanks around them.
+fn tabbed(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| byte == b'\t').map(<[u8]>::trim_ascii)
+}
+
+/// The shape of a column file, from its first lines; none if all of them are blank. Fails if the template needs more columns.
+pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layout: Layout) -> Result<Option<Shape>> {
+    let start = &text[..text.len().min(LOOKED_AT)];
+    let cut = if start.len() < text.len() { start.iter().rposition(|&byte| byte == b'\n') } else { None };
+    let start = cut.map_or(start, |at| &start[..=at]);
+    check_line_ends(name, start)?;
+    let separator = layout.separator.unwrap_or_else(|| layout.chosen(start));
+    let Some(line) = layout.tokens(start).next() else { return Ok(None) };
+    let columns = separator.count(line);
+    let label = match layout.trained {
+        _ if labels.given() && columns == 1 => {
+            let message = "expected at least 2 columns in labelled data, one of them the label, found 1";
+            return Err(Error::Data(format!("{name}: {message}{}", separator.remedy(line))));
+        }
+        _ if labels.given() => Some(layout.label_column(name, columns)?),
+        // The label is there though nobody asks for it.
+        Some(trained) if trained + 1 == columns => layout.label_column(name, columns).ok(),
+        _ => None,
+    };
     let inputs = columns - usize::from(labels.given());
-    if labels.given() && inputs == 0 {
-        let message = format!("{name}: expected at least 2 columns in labelled data (the last is the label), found 1");
-        return Err(Error::Data(message));
-    }
     if inputs < template.columns {
         let beside = if labels.given() { " besides the label" } else { "" };
         return Err(Error::Template(format!(
-            "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}",
+            "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}{}",
             template.columns - 1,
             if inputs == 1 { "" } else { "s" },
+            separator.remedy(line),
         )));
     }
-    Ok(Some(Shape { columns, inputs: template.columns, labels }))
+    let (tabs, odd) = (tabbed(line).count(), line.starts_with(b"#") || line.starts_with(DOCUMENT));
+    Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd }))
+}
+
+/// Fails if the lines of a text end with CR alone.
+fn check_line_ends(name: &str, text: &[u8]) -> Result<()> {
+    let returns = text.iter().filter(|&&byte| byte == b'\r').count();
+    if returns > 1 && !text.contains(&b'\n') {
+        let remedy = "convert the file, for example with: tr '\\r' '\\n' < FILE > NEW";
+        return Err(Error::Data(format!("{name}: its lines end with CR alone, as on old Macs; {remedy}")));
+    }
+    Ok(())
+}
+
+impl Separator {
+    /// What to do about a line with too few columns, if another separator gives more of them.
+    fn remedy(self, line: &[u8]) -> &'static str {
+        match self {
+            Separator::Tab if split(line).count() > tabbed(line).count() => {
+                "; spaces do not separate columns here: leave out --separator tab, or write --separator blank"
+            }
+            Separator::Tab | Separator::Blank => "",
+        }
+    }
 }
 
 impl Shape {
-    /// Adds the token of a line, which begins `start` bytes into the text, to a sentence.
+    /// Adds the token of a line, which begins `start` bytes into the text, to a sentence; or passes a comment over.
+    #[inline(always)]
     pub fn token<'t>(
         self,
         start: usize,
         line: &'t [u8],
         sentence: &mut Sentence<'t>,
     ) -> std::result::Result<(), String> {
-        let mut count = 0;
-        for cell in split(line) {
-            count += 1;
-            if count <= self.inputs {
-                sentence.cells.cells.push(cell);
+        if sentence.places.is_empty() {
+            if self.layout.passes(line) {
+                sentence.passed = Some(start..start + line.len());
+                sentence.notes.skipped += 1;
+                return Ok(());
             }
-            if count == self.columns {
-                sentence.labels.extend(self.labels.parse(cell)?);
-            }
+            self.note(line, &mut sentence.notes);
         }
+        let (mut count, mut inputs, mut label) = (0, 0, None);
+        self.separator.each(line, |cell| {
+            if Some(count) == self.label {
+                label = Some(cell);
+            } else if inputs < self.inputs {
+                sentence.cells.cells.push(cell);
+                inputs += 1;
+            }
+            count += 1;
+        });
         if count != self.columns {
-            return Err(self.wrong_count(count));
+            return Err(self.wrong_count(line, count));
+        }
+        if let Some(cell) = label {
+            if cell.is_empty() && self.labels.given() {
+                return Err("the label is empty; every token needs one".into());
+            }
+            sentence.labels.extend(self.labels.parse(cell)?);
         }
         sentence.places.push(start..start + line.len());
         Ok(())
     }
 
+    /// Notes what is odd about the first line of a sentence.
+    #[inline(always)]
+    fn note(self, line: &[u8], notes: &mut Notes) {
+        notes.columns = self.columns - usize::from(self.label.is_some());
+        notes.tabs = self.separator == Separator::Tab;
+        match line.first() {
+            Some(b'#') if is_comment(line) => notes.comments += 1,
+            Some(b'-') if line.starts_with(DOCUMENT) => notes.documents += 1,
+            _ => {}
+        }
+    }
+
     /// The message for a line with a wrong number of cells.
-    fn wrong_count(self, count: usize) -> String {
+    fn wrong_count(self, line: &[u8], count: usize) -> String {
         let columns = self.columns;
         let plural = if columns == 1 { "" } else { "s" };
-        let label = if self.labels.given() { " (the last is the label)" } else { "" };
-        format!(
-            "expected {columns} column{plural} as in the first line{label}, found {count}; every line needs the same number"
-        )
+        let label = match self.label {
+            Some(at) if self.labels.given() && at + 1 == columns => " (the last is the label)",
+            _ => "",
+        };
+        let tabs = tabbed(line).count();
+        let counts = format!("expected {columns} column{plural} as in the first line{label}, found {count}");
+        let remedy = if line.starts_with(b"#") || line.starts_with(DOCUMENT) {
+            "if this line is a comment, add --skip-comments".to_owned()
+        } else if self.odd {
+            "if the first line is a comment, add --skip-comments".to_owned()
+        } else if self.separator == Separator::Blank && tabs > 1 && tabs == self.tabs {
+            format!("both lines have {tabs} between tabs: add --separator tab if spaces do not separate columns")
+        } else if self.separator == Separator::Tab && split(line).count() == columns {
+            format!("the line has {columns} between spaces and tabs: separate columns alike in every line")
+        } else {
+            "every line needs the same number".to_owned()
+        };
+        format!("{counts}; {remedy}")
     }
+}
+
+/// Whether a line that begins with `#` looks like a comment, and not like a word such as #berlin.
+fn is_comment(line: &[u8]) -> bool {
+    let first = split(line).next().unwrap_or_default();
+    first == b"#" || first == b"#begin" || first == b"#end"
 }
 
 /// Valid texts to start fuzzing with.
@@ -85,17 +301,80 @@ pub const SEEDS: &[&str] =
 
 #[cfg(test)]
 mod tests {
+    use super::{Layout, Separator};
     use crate::corpus::sink::Recorded;
     use crate::text::format::{Format, Reading};
     use crate::text::labels::Labels;
     use crate::text::template::Template;
 
     fn sentences(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
+        laid_out(text, Layout { separator: Some(Separator::Blank), ..Layout::default() })
+    }
+
+    fn laid_out(text: &[u8], layout: Layout) -> Result<Vec<String>, (usize, String)> {
         let template = Template::parse("U%x[0,0]|%x[0,1]").unwrap();
-        let mut reading = Reading::new(Format::Columns, Some(&template), Labels::Whole).unwrap();
+        let mut reading = Reading::new(Format::Columns, Some(&template), Labels::Whole).unwrap().with(layout);
         assert!(!reading.begin("text", b"\n \n").unwrap());
-        assert!(reading.begin("text", b"\n \na b c\n").unwrap());
+        assert!(reading.begin("text", text).map_err(|error| (0, error.to_string()))?);
         Recorded::of(text, |sink| reading.read(text, 0..text.len(), sink))
+    }
+
+    /// What is read where the text has to show its separator.
+    fn chosen(text: &str) -> Result<Vec<String>, (usize, String)> {
+        laid_out(text.as_bytes(), Layout::default())
+    }
+
+    #[test]
+    fn tabs_separate_where_every_line_has_as_many_and_blanks_would_differ() {
+        let tabs = ["UNew York|NNP LOC", "Uis| O", "end 1 at [New York\tNNP\tLOC] [is\t\tO]"];
+        assert_eq!(chosen("New York\tNNP\tLOC\nis\t\tO\n").unwrap(), tabs);
+        // Blanks give the same number in every line: read as before.
+        assert_eq!(chosen("a b\tc\nd e\tf\n").unwrap()[..2], ["Ua|b c", "Ud|e f"]);
+        // A line without a tab, or with another number of them.
+        for text in ["a b\tc\td\ne f g\n", "a b\tc\td\ne\tf\tg\th\n", "a\tb\tc\nd e\tf\n"] {
+            assert!(chosen(text).unwrap_err().1.contains("as in the first line"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_label_is_in_the_column_that_the_layout_names() {
+        let at = |label| laid_out(b"a b c\nd e f\n", Layout { label, ..Layout::default() });
+        assert_eq!(at(0).unwrap()[..2], ["Ub|c a", "Ue|f d"]);
+        assert_eq!(at(-2).unwrap()[..2], ["Ua|c b", "Ud|f e"]);
+        assert_eq!(at(2).unwrap(), at(-1).unwrap());
+        let (_, message) = at(3).unwrap_err();
+        assert_eq!(message, "text: no column 3 for the label (--label-column): the first line has 3 columns, 0 to 2");
+    }
+
+    #[test]
+    fn comments_at_the_beginning_of_sentences_are_passed_over_if_asked() {
+        let text = b"# one\n-DOCSTART- -X- O\n\n#begin x\na b c\n# b c\n\n";
+        let layout = Layout { skips_comments: true, ..Layout::default() };
+        assert_eq!(laid_out(text, layout).unwrap(), ["Ua|b c", "U#|b c", "end 1 at [a b c] [# b c]"]);
+        let (_, message) = sentences(b"# one\na b c\n").unwrap_err();
+        assert!(message.contains("add --skip-comments"), "{message}");
+        let (_, message) = sentences(b"a b c\n\n# one\n").unwrap_err();
+        assert!(message.contains("if this line is a comment, add --skip-comments"), "{message}");
+    }
+
+    #[test]
+    fn a_label_that_nobody_asks_for_is_no_input() {
+        let template = Template::parse("U%x[0,0]").unwrap();
+        let read = |text: &[u8], label| {
+            let layout = Layout { label, trained: Some(1), ..Layout::default() };
+            let mut reading = Reading::new(Format::Columns, Some(&template), Labels::Ignored).unwrap().with(layout);
+            assert!(reading.begin("text", text).unwrap());
+            Recorded::of(text, |sink| reading.read(text, 0..text.len(), sink)).unwrap()[0].clone()
+        };
+        assert_eq!(read(b"B-PER Rita\n", 0), "URita -");
+        assert_eq!(read(b"Rita\n", 0), "URita -");
+        assert_eq!(read(b"Rita B-PER\n", -1), "URita -");
+    }
+
+    #[test]
+    fn old_line_ends_are_named() {
+        let (_, message) = sentences(b"a b c\rd e f\r").unwrap_err();
+        assert!(message.contains("CR alone"), "{message}");
     }
 
     #[test]
@@ -109,7 +388,8 @@ mod tests {
         let (offset, message) = sentences(b"a b c\nd e\n").unwrap_err();
         assert_eq!(offset, 6);
         assert!(message.contains("expected 3 columns as in the first line"), "{message}");
-        assert!(sentences(b"a b c d\n").is_err());
+        let (_, message) = sentences(b"a\tb\tc\nd e\tb\tc\n").unwrap_err();
+        assert!(message.contains("both lines have 3 between tabs: add --separator tab"), "{message}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! A template's column 0 is FORM, column 1 LEMMA, and so on to column 8, MISC: presets find the word where they look for it.
 
+use crate::corpus::sink::Gold;
 use crate::error::{Error, Result};
 use crate::text::labels::Labels;
 use crate::text::sentence::Sentence;
@@ -39,8 +40,20 @@ impl Label {
         Err(Error::Template(format!("the template looks at column {message}")))
     }
 
+    /// Whether a cell says that the label is not known. Words without features have `_` in FEATS, which is a label.
+    fn is_unknown(self, cell: &[u8]) -> bool {
+        cell.is_empty() || (cell == b"_" && self != Label::Feats)
+    }
+
+    /// The message for a word whose label is missing.
+    fn missing(self) -> String {
+        let other = if self == Label::Upos { "xpos" } else { "upos" };
+        let partial = "--partial takes `_` for an unknown label";
+        format!("the label, {}, is missing; --format conllu:{other} uses another column, {partial}", self.name())
+    }
+
     /// Adds the word of a line, which begins `start` bytes into the text, to a sentence, with the first cells from FORM on. A word must
-    /// have a label unless labels are ignored.
+    /// have a label, or the mark of an unknown one if labels may be marked, unless labels are ignored.
     pub fn word<'t>(
         self,
         labels: Labels,
@@ -68,16 +81,15 @@ impl Label {
                 sentence.cells.cells.push(cell);
             }
             if index == self as usize {
-                if labels.given() && (cell.is_empty() || (cell == b"_" && self != Label::Feats)) {
-                    let other = if self == Label::Upos { "xpos" } else { "upos" };
-                    let unknown = if labels == Labels::Partial { "; write ? for an unknown label" } else { "" };
-                    return Err(format!(
-                        "the label, {}, is missing; --format conllu:{other} uses another column{unknown}",
-                        self.name()
-                    ));
-                }
                 sentence.places.push(at..at + cell.len());
-                sentence.labels.extend(labels.parse(cell)?);
+                if self.is_unknown(cell) && labels.given() {
+                    if cell.is_empty() || !labels.marks() {
+                        return Err(self.missing());
+                    }
+                    sentence.labels.push(Gold::Unknown);
+                } else {
+                    sentence.labels.extend(labels.parse(cell)?);
+                }
             }
             at += cell.len() + 1;
         }
@@ -112,8 +124,12 @@ mod tests {
         2\tnos otros\tnosotros\tPRON\t_\t_\t1\tobj\t_\tA=b\n\n\n# end\n\n";
 
     fn words(text: &str, format: &str) -> std::result::Result<Vec<String>, (usize, String)> {
+        labelled(text, format, Labels::Whole)
+    }
+
+    fn labelled(text: &str, format: &str, labels: Labels) -> std::result::Result<Vec<String>, (usize, String)> {
         let template = Template::parse("U%x[0,0]|%x[0,1]").unwrap();
-        let reading = Reading::new(format.parse().unwrap(), Some(&template), Labels::Whole).unwrap();
+        let reading = Reading::new(format.parse().unwrap(), Some(&template), labels).unwrap();
         Recorded::of(text.as_bytes(), |sink| reading.read(text.as_bytes(), 0..text.len(), sink))
     }
 
@@ -145,6 +161,19 @@ mod tests {
             assert_eq!(offset, word.len(), "{line}");
             assert!(message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn an_unspecified_label_is_unknown_where_labels_may_be_marked() {
+        let text = "1\ta\tb\t_\tX|Y\t_\t0\troot\t_\t_\n";
+        for labels in [Labels::Marked, Labels::Partial] {
+            assert_eq!(labelled(text, "conllu", labels).unwrap()[0], "Ua|b Unknown");
+            assert_eq!(labelled(text, "conllu:feats", labels).unwrap()[0], "Ua|b _");
+        }
+        assert_eq!(labelled(text, "conllu:xpos", Labels::Marked).unwrap()[0], "Ua|b X|Y");
+        let (_, message) = words(text, "conllu").unwrap_err();
+        assert!(message.contains("--partial takes `_` for an unknown label"), "{message}");
+        assert!(labelled(&text.replace("\t_\tX", "\t\tX"), "conllu", Labels::Partial).is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::corpus::sink::Sink;
 use crate::error::{Error, Located, Result};
-use crate::text::columns::{self, Shape};
+use crate::text::columns::{self, Layout, Separator, Shape};
 use crate::text::labels::Labels;
 use crate::text::template::Template;
 use crate::text::{conllu, crfsuite, jsonl, sentence, svmlight};
@@ -106,6 +106,7 @@ pub struct Reading<'a> {
     pub format: Format,
     template: Option<&'a Template>,
     labels: Labels,
+    layout: Layout,
     /// The shape of the lines, if the first line determines it.
     shape: Option<Shape>,
 }
@@ -114,7 +115,20 @@ impl<'a> Reading<'a> {
     /// Fails if the format does not support the template.
     pub fn new(format: Format, template: Option<&'a Template>, labels: Labels) -> Result<Self> {
         format.check_template(template)?;
-        Ok(Reading { format, template, labels, shape: None })
+        Ok(Reading { format, template, labels, layout: Layout::default(), shape: None })
+    }
+
+    /// The same for lines of this layout, if they have columns.
+    pub fn with(self, layout: Layout) -> Self {
+        Reading { layout, ..self }
+    }
+
+    /// What separates the cells of a line: of columns, what `begin` has seen.
+    pub fn separator(&self) -> Separator {
+        match self.format {
+            Format::Columns => self.shape.map_or(Separator::Blank, |shape| shape.separator),
+            Format::Conllu(_) | Format::Crfsuite | Format::Jsonl | Format::Svmlight => Separator::Tab,
+        }
     }
 
     /// Whether label bigrams are features, whether label triples are, and whether there are labels, as `Corpus` has it.
@@ -128,7 +142,7 @@ impl<'a> Reading<'a> {
     pub fn begin(&mut self, name: &str, text: &[u8]) -> Result<bool> {
         match (self.format, self.shape, self.template) {
             (Format::Columns, None, Some(template)) => {
-                self.shape = columns::shape(name, text, template, self.labels)?;
+                self.shape = columns::shape(name, text, template, self.labels, self.layout)?;
                 Ok(self.shape.is_some())
             }
             (Format::Columns | Format::Conllu(_) | Format::Crfsuite | Format::Jsonl | Format::Svmlight, ..) => Ok(true),
@@ -137,7 +151,7 @@ impl<'a> Reading<'a> {
 
     /// Reads the sentences of `text[range]` into a sink. Offsets in errors count from the beginning of `text`.
     pub fn read<S: Sink>(&self, text: &[u8], range: Range<usize>, sink: &mut S) -> std::result::Result<(), Located> {
-        let Reading { format, template, labels, shape } = *self;
+        let Reading { format, template, labels, shape, layout } = *self;
         match format {
             Format::Columns => {
                 let shape = shape.expect("`begin` has seen a line");
@@ -147,7 +161,7 @@ impl<'a> Reading<'a> {
                 label.word(labels, start, line, sentence)
             }),
             Format::Crfsuite => crfsuite::read(text, range, labels, sink),
-            Format::Jsonl => jsonl::read(text, range, labels, template, sink),
+            Format::Jsonl => jsonl::read(text, range, labels, template, layout.trained, sink),
             Format::Svmlight => svmlight::read(text, range, labels, sink),
         }
     }

@@ -2,6 +2,7 @@
 //! a text, and lines.
 
 use crate::error::{Error, Located, Result};
+use crate::files::signature;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
@@ -44,9 +45,13 @@ impl Source {
 
     /// The text from `raw`, decompressed if its first bytes say so; with its name for messages.
     pub fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
-        let mut start = Vec::with_capacity(6);
-        raw.by_ref().take(6).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
-        let (gzip, xz) = (start.starts_with(GZIP), start == XZ);
+        let mut start = Vec::with_capacity(signature::LOOKED_AT);
+        let looked_at = signature::LOOKED_AT as u64;
+        raw.by_ref().take(looked_at).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
+        let (gzip, xz) = (start.starts_with(GZIP), start.starts_with(XZ));
+        if !gzip && !xz {
+            signature::check_text(name, &start)?;
+        }
         let raw = std::io::Cursor::new(start).chain(raw);
         let reader: Box<dyn Read + Send> = match (gzip, xz) {
             (true, _) => Box::new(flate2::read::MultiGzDecoder::new(raw)),
@@ -218,13 +223,25 @@ pub fn for_each_line<'t>(
 ) -> std::result::Result<(), Located> {
     let (offset, piece) = (range.start, &text[range]);
     std::str::from_utf8(piece).map_err(|error| {
-        let message = "invalid UTF-8; convert the file to UTF-8 (for example with iconv)";
-        Located::new(offset + error.valid_up_to(), message)
+        let at = offset + error.valid_up_to();
+        Located::new(at, not_utf8(&text[..at], text[at]))
     })?;
     for (start, line) in lines(piece) {
         on_line(offset + start, line).map_err(|message| Located::new(offset + start, message))?;
     }
     Ok(())
+}
+
+/// The message for a byte that is not UTF-8, after the text before it.
+fn not_utf8(before: &[u8], byte: u8) -> String {
+    let letter = char::from(byte);
+    let latin = if letter.is_alphanumeric() { format!(" ({letter} in Latin-1)") } else { String::new() };
+    let remedy = if before.iter().any(|byte| !byte.is_ascii()) {
+        "the text before it is UTF-8, so the file mixes encodings: correct this line"
+    } else {
+        "convert the file to UTF-8, for example with: iconv -f latin1 -t utf-8 FILE > NEW"
+    };
+    format!("invalid UTF-8, byte 0x{byte:02x}{latin}; {remedy}")
 }
 
 /// All lines of a text without their ends (LF or CRLF), each with the offset of its first byte.
@@ -275,6 +292,16 @@ mod tests {
             }
             assert!(joined == text.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_byte_of_another_encoding_is_named_with_the_remedy() {
+        let message = |text: &[u8]| for_each_line(text, 0..text.len(), |_, _| Ok(())).unwrap_err().message;
+        let latin = message(b"caf\xe9 O\n");
+        assert!(latin.contains("byte 0xe9 (\u{e9} in Latin-1)") && latin.contains("iconv -f latin1"), "{latin}");
+        let mixed =
+            message("caf\u{e9} O\n".as_bytes().iter().chain(b"caf\xe9 O\n").copied().collect::<Vec<u8>>().as_slice());
+        assert!(mixed.contains("mixes encodings: correct this line"), "{mixed}");
     }
 
     #[test]

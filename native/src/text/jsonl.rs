@@ -6,9 +6,10 @@
 //! A label is a string, a list of possible labels, or null for any label. Whole numbers, true and false are labels too, with the
 //! names that they have in Python.
 
+use crate::corpus::notes::Notes;
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::Located;
-use crate::text::cells::Cells;
+use crate::text::cells::{Cells, Width};
 use crate::text::expand::Expander;
 use crate::text::input::for_each_line;
 use crate::text::items::Items;
@@ -18,23 +19,28 @@ use serde_json::Value;
 use std::ops::Range;
 use std::slice;
 
-/// Reads `text[range]` into a sink. Every sentence must have labels unless labels are ignored.
+/// Reads `text[range]` into a sink. Every sentence must have labels unless labels are ignored. With a template, tokens may not have
+/// more columns than those of the training data, if these are known.
 pub fn read<S: Sink>(
     text: &[u8],
     range: Range<usize>,
     labels: Labels,
     template: Option<&Template>,
+    trained: Option<usize>,
     sink: &mut S,
 ) -> Result<(), Located> {
+    let mut width = Width::of_training(trained);
     let mut expander = template.map(Expander::new);
     let columns = template.map_or(0, |template| template.columns);
     for_each_line(text, range, |start, line| {
         if !line.iter().all(u8::is_ascii_whitespace) {
-            sentence(line, labels, expander.as_mut(), columns, sink)?;
+            sentence(line, labels, expander.as_mut(), columns, &mut width, sink)?;
             sink.locate(slice::from_ref(&(start..start + line.len())));
         }
         Ok(())
-    })
+    })?;
+    sink.note(&Notes { columns: width.seen.unwrap_or(0), ..Notes::default() });
+    Ok(())
 }
 
 /// Reads the sentence of a line into a sink.
@@ -43,6 +49,7 @@ fn sentence<S: Sink>(
     labels: Labels,
     expander: Option<&mut Expander<'_>>,
     columns: usize,
+    width: &mut Width,
     sink: &mut S,
 ) -> Result<(), String> {
     let mut value: Value = serde_json::from_slice(line).map_err(|error| {
@@ -84,6 +91,7 @@ fn sentence<S: Sink>(
                         "token {index} has {n_cells} of the {columns} columns that the template looks at"
                     ));
                 }
+                width.allow(index, n_cells)?;
             }
             expander.expand(&cells, sink, |token| gold.get(token).cloned());
         }
@@ -203,4 +211,5 @@ pub const SEEDS: &[&str] = &[
 
 /// Valid texts to start fuzzing with, of cells for a template.
 #[cfg(any(test, feature = "fuzzing"))]
-pub const SEEDS_OF_CELLS: &[&str] = &["{\"tokens\": [[\"The\", \"DT\"], \"dog\"], \"labels\": [\"B\", \"I\"]}\n"];
+pub const SEEDS_OF_CELLS: &[&str] =
+    &["{\"tokens\": [[\"The\", \"DT\"], [\"dog\", \"NN\"]], \"labels\": [\"B\", \"I\"]}\n"];

@@ -9,19 +9,28 @@ pub enum Labels {
     Ignored,
     /// A cell is a label.
     Whole,
-    /// A cell `?` is an unknown label, and a cell `A|B` is either of two labels; other cells are labels. JSON lines always have
-    /// `null` and lists instead.
+    /// A cell is a label, or the format's own mark for an unknown label: `_` in CoNLL-U files, and `null` in JSON lines.
+    Marked,
+    /// A cell `?` is an unknown label, and a cell `A|B` is either of two labels; other cells are labels, or the format's own mark for
+    /// an unknown label. JSON lines always have `null` and lists instead.
     Partial,
 }
 
 impl Labels {
-    /// How labels are read if the text has any; partial labels if these are allowed.
-    pub fn new(labelled: bool, partial: bool) -> Labels {
-        match (labelled, partial) {
-            (false, _) => Labels::Ignored,
-            (true, false) => Labels::Whole,
-            (true, true) => Labels::Partial,
+    /// How labels of this name are read. Error: there is no such name.
+    pub fn named(name: &str) -> crate::error::Result<Labels> {
+        match name {
+            "none" => Ok(Labels::Ignored),
+            "whole" => Ok(Labels::Whole),
+            "marked" => Ok(Labels::Marked),
+            "partial" => Ok(Labels::Partial),
+            _ => Err(crate::error::Error::Option(format!("labels '{name}' are unknown"))),
         }
+    }
+
+    /// Whether the format's own mark for an unknown label stands for any label.
+    pub fn marks(self) -> bool {
+        matches!(self, Labels::Marked | Labels::Partial)
     }
 
     /// Whether the text has labels to read.
@@ -34,7 +43,7 @@ impl Labels {
     pub fn parse(self, cell: &[u8]) -> Result<Option<Gold<'_>>, String> {
         match self {
             Labels::Ignored => Ok(None),
-            Labels::Whole => Ok(Some(Gold::Label(cell))),
+            Labels::Whole | Labels::Marked => Ok(Some(Gold::Label(cell))),
             Labels::Partial => parse_partial(cell).map(Some),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
+use crate::text::columns::LOOKED_AT;
 use crate::text::encode::{encode_part, for_each_piece};
 use crate::text::format::{Format, Reading};
 use crate::text::input::{Source, is_compressed, open_file, trim_newline, without_mark};
@@ -56,10 +57,16 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
     if text.len() as u64 != range.end - range.start {
         return Err(Error::Data(format!("{name}: the file became shorter after it was divided into parts")));
     }
-    let (mut head, mut line) = (BufReader::new(open_file(path)?), Vec::new());
-    while range.start > 0 && !reading.begin(&name, without_mark(&line))? {
-        line.clear();
-        if head.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+    // The lines of every range look like those at the beginning of the file.
+    let (mut head, mut seen) = (File::take(open_file(path)?, LOOKED_AT as u64), Vec::new());
+    head.read_to_end(&mut seen).map_err(failed)?;
+    let whole = seen.iter().rposition(|&byte| byte == b'\n').filter(|_| seen.len() == LOOKED_AT);
+    let mut beginning = without_mark(&seen[..whole.map_or(seen.len(), |at| at + 1)]).to_vec();
+    let mut lines = BufReader::new(open_file(path)?);
+    lines.seek(SeekFrom::Start(seen.len() as u64)).map_err(failed)?;
+    while range.start > 0 && !reading.begin(&name, &beginning)? {
+        beginning.clear();
+        if lines.read_until(b'\n', &mut beginning).map_err(failed)? == 0 {
             break;
         }
     }

@@ -1,5 +1,6 @@
 //! Sentences whose tokens are lines of cells, with a blank line after each sentence: what the readers of columns and CoNLL-U share.
 
+use crate::corpus::notes::Notes;
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::Located;
 use crate::text::cells::Cells;
@@ -16,11 +17,23 @@ pub struct Sentence<'t> {
     pub labels: Vec<Gold<'t>>,
     /// Token -> the bytes of the text that represent it when its label is written.
     pub places: Vec<Range<usize>>,
+    /// The bytes of the comment that was passed over last, until the sink has it.
+    pub passed: Option<Range<usize>>,
+    pub notes: Notes,
 }
 
 /// Whether a line contains only spaces and tabs.
 pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|&byte| matches!(byte, b' ' | b'\t' | b'\r'))
+}
+
+/// Number of carriage returns that end no line.
+fn lone_returns(text: &[u8]) -> usize {
+    if !text.contains(&b'\r') {
+        return 0;
+    }
+    let next = text[1..].iter().copied().chain([b'\n']);
+    text.iter().zip(next).filter(|&(&byte, next)| byte == b'\r' && next != b'\n').count()
 }
 
 /// Reads sentences between blank lines into a sink, with the attributes that a template forms. `token` adds the token of a line,
@@ -36,7 +49,7 @@ pub fn read<'t, S: Sink>(
     let mut expander = Expander::new(template);
     let mut sentence = Sentence::default();
     sentence.cells.columns = template.columns;
-    let mut end = |sentence: &mut Sentence<'t>| {
+    let mut end = |sentence: &mut Sentence<'t>, sink: &mut S| {
         if !sentence.places.is_empty() {
             expander.expand(&sentence.cells, sink, |token| sentence.labels.get(token).cloned());
             sink.end_sentence(1.0);
@@ -46,13 +59,28 @@ pub fn read<'t, S: Sink>(
             sentence.places.clear();
         }
     };
-    for_each_line(text, range, |start, line| {
+    // Whether the last line was a comment.
+    let mut passed = false;
+    for_each_line(text, range.clone(), |start, line| {
         if is_blank(line) {
-            end(&mut sentence);
+            if passed {
+                sink.pass_over(start..start);
+                passed = false;
+            }
+            end(&mut sentence, sink);
             return Ok(());
         }
-        token(start, line, &mut sentence)
+        token(start, line, &mut sentence)?;
+        if let Some(comment) = sentence.passed.take() {
+            sink.pass_over(comment);
+            passed = true;
+        } else {
+            passed = false;
+        }
+        Ok(())
     })?;
-    end(&mut sentence);
+    end(&mut sentence, sink);
+    sentence.notes.returns = lone_returns(&text[range]);
+    sink.note(&sentence.notes);
     Ok(())
 }

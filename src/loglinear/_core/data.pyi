@@ -22,8 +22,8 @@ class Corpus:
         format: str = "columns",
         template: str | None = None,
         *,
-        labelled: bool = True,
-        partial: bool = False,
+        labels: str = "whole",
+        columns: tuple[str | None, int, bool, int] | None = None,
         range: tuple[int, int] | None = None,
         threads: int = 0,
     ) -> Corpus: ...
@@ -54,6 +54,8 @@ class Corpus:
     def n_entries(self) -> int: ...
     @property
     def n_bytes(self) -> int: ...
+    @property
+    def notes(self) -> tuple[int, bool, int, int, int, int]: ...
     @property
     def labels(self) -> list[str]: ...
     def names(self) -> list[str]: ...

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..data.formats import is_corpus
 from ..errors import OptionError
 from .output import counted, keeping_reached
 from .reading import Reading, show
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from ..trace import TraceRecord
     from .progress import Progress
 
-__all__ = ["add_cluster", "fit_on_cluster", "one_file", "spread"]
+__all__ = ["add_cluster", "fit_on_cluster", "is_local", "spread"]
 
 
 def add_cluster(parser: Arguments) -> None:
@@ -41,25 +39,22 @@ def add_cluster(parser: Arguments) -> None:
     add("--part-mb", type=float, default=16.0, metavar="X", help=size)
 
 
-def one_file(arguments: Namespace) -> bool:
-    """Return whether this process reads the training data: one file, whose path is then a str, or any files of texts.
+def is_local(arguments: Namespace) -> bool:
+    """Return whether this process reads the training data; ``arguments.train`` becomes a list of files (not for texts).
 
     Raises:
-        OptionError: there are several files, or a folder or pattern, and no cluster; or two clusters.
+        OptionError: there are two clusters.
+        DataError: a folder or pattern has no file.
     """
     if arguments.workers is not None and arguments.cluster is not None:
         message = "--workers and --cluster exclude each other; leave out one"
         raise OptionError(message)
     if arguments.workers is not None or arguments.cluster is not None:
         return False
-    first = arguments.train[0]
-    if arguments.format == "text":
-        arguments.train = first if len(arguments.train) == 1 else arguments.train
-        return True
-    if len(arguments.train) > 1 or (os.path.isdir(first) and not is_corpus(first)):
-        message = f"{' '.join(arguments.train[:2])}: several files or a folder need a cluster; add --workers N"
-        raise OptionError(message)
-    arguments.train = first
+    if arguments.train != ["-"] and arguments.format != "text":
+        from ..data.parts import expanded
+
+        arguments.train = expanded(arguments.train)
     return True
 
 
@@ -89,6 +84,7 @@ def spread(
             template=reading.template,
             format=reading.format,
             partial=reading.partial,
+            columns=reading.columns,
             part_bytes=_part_bytes(arguments),
         )
         progress.note(f"{counted(len(parts), 'part')} for {_workers(cluster)}")

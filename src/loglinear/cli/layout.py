@@ -13,11 +13,17 @@ from .output import say
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from ..data.column_layout import ColumnLayout
+    from ..data.corpus import Corpus
     from ..models.files.chain import ChainModel
 
 __all__ = [
+    "COMPRESSED",
     "LOOKED_AT",
     "is_regular",
+    "note_columns",
+    "note_other_columns",
+    "note_unlabelled",
     "refuse_json_lines",
     "start_of",
     "warn_of_labels",
@@ -29,11 +35,13 @@ __all__ = [
 LOOKED_AT = 1 << 16
 _CELLS = 4
 # The first bytes of gzip and xz files.
-_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ")
+COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ")
 
 
-def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings: dict[str, Any]) -> None:
+def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings: dict[str, Any]) -> bool:
     """Warn if a text of columns seems to hold a sentence a line, which the model would take for one token each.
+
+    Return whether there was a warning.
 
     There is a warning if the model was trained on sentences of several tokens, and every sentence of the text is a
     single line with at least four cells more than the model reads.
@@ -48,21 +56,74 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
 
     training = settings.get("training", {})
     if model.template is None or not training.get("n_tokens", 0) > training.get("n_sentences", 0):
-        return
+        return False
     columns = n_columns(model.template)
-    if start.startswith(_COMPRESSED):
-        return
+    if start.startswith(COMPRESSED):
+        return False
     lines = start.splitlines()
     if len(start) >= LOOKED_AT:
         lines = lines[:-1]
     filled = [len(line.split()) for line in lines]
     several = any(cells and following for cells, following in pairwise(filled))
-    if any(filled) and not several and min(cells for cells in filled if cells) >= columns + _CELLS:
-        reads = "column 1" if columns == 1 else f"columns 1 to {columns}"
-        say(
-            f"warning: {'<stdin>' if path == '-' else path}: every sentence is a single line, of which the model reads "
-            f"{reads}; put one token per line and a blank line between sentences"
-        )
+    if not any(filled) or several or min(cells for cells in filled if cells) < columns + _CELLS:
+        return False
+    reads = "column 1" if columns == 1 else f"columns 1 to {columns}"
+    say(
+        f"warning: {'<stdin>' if path == '-' else path}: every sentence is a single line, of which the model reads "
+        f"{reads}; put one token per line and a blank line between sentences"
+    )
+    return True
+
+
+def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
+    """Say what becomes of columns that the training data did not have, as the first line of a text shows them.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text.
+        columns: layout of the text, with the number of columns of the training data.
+    """
+    if start.startswith(COMPRESSED):
+        return
+    lines = start.decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()
+    first = next((line for line in lines if line.strip() and not columns.is_comment(line)), "")
+    if not (first and columns.n):
+        return
+    cells, name = columns.cells(first), "<stdin>" if path == "-" else path
+    if len(cells) == columns.n + 1:
+        place = "the last column" if columns.label == -1 else f"column {columns.label}"
+        say(f"note: {name}: {place} is taken for the gold labels and ignored ({_trained(len(cells), columns.n)})")
+    else:
+        note_other_columns(name, len(cells), columns.n)
+
+
+def note_other_columns(path: str, n_columns: int, trained: int) -> None:
+    """Warn if a file has more columns than the training data; 0 for a number that is not known.
+
+    Fewer columns are enough for a template that looks at the first ones; it refuses files with too few.
+    """
+    if n_columns > trained > 0:
+        name = "<stdin>" if path == "-" else path
+        say(f"warning: {name}: {_trained(n_columns, trained)}; check that the first columns hold the same things")
+
+
+def _trained(n_columns: int, trained: int) -> str:
+    """Return how many columns a file has, beside those of the training data."""
+    return f"{n_columns} column{'' if n_columns == 1 else 's'}, the training data had {trained} plus the label"
+
+
+def note_unlabelled(path: str, n_tokens: int, corpus: Corpus, *, sentences: bool) -> None:
+    """Say how many tokens have no gold label, and what is scored.
+
+    Args:
+        path: the file.
+        n_tokens: number of tokens without a gold label.
+        corpus: what is scored.
+        sentences: whether sentences without all gold labels are left out.
+    """
+    it = "it is" if n_tokens == 1 else "they are"
+    what = f"only the {len(corpus):,} sentences with all labels are scored" if sentences else f"{it} not scored"
+    say(f"note: {path}: {n_tokens:,} token{'' if n_tokens == 1 else 's'} without a gold label; {what}")
 
 
 def refuse_json_lines(path: str, start: bytes) -> None:
@@ -85,7 +146,7 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
         path: the file, for the message; `-` is standard input.
         start: the first bytes of the text, or all of it.
     """
-    if start.strip() and b"\t" not in start and not start.startswith(_COMPRESSED):
+    if start.strip() and b"\t" not in start and not start.startswith(COMPRESSED):
         say(
             f"warning: {'<stdin>' if path == '-' else path}: no token has an attribute; the model reads CRFsuite's "
             "format, a label and attributes between tabs"

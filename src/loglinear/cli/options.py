@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from dataclasses import Field
 
+    from ..data.column_layout import ColumnLayout
     from ..data.formats import Holds
 
 __all__ = [
+    "add_columns",
     "add_features",
     "add_format",
     "add_json",
@@ -22,6 +24,7 @@ __all__ = [
     "add_templates",
     "add_threads",
     "chosen",
+    "column_layout",
     "count",
     "flag",
     "flags_of",
@@ -161,6 +164,27 @@ def add_format(parser: Arguments, *kinds: Holds, default: str = "the format of t
         "--format",
         help=f"{names}; plain conllu takes the labels from UPOS (default: from the file extension, else {default})",
     )
+
+
+def add_columns(parser: Arguments) -> None:
+    """Add --separator, --label-column and --skip-comments, of column files; by default as a model or the file says."""
+    add = parser.add_argument
+    separator = (
+        "what separates columns: tab, which allows blanks in columns, or blank for spaces and tabs (default: blank, or "
+        "tab if only tabs give every line the same number of columns)"
+    )
+    add("--separator", choices=("tab", "blank"), help=separator)
+    label = "column of the label: 0 for the first, -1 for the last; templates count the other columns (default: -1)"
+    add("--label-column", type=int, metavar="N", help=label)
+    comments = "skip lines that begin with # or -DOCSTART- before the first token of a sentence"
+    add("--skip-comments", action="store_true", default=None, help=comments)
+
+
+def column_layout(arguments: Namespace, layout: ColumnLayout) -> ColumnLayout:
+    """Return a layout of column files with the changes that the flags of `add_columns` ask for."""
+    names = {"separator": "separator", "label": "label_column", "skip_comments": "skip_comments"}
+    flags = {name: getattr(arguments, flag, None) for name, flag in names.items()}
+    return layout._replace(**{name: value for name, value in flags.items() if value is not None})
 
 
 def add_model(parser: Arguments) -> None:

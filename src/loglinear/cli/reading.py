@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..data.column_layout import ColumnLayout
 from ..errors import DataError, OptionError
+from .options import column_layout
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -49,8 +51,8 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
             raise
         import re
 
-        from ..data.formats import is_corpus, is_format, named
-        from ..data.lines import file_name, line_of
+        from ..data.formats import file_name, is_corpus, is_format, named
+        from ..data.lines import line_of
 
         has_lines = format is not None and is_format(format) and not is_corpus(path)
         place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if has_lines else None
@@ -70,7 +72,7 @@ def guessing(format: str, reason: str | None) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if reason is None:
+        if reason is None or ": the file is " in str(error):
             raise
         message = f"{error} (read as {format}, {reason}; --format sets another)"
         raise DataError(message) from error
@@ -122,12 +124,14 @@ class Reading(NamedTuple):
         template: text of a template.
         partial: allow partial labels.
         threads: 0 for all cores.
+        columns: layout of column files.
     """
 
     format: str | None = None
     template: str | None = None
     partial: bool = False
     threads: int = 0
+    columns: ColumnLayout = ColumnLayout()
 
     @classmethod
     def of(cls, arguments: Namespace, path: str, *, partial: bool = False, start: Start | None = None) -> Reading:
@@ -144,7 +148,8 @@ class Reading(NamedTuple):
         template, format = read_template(arguments.preset, arguments.template), arguments.format
         if template is None and start is not None and named(format_of(path, format)).template != "refused":
             template = start.template
-        return cls(format, template, partial, arguments.threads)
+        columns = column_layout(arguments, ColumnLayout())
+        return cls(format, template, partial, arguments.threads, columns)
 
     def corpus(self, path: str, usual: str = "columns") -> Corpus:
         """Return the sentences of a file, in the usual format where neither a flag nor the extension tells another."""
@@ -159,21 +164,44 @@ class Reading(NamedTuple):
         if format == "columns" and not is_corpus(path):
             refuse_json_lines(path, start_of(path))
         with guessing(format, reason):
-            return Corpus.read(path, format=format, template=self.template, partial=self.partial, threads=self.threads)
+            return Corpus.read(
+                path,
+                format=format,
+                template=self.template,
+                partial=self.partial,
+                separator=self.columns.separator,
+                label_column=self.columns.label,
+                skip_comments=self.columns.skip_comments,
+                threads=self.threads,
+            )
 
-    def chain(
-        self, path: str, features: ChainFeatures, progress: Progress, *, name: str | None = None
-    ) -> ChainObjective:
-        """Return the training data in a file, after a summary of them.
-
-        Args:
-            path: of the file.
-            features: which features the chain has.
-            progress: where the summary goes.
-            name: what the summary calls the file; its path by default.
+    def corpora(self, paths: Sequence[str]) -> Corpus:
+        """Return the sentences of files one after the other; the later ones have the format and layout of the first.
 
         Raises:
-            DataError: the file cannot be read, or has nothing to learn.
+            DataError: bad content; or files that do not go together.
+        """
+        from ..data.corpus import Corpus
+
+        first = self.corpus(paths[0])
+        others = self._replace(columns=self.columns._replace(separator=first.columns.separator))
+        rest = [others.corpus(path, first.format) for path in paths[1:]]
+        with naming(" ".join(paths)):
+            return Corpus.concat([first, *rest]) if rest else first
+
+    def chain(
+        self, paths: Sequence[str], features: ChainFeatures, progress: Progress, *, name: str | None = None
+    ) -> ChainObjective:
+        """Return the training data in files, after a summary of them.
+
+        Args:
+            paths: of the files.
+            features: which features the chain has.
+            progress: where the summary goes.
+            name: what the summary calls the files; their paths by default.
+
+        Raises:
+            DataError: a file cannot be read, or there is nothing to learn.
             OptionError: the features contradict each other.
         """
         from ..data.survey import Survey
@@ -181,9 +209,9 @@ class Reading(NamedTuple):
         from ..objectives.invalid_labels import check_policy
 
         check_policy(features.invalid_labels, features.constraints)
-        corpus = self.corpus(path)
+        corpus, path = self.corpora(paths), " ".join(paths)
         show(name or path, Survey.of(corpus), progress)
-        with naming(path, corpus.format):
+        with naming(path, corpus.format if len(paths) == 1 else None):
             return ChainObjective(corpus, features, threads=self.threads)
 
     def dev(self, path: str | None, data: ChainData, use: DevOptions | None = None) -> DevSet | None:
@@ -202,7 +230,8 @@ class Reading(NamedTuple):
 
         if path is None:
             return None
-        corpus = self.corpus(path, data.format)
+        columns = self.columns._replace(separator=data.columns.separator)
+        corpus = self._replace(columns=columns).corpus(path, data.format)
         with naming(path):
             scored = DevSet(corpus, use or DevOptions(), threads=self.threads)
         scored.check_known(data.label_names, path, least=0.0)

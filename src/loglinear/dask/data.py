@@ -10,6 +10,7 @@ from dask.bag import Bag
 from dask.delayed import Delayed
 from distributed import Future
 
+from ..data.column_layout import ColumnLayout
 from ..data.corpus import checked_weights
 from ..data.inputs import Labels, Sentences
 from ..data.parts import PART_BYTES, ListedPart, cut
@@ -41,6 +42,7 @@ def sources(
     template: str | None = None,
     format: str | None = None,
     partial: bool = False,
+    columns: ColumnLayout = ColumnLayout(),
     part_bytes: int = PART_BYTES,
 ) -> list[Any]:
     """Return the parts of data, or futures of parts where a cluster holds the data.
@@ -55,6 +57,7 @@ def sources(
         template: name of a preset or text of a template.
         format: of files.
         partial: allow partial labels in files.
+        columns: layout of the lines of column files.
         part_bytes: bytes of a part of a file.
 
     Raises:
@@ -68,7 +71,7 @@ def sources(
             message = f"these data contain their labels and weights; leave out {' and '.join(beside)}"
             raise OptionError(message)
     if are_paths(X):
-        return _some(cut(X, format=format, template=template, partial=partial, part_bytes=part_bytes))
+        return _some(cut(X, format=format, template=template, partial=partial, columns=columns, part_bytes=part_bytes))
     if isinstance(X, Bag):
         return _some(_of_bags(cluster, X, y, sample_weight, text))
     if _are_held(X):

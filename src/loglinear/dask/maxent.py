@@ -9,6 +9,7 @@ from dask.array import Array as DaskArray
 from dask.bag import Bag
 from distributed import Client, Future
 
+from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
 from ..data.inputs import Array, Classes, Matrix, Samples
 from ..data.parts import PART_BYTES
@@ -104,6 +105,7 @@ class MaxEnt(local.MaxEnt):
         whole_number("part_bytes", self.part_bytes, 1, 2**62)
         cluster = Cluster(client_of(self.client))
         self._template, self._format, self.attributes_ = None, "python", None
+        self._layout = ColumnLayout()
         with resumable(checkpoint):
             if are_paths(X):
                 parts = sources(
@@ -122,7 +124,7 @@ class MaxEnt(local.MaxEnt):
         encoded = group.mapped("read", EncodedPart)
         counts = encoded.joined("count", Counts.of, 1, join=Counts.joined)
         table = FeatureTable.of(counts, ChainFeatures(min_count=self.min_count))
-        _, self._format, self._template = counts.kinds
+        _, self._format, self._template, self._layout = counts.kinds
         self.attributes_ = table.core.names()
         if not self.attributes_:
             message = f"no attribute occurs in {self.min_count} or more samples; lower min_count"

@@ -13,9 +13,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from ..errors import DataError
+from ..errors import DataError, DataWarning, warn
+from .column_layout import ColumnLayout, Noticed, odd_lines
 from .columns import as_lists, is_arrow
-from .formats import format_of, is_corpus
+from .formats import file_name, format_of, is_corpus
 from .labels import LabelNames, check_sentence, typed
 from .templates import template_text
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from .inputs import Classes, Labels, Matrix, Sentences
 
-__all__ = ["Corpus", "checked_weights"]
+__all__ = ["Corpus", "checked_weights", "labels_as", "read_to_score", "read_unlabelled"]
 
 
 class Corpus:
@@ -36,6 +37,7 @@ class Corpus:
         template: template that formed the attributes; None if the data contained attributes.
         format: format of the file; "python" for Python objects.
         label_type: type of the labels: "str", "int" or "bool"; always "str" for a file.
+        columns: layout of the lines, and number of columns, if a template formed the attributes.
         path: folder of a corpus on disk; None for a corpus in memory.
 
     Example:
@@ -50,8 +52,16 @@ class Corpus:
         1.0
     """
 
-    def __init__(self, core: _core.Corpus, template: str | None, format: str, label_type: str = "str") -> None:
+    def __init__(
+        self,
+        core: _core.Corpus,
+        template: str | None,
+        format: str,
+        label_type: str = "str",
+        columns: ColumnLayout = ColumnLayout(),
+    ) -> None:
         self.core = core
+        self.columns = columns
         self.template = template
         self.format = format
         self.label_type = label_type
@@ -66,6 +76,9 @@ class Corpus:
         template: str | None = None,
         labelled: bool = True,
         partial: bool = False,
+        separator: str | None = None,
+        label_column: int = -1,
+        skip_comments: bool = False,
         threads: int = 0,
     ) -> Corpus:
         """Read a file in parallel (gzip and xz are detected, `-` is stdin), or open an encoded corpus.
@@ -77,22 +90,53 @@ class Corpus:
             template: name of a preset or text of a template; required for columns and CoNLL-U.
             labelled: whether the data has labels, if the format has a place for them.
             partial: allow partial labels: `?` matches any label, `A|B` either of two. JSON lines express these with
-                `null` and lists of labels, without this option.
+                `null` and lists of labels, without this option. In CoNLL-U, `_` is an unknown label, too.
+            separator: what separates the columns of a column file: "tab", which allows blanks in columns and empty
+                columns, or "blank" for runs of spaces and tabs. By default "blank", or "tab" if only tabs give every
+                line the same number of columns.
+            label_column: column of the label in a column file: 0 is the first one, -1 the last one. The template counts
+                the other columns only.
+            skip_comments: skip the lines of a column file that begin with `#` or `-DOCSTART-` before the first token of
+                a sentence.
             threads: number of threads; 0 for all cores.
 
         Raises:
             DataError: invalid content, with file and line; or a corpus encoded with another template.
             TemplateError: the template is invalid, or refers to a column that the data does not have.
             OSError: the file cannot be read.
+
+        Warns:
+            DataWarning: lines of a column file are probably no tokens, such as comments or a header.
         """
         text = template_text(template)
         if is_corpus(path):
             corpus = cls.open(path)
             corpus.check_template(text)
             return corpus
-        format = format_of(path, format)
-        core = _core.Corpus.read(os.fspath(path), format, text, labelled=labelled, partial=partial, threads=threads)
-        return cls(core, text, format)
+        layout = ColumnLayout(separator, label_column, skip_comments)
+        return cls._of_file(
+            path, format_of(path, format), text, labels_as(labelled=labelled, partial=partial), layout, threads
+        )
+
+    @classmethod
+    def _of_file(
+        cls,
+        path: str | os.PathLike[str],
+        format: str,
+        template: str | None,
+        labels: str,
+        layout: ColumnLayout,
+        threads: int = 0,
+    ) -> Corpus:
+        """Read a text of a format; `labels` as the native half names the ways to read them."""
+        layout.check(format)
+        path = os.fspath(path)
+        core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
+        corpus = cls(core, template, format, columns=layout.seen(Noticed(*core.notes)))
+        if format == "columns":
+            for message in odd_lines(core):
+                warn(f"{file_name(path)}: {message}", DataWarning)
+        return corpus
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
@@ -124,9 +168,8 @@ class Corpus:
             raise DataError(message)
         core, text = _core.Corpus.open(name)
         settings = json.loads(text) or {}
-        corpus = cls(
-            core, settings.get("template"), settings.get("format", "python"), settings.get("label_type", "str")
-        )
+        format, label_type = settings.get("format", "python"), settings.get("label_type", "str")
+        corpus = cls(core, settings.get("template"), format, label_type, ColumnLayout.of_settings(settings))
         corpus.path = name
         return corpus
 
@@ -165,13 +208,16 @@ class Corpus:
         for other in every[1:]:
             other.check_template(first.template)
             other.check_label_type(first.label_type)
-        return cls(
-            _core.Corpus.concat([corpus.core for corpus in every]), first.template, first.format, first.label_type
-        )
+            if first.columns.n and other.columns.n and first.columns.n != other.columns.n:
+                message = f"some corpora have {first.columns.n} columns and others {other.columns.n}; give all the same"
+                raise DataError(message)
+        core = _core.Corpus.concat([corpus.core for corpus in every])
+        return cls(core, first.template, first.format, first.label_type, first.columns)
 
     def settings(self) -> str:
-        """Return what an encoded corpus says of itself, JSON: template, format, type of the labels."""
-        return json.dumps({"template": self.template, "format": self.format, "label_type": self.label_type})
+        """Return what an encoded corpus says of itself, JSON: template, format, type of the labels, columns."""
+        about = {"template": self.template, "format": self.format, "label_type": self.label_type}
+        return json.dumps(about | self.columns.settings())
 
     def check_template(self, template: str | None) -> None:
         """Raise DataError if the attributes were formed by another template than this one, if there is one."""
@@ -204,15 +250,17 @@ class Corpus:
             sample_weight: a weight >= 0 for each sentence.
 
         Raises:
-            DataError: lengths differ, a value is not finite, a token or a label has an invalid type, a sentence or its
-                labels are unordered (a set), or the set of a token's labels is empty; names the sentence.
+            DataError: lengths differ, a value is not finite, a token or a label has an invalid type, tokens have
+                different numbers of columns, a sentence or its labels are unordered (a set), or the set of a token's
+                labels is empty; names the sentence.
         """
         text = template_text(template)
         X, y = as_lists(X, tuples=text is not None), as_lists(y)
         weights = None if sample_weight is None else checked_weights(as_lists(sample_weight))
         labels = LabelNames(() if y is None else y)
-        core = _core.Corpus.encode(_ordered(X), None if y is None else labels, weights, template=text)
-        return cls(core, text, "python", labels.type)
+        names = None if y is None else labels
+        core = _core.Corpus.encode(_ordered(X), names, weights, template=text)
+        return cls(core, text, "python", labels.type, ColumnLayout(n=core.notes[0]))
 
     @classmethod
     def from_matrix(
@@ -298,7 +346,7 @@ class Corpus:
         if any(not 0 <= at < n for at in chosen):
             message = f"a sentence index is out of range; the corpus has {n} sentences"
             raise IndexError(message)
-        return Corpus(self.core.select(chosen), self.template, self.format, self.label_type)
+        return Corpus(self.core.select(chosen), self.template, self.format, self.label_type, self.columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to open the corpus in another process; raise TypeError for a corpus in memory."""
@@ -352,6 +400,23 @@ class Corpus:
         self.check_whole("evaluation needs complete labels; leave out such sentences")
         return self.gold()
 
+    def known_labels(self) -> list[list[Any]]:
+        """The labels of every sentence, as `gold`, after a check that each token has one label or none.
+
+        Raises:
+            DataError: the data has no labels, or a token has one of several; names sentence and token.
+        """
+        gold = self.gold()
+        for number, labels in enumerate(gold):
+            at = next((at for at, label in enumerate(labels) if isinstance(label, frozenset)), None)
+            if at is not None:
+                message = f"sentence {number}, token {at}: the label is partial; evaluation needs single labels"
+                raise DataError(message)
+        if all(label is None for labels in gold for label in labels):
+            message = "no token has a label; give labelled data"
+            raise DataError(message)
+        return gold
+
     def check_whole(self, reason: str) -> None:
         """Raise DataError if only part of a token's label is known, with the reason why that is not enough."""
         if (place := self.core.first_partial()) is not None:
@@ -371,6 +436,25 @@ def _ordered(X: Iterable[Any]) -> Iterator[Any]:
         if type(sentence) is not list:
             check_sentence(sentence, f"sentence {number}")
         yield sentence
+
+
+def read_to_score(path: str, format: str, template: str | None, columns: ColumnLayout, threads: int) -> Corpus:
+    """Read data to compare with a model: a format's mark for an unknown label is allowed; see `Corpus.read`."""
+    if is_corpus(path):
+        return Corpus.read(path, template=template)
+    return Corpus._of_file(path, format, template, "marked", columns, threads)
+
+
+def read_unlabelled(path: str, format: str, template: str | None, columns: ColumnLayout, threads: int) -> Corpus:
+    """Read the tokens of a file, which may have labels; see `Corpus.read`."""
+    if is_corpus(path):
+        return Corpus.read(path, template=template)
+    return Corpus._of_file(path, format, template, "none", columns, threads)
+
+
+def labels_as(*, labelled: bool, partial: bool) -> str:
+    """Return the native half's name of the way to read labels."""
+    return "none" if not labelled else "partial" if partial else "whole"
 
 
 def checked_weights(weights: Iterable[float]) -> list[float]:

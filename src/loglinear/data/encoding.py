@@ -12,10 +12,11 @@ from types import TracebackType
 from typing import Any
 
 from .. import _core
-from ..errors import DataError, OptionError
+from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import whole_number
-from .corpus import Corpus
-from .formats import format_of, is_corpus
+from .column_layout import ColumnLayout, Noticed
+from .corpus import Corpus, labels_as
+from .formats import file_name, format_of, is_corpus
 from .templates import template_text
 
 __all__ = ["CorpusFile"]
@@ -84,6 +85,9 @@ class CorpusFile:
         format: str | None = None,
         labelled: bool = True,
         partial: bool = False,
+        separator: str | None = None,
+        label_column: int = -1,
+        skip_comments: bool = False,
         threads: int = 0,
     ) -> None:
         """Append sentences.
@@ -93,6 +97,9 @@ class CorpusFile:
             format: see `Corpus.read`.
             labelled: see `Corpus.read`.
             partial: see `Corpus.read`.
+            separator: see `Corpus.read`.
+            label_column: see `Corpus.read`.
+            skip_comments: see `Corpus.read`.
             threads: number of threads; 0 for all cores.
 
         Raises:
@@ -103,12 +110,21 @@ class CorpusFile:
         if isinstance(source, Corpus) or is_corpus(source):
             corpus = source if isinstance(source, Corpus) else Corpus.open(source)
             self._take(corpus.template, corpus.format, corpus.label_type)
+            self._take_columns(corpus.columns)
             self._writer.push(corpus.core)
             return
         path = os.fspath(source)
         format = format_of(path, format)
+        layout = ColumnLayout(separator, label_column, skip_comments)
+        layout.check(format)
         self._take(self._template, format, "str")
-        self._writer.read(path, format, self._template, labelled=labelled, partial=partial, threads=threads)
+        labels, columns = labels_as(labelled=labelled, partial=partial), layout.options
+        noticed = Noticed(
+            *self._writer.read(path, format, self._template, labels=labels, columns=columns, threads=threads)
+        )
+        self._take_columns(layout.seen(noticed))
+        for message in noticed.oddities():
+            warn(f"{file_name(path)}: {message}", DataWarning)
 
     def _take(self, template: str | None, format: str, label_type: str) -> None:
         """Note what the sentences are made of, after a check that all are made of the same."""
@@ -120,8 +136,30 @@ class CorpusFile:
                 message = f"{self._path}: the sentences to append have {what}; encode them into their own corpus"
                 raise DataError(message)
 
+    def _take_columns(self, columns: ColumnLayout) -> None:
+        """Note the layout of the first sentences; later ones must have as many columns."""
+        settings = self._settings or {}
+        earlier = ColumnLayout.of_settings(settings)
+        if earlier.n and columns.n and earlier.n != columns.n:
+            message = (
+                f"{self._path}: the sentences to append have {columns.n} columns plus the label, earlier ones "
+                f"{earlier.n}; give files with the same columns"
+            )
+            raise DataError(message)
+        if not earlier.n:
+            self._settings = settings | columns.settings()
+
     def keep_frequent(
-        self, sources: Sequence[str | os.PathLike[str]], min_count: int, *, format: str | None = None, threads: int = 0
+        self,
+        sources: Sequence[str | os.PathLike[str]],
+        min_count: int,
+        *,
+        format: str | None = None,
+        labelled: bool = True,
+        separator: str | None = None,
+        label_column: int = -1,
+        skip_comments: bool = False,
+        threads: int = 0,
     ) -> int:
         """Drop rare attributes from the sentences added later; counts them in a first pass, in bounded memory.
 
@@ -129,6 +167,10 @@ class CorpusFile:
             sources: all files that will be added; not stdin, which cannot be read twice.
             min_count: drop attributes that occur on fewer tokens, >= 1.
             format: see `Corpus.read`.
+            labelled: see `Corpus.read`.
+            separator: see `Corpus.read`.
+            label_column: see `Corpus.read`.
+            skip_comments: see `Corpus.read`.
             threads: number of threads; 0 for all cores.
 
         Returns:
@@ -139,6 +181,7 @@ class CorpusFile:
             DataError: invalid content; names file and line.
         """
         whole_number("min_count", min_count, 1, 2**62)
+        layout, labels = ColumnLayout(separator, label_column, skip_comments), "marked" if labelled else "none"
         for source in sources:
             path = os.fspath(source)
             if path == "-" or is_corpus(path):
@@ -147,7 +190,9 @@ class CorpusFile:
                     f"min_count={min_count} reads its input twice, which {name} does not allow; leave out min_count"
                 )
                 raise OptionError(message)
-            self._writer.count(path, format_of(path, format), self._template, threads=threads)
+            name = format_of(path, format)
+            layout.check(name)
+            self._writer.count(path, name, self._template, labels=labels, columns=layout.options, threads=threads)
         return self._writer.keep(min_count)
 
     def finish(self) -> None:

@@ -12,11 +12,13 @@ from typing import Literal, NamedTuple
 
 from .. import _core
 from ..errors import OptionError
+from .column_layout import ColumnLayout
 
 __all__ = [
     "FORMATS",
     "Format",
     "Holds",
+    "file_name",
     "format_of",
     "is_corpus",
     "is_format",
@@ -38,7 +40,8 @@ class Format(NamedTuple):
         holds: what a file consists of: sentences; samples, which are read as sentences of one token; or texts, which a
             vectorizer reads.
         template: whether a template forms the attributes, or may do so; otherwise the file holds them.
-        words: the words of the tokens on a line that is not blank; None for a token without a word.
+        words: the words of the tokens on a line that is not blank, given the layout of columns; None for a token
+            without a word.
         is_sentence: whether a line is a sentence; otherwise a line is a token, and sentences end at blank lines.
         columns: the columns that may hold the labels, the default first: `conllu:xpos` takes another one.
     """
@@ -46,9 +49,14 @@ class Format(NamedTuple):
     extensions: tuple[str, ...]
     holds: Holds
     template: Literal["needed", "allowed", "refused"]
-    words: Callable[[str], list[str | None]]
+    words: Callable[[str, ColumnLayout], list[str | None]]
     is_sentence: bool = False
     columns: tuple[str, ...] = ()
+
+
+def file_name(path: str) -> str:
+    """Return the name of a file for messages."""
+    return "<stdin>" if path == "-" else path
 
 
 def word(token: object) -> str:
@@ -65,26 +73,26 @@ def word(token: object) -> str:
     return str(token)
 
 
-def _of_columns(line: str) -> list[str | None]:
-    return [next(cell for cell in line.replace("\t", " ").split(" ") if cell)]
+def _of_columns(line: str, columns: ColumnLayout) -> list[str | None]:
+    return [columns.word(line)]
 
 
-def _of_conllu(line: str) -> list[str | None]:
+def _of_conllu(line: str, _: ColumnLayout) -> list[str | None]:
     cells = line.split("\t")
     return [cells[1]] if cells[0].isdigit() else []
 
 
-def _of_crfsuite(line: str) -> list[str | None]:
+def _of_crfsuite(line: str, _: ColumnLayout) -> list[str | None]:
     return [None] if any(not field.startswith("@") for field in line.split("\t") if field) else []
 
 
-def _of_jsonl(line: str) -> list[str | None]:
+def _of_jsonl(line: str, _: ColumnLayout) -> list[str | None]:
     import json
 
     return [word(token) for token in json.loads(line)["tokens"]]
 
 
-def _of_svmlight(line: str) -> list[str | None]:
+def _of_svmlight(line: str, _: ColumnLayout) -> list[str | None]:
     return [None] if line.partition("#")[0].strip() else []
 
 
@@ -94,7 +102,7 @@ FORMATS: dict[str, Format] = {
     "crfsuite": Format((".crfsuite",), "sentences", "refused", _of_crfsuite),
     "jsonl": Format((".jsonl", ".json"), "sentences", "allowed", _of_jsonl, is_sentence=True),
     "svmlight": Format((".svm", ".svmlight", ".libsvm"), "samples", "refused", _of_svmlight, is_sentence=True),
-    "text": Format((), "texts", "refused", lambda line: [line], is_sentence=True),
+    "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True),
 }
 
 

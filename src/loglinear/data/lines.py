@@ -12,26 +12,23 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from .. import _core
 from ..errors import DataError
-from .formats import Format
+from .column_layout import ColumnLayout
+from .formats import Format, file_name
 
-__all__ = ["arriving_lines", "decoded", "file_name", "line_of", "read_lines", "token_lines"]
+__all__ = ["arriving_lines", "check_text", "decoded", "line_of", "read_lines", "sentence_lines", "token_lines"]
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 # Approximate maximum of bytes of lines that are yielded together.
 _TOGETHER = 1 << 20
 
 
-def file_name(path: str) -> str:
-    """Return the name of a file for messages."""
-    return "<stdin>" if path == "-" else path
-
-
 def read_lines(path: str) -> Iterator[bytes]:
     r"""Yield lines with their ends, b"\n"; gzip and xz are recognised by their first bytes, `-` is standard input.
 
     Raises:
-        DataError: compressed data are damaged or cut short.
+        DataError: the file is not text; compressed data are damaged or cut short.
         OSError: the file cannot be read.
     """
     if path == "-":
@@ -60,6 +57,7 @@ def arriving_lines(path: str) -> Iterator[list[bytes]]:
         if unread.startswith((_GZIP, _XZ)):
             yield list(_lines(io.BufferedReader(io.BytesIO(unread + file.read())), file_name(path)))
             return
+        check_text(path, unread)
         part = unread
         while part:
             while len(unread) < _TOGETHER and _is_ready(file) and (part := file.read(_TOGETHER)):
@@ -82,6 +80,12 @@ def _is_ready(file: io.FileIO) -> bool:
     return bool(select.select([file], [], [], 0)[0])
 
 
+def check_text(path: str, start: bytes) -> None:
+    """Raise DataError if a file that starts with these bytes holds no text, such as an Excel workbook or an archive."""
+    name = os.fsencode(file_name(path)).decode(errors="replace")
+    _core.check_text(name, start)
+
+
 def decoded(line: bytes, name: str, number: int) -> str:
     """Return the text of a line with this number, from 1, of a file; without a byte order mark.
 
@@ -91,25 +95,38 @@ def decoded(line: bytes, name: str, number: int) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        message = f"{name}, line {number}: invalid UTF-8; convert the file to UTF-8 (for example with iconv)"
+        byte = line[error.start]
+        latin = f" ({chr(byte)} in Latin-1)" if chr(byte).isalnum() else ""
+        remedy = "convert the file to UTF-8, for example with: iconv -f latin1 -t utf-8 FILE > NEW"
+        message = f"{name}, line {number}: invalid UTF-8, byte 0x{byte:02x}{latin}; {remedy}"
         raise DataError(message) from error
 
 
-def token_lines(path: str, format: Format) -> Iterator[list[tuple[int, str | None]]]:
-    """Yield the number of the line, from 1, and the word of each token of a file, sentence by sentence."""
-    tokens: list[tuple[int, str | None]] = []
+def sentence_lines(path: str, format: Format, columns: ColumnLayout) -> Iterator[list[tuple[int, str]]]:
+    """Yield the number, from 1, and the text of the lines of a file that may hold tokens, sentence by sentence."""
+    lines: list[tuple[int, str]] = []
     for number, raw in enumerate(read_lines(path), start=1):
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace").rstrip("\r\n")
         is_blank = not line.strip(" \t")
-        tokens += [] if is_blank else [(number, word) for word in format.words(line)]
-        if tokens and (is_blank or format.is_sentence):
+        lines += [] if is_blank or (not lines and columns.is_comment(line)) else [(number, line)]
+        if lines and (is_blank or format.is_sentence):
+            yield lines
+            lines = []
+    if lines:
+        yield lines
+
+
+def token_lines(
+    path: str, format: Format, columns: ColumnLayout = ColumnLayout()
+) -> Iterator[list[tuple[int, str | None]]]:
+    """Yield the number of the line, from 1, and the word of each token of a file, sentence by sentence."""
+    for lines in sentence_lines(path, format, columns):
+        tokens = [(number, word) for number, line in lines for word in format.words(line, columns)]
+        if tokens:
             yield tokens
-            tokens = []
-    if tokens:
-        yield tokens
 
 
-def line_of(path: str, format: Format, sentence: int, token: int) -> int | None:
+def line_of(path: str, format: Format, sentence: int, token: int, columns: ColumnLayout = ColumnLayout()) -> int | None:
     """Return the number, from 1, of the line of a token in a file of sentences; None if it cannot be told.
 
     Args:
@@ -117,8 +134,9 @@ def line_of(path: str, format: Format, sentence: int, token: int) -> int | None:
         format: of the file.
         sentence: number of the sentence, from 0.
         token: number of the token, from 0; a token after the last one stands for the last one.
+        columns: layout of a column file.
     """
-    sentences = token_lines(path, format) if path != "-" else iter(())
+    sentences = token_lines(path, format, columns) if path != "-" else iter(())
     lines = next(islice(sentences, sentence, None), None)
     return None if lines is None else lines[min(token, len(lines) - 1)][0]
 
@@ -130,6 +148,8 @@ def _lines(file: Any, name: str) -> Iterator[bytes]:
         file = gzip.open(file)
     elif start.startswith(_XZ):
         file = lzma.open(file)
+    else:
+        check_text(name, start)
     try:
         yield from file
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:

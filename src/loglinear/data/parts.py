@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import _core
 from ..errors import DataError
-from .corpus import Corpus
+from .column_layout import ColumnLayout, Noticed
+from .corpus import Corpus, labels_as
 from .formats import format_of, is_corpus
 from .templates import template_text
 
@@ -56,6 +57,7 @@ class TextPart:
         format: of the file, see `Corpus.read`.
         template: text of a template.
         partial: allow partial labels.
+        columns: layout of the lines of a column file.
     """
 
     path: str
@@ -63,6 +65,7 @@ class TextPart:
     format: str
     template: str | None = None
     partial: bool = False
+    columns: ColumnLayout = ColumnLayout()
 
     @property
     def name(self) -> str:
@@ -71,10 +74,11 @@ class TextPart:
 
     def read(self) -> Corpus:
         """Return the sentences; errors name the line of the file."""
+        labels, columns = labels_as(labelled=True, partial=self.partial), self.columns.options
         core = _core.Corpus.read(
-            self.path, self.format, self.template, partial=self.partial, range=self.range, threads=1
+            self.path, self.format, self.template, labels=labels, columns=columns, range=self.range, threads=1
         )
-        return Corpus(core, self.template, self.format)
+        return Corpus(core, self.template, self.format, columns=self.columns.seen(Noticed(*core.notes)))
 
 
 @dataclass(frozen=True)
@@ -207,6 +211,7 @@ def cut(
     format: str | None = None,
     template: str | None = None,
     partial: bool = False,
+    columns: ColumnLayout = ColumnLayout(),
     part_bytes: int = PART_BYTES,
 ) -> list[Part]:
     """Return the parts of files, which depend on the files and on ``part_bytes`` alone.
@@ -220,6 +225,7 @@ def cut(
         format: see `Corpus.read`; by default from each file's extension, which may also be ``.parquet``.
         template: name of a preset or text of a template.
         partial: allow partial labels.
+        columns: layout of the lines of column files.
         part_bytes: bytes of a part, about, >= 1.
 
     Raises:
@@ -239,7 +245,7 @@ def cut(
         ranges = _core.cut_file(path, kind, part_bytes)
         whole = ranges is None or len(ranges) <= 1
         for part_range in [None] if whole else ranges or ():
-            parts.append(TextPart(path, part_range, kind, text, partial))
+            parts.append(TextPart(path, part_range, kind, text, partial, columns))
     return list(_joined(parts, part_bytes))
 
 

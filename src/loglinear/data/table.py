@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import fail
-from .lines import decoded, file_name, read_lines
+from .formats import file_name
+from .lines import decoded, read_lines
 
 __all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
 

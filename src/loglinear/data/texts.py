@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import DataError
-from .lines import decoded, file_name, read_lines
+from .formats import file_name
+from .lines import decoded, read_lines
 
 __all__ = ["Documents", "documents", "oddities", "read"]
 

@@ -41,7 +41,8 @@ def file_words(path: str, format: str, corpus: Corpus) -> list[list[str]]:
     """
     if not is_corpus(path):
         words_by_sentence = [
-            [word for _, word in tokens if word is not None] for tokens in token_lines(path, named(format))
+            [word for _, word in tokens if word is not None]
+            for tokens in token_lines(path, named(format), corpus.columns)
         ]
         if [len(words) for words in words_by_sentence] == corpus.core.lengths():
             return words_by_sentence

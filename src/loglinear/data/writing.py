@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from .. import _core
 from ..errors import OptionError
 
-__all__ = ["check_writable", "write_output"]
+__all__ = ["check_cells", "check_writable", "write_output"]
 
 
 def write_output(path: str, content: bytes) -> None:
@@ -17,6 +18,11 @@ def write_output(path: str, content: bytes) -> None:
         OSError: the file cannot be written.
     """
     _core.write_output(path, content)
+
+
+def check_cells(labels: Sequence[str], *, between_blanks: bool = False) -> None:
+    """Raise DataError if a label cannot be written on a line by itself, or among other cells between blanks."""
+    _core.check_cells(labels, between_blanks=between_blanks)
 
 
 def check_writable(path: str) -> None:

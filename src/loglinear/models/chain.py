@@ -12,6 +12,7 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, overload
 
 from ..constraints import as_json, check_constraints, resolved
+from ..data.column_layout import ColumnLayout, check_n_columns
 from ..data.columns import ListColumn, as_lists, is_column
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import LabelSequences, typed
@@ -164,6 +165,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         if dev_corpus is not None and dev is not None:
             dev_corpus.check_label_type(data.label_type)
             dev.check_known(data.label_names)
+            check_n_columns(dev_corpus.format, dev_corpus.columns, data.columns.n)
         model, result = train_chain(
             data, options, callbacks=self._observers(callbacks), dev=dev, start=begun, checkpoint=checkpoint
         )
@@ -515,6 +517,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         template = model.template
         corpus = self._corpus(X, y, None if template is None else TemplateText(template))
         corpus.check_label_type(self._label_type)
+        if template is not None:
+            trained = ColumnLayout.of_settings(json.loads(model.settings))
+            check_n_columns(corpus.format, corpus.columns, trained.n)
         return model, corpus
 
     @property

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
 from ..data.frames import as_column, as_frame, check_names
@@ -135,6 +136,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         corpus = attribute_corpus(X)
         frame = as_frame(X) if corpus is None else None
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
+        self._layout = ColumnLayout() if corpus is None else corpus.columns
         if corpus is None:
             samples = X if frame is None else frame.matrix()
             matrix, labels = validate_data(
@@ -519,6 +521,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         return {
             **vars(self._options(ClassifierParameters)),
             "format": self._format,
+            **self._layout.settings(),
             "class_weight": None if self.class_weight is None else str(self.class_weight),
             **self._options(SolverOptions).settings(),
             "training": {**self._sizes, **training_summary(self._results)},
@@ -547,6 +550,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self.coef_, self.intercept_ = contents.coef, contents.intercept
         self.n_features_in_ = contents.coef.shape[1]
         self._template, self._format = contents.template, contents.settings.get("format", "python")
+        self._layout = ColumnLayout.of_settings(contents.settings)
         self._stored = contents.settings
 
     def __sklearn_tags__(self) -> Any:

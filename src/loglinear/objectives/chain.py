@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
 from ..constraints import as_json, check_constraints, resolved
+from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..data.labels import typed
@@ -113,6 +114,7 @@ class ChainData(ABC):
         label_type: type of the labels: "str", "int" or "bool".
         format: format of the data, "python" for Python objects.
         template: template that formed the attributes, if there was one.
+        columns: layout of the lines, and number of columns, if a template formed the attributes.
         n_features: length of w.
         n_samples: number of sentences.
         n_tokens: number of tokens.
@@ -128,6 +130,7 @@ class ChainData(ABC):
     label_type: str
     format: str
     template: str | None
+    columns: ColumnLayout
     n_features: int
     n_samples: int
     n_tokens: int
@@ -283,7 +286,7 @@ class ChainObjective(ChainData):
         self.corpus, self.requested = corpus, features
         self.features = replace(settled, order=self.core.order)
         self.label_names, self.label_type = corpus.core.labels, corpus.label_type
-        self.format, self.template = corpus.format, corpus.template
+        self.format, self.template, self.columns = corpus.format, corpus.template, corpus.columns
         self.n_features, self.n_samples = self.core.n_features, self.core.n_samples
         self.n_tokens = corpus.n_tokens
         self.n_attributes, self.n_entries = corpus.n_attributes, corpus.core.n_entries

@@ -7,12 +7,13 @@ as their recipe, from which the other process makes them again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .. import _core
 from ..constraints import as_json
+from ..data.column_layout import ColumnLayout
 from ..data.parts import Part
 from ..errors import DataError
 from ..solvers.common.per_sample import visiting
@@ -22,6 +23,9 @@ from ..solvers.sgd_l1 import SGDL1Passes
 if TYPE_CHECKING:
     from ..vectors import Vector
     from .chain import ChainFeatures, Numbers
+
+# Type of the labels, format, template and layout of the columns.
+Kinds: TypeAlias = tuple[str, str, "str | None", ColumnLayout]
 
 __all__ = ["ChainPart", "Counts", "EncodedPart", "FeatureTable"]
 
@@ -48,17 +52,19 @@ class Counts:
 
     Attributes:
         core: the native counts.
-        kinds: types of the labels, formats and templates of the parts: one of each, or they cannot go together.
+        kinds: types of the labels, formats, templates and layouts of the parts: one of each, or they cannot go
+            together.
     """
 
-    def __init__(self, core: _core.PartCounts, kinds: tuple[str, str, str | None]) -> None:
+    def __init__(self, core: _core.PartCounts, kinds: Kinds) -> None:
         self.core, self.kinds = core, kinds
 
     @classmethod
     def of(cls, part: EncodedPart, order: int) -> Counts:
         """Return the counts of a part; with order 2 triples of labels are looked at."""
         corpus = part.corpus
-        return cls(_core.PartCounts(corpus.core, order), (corpus.label_type, corpus.format, corpus.template))
+        kinds = (corpus.label_type, corpus.format, corpus.template, corpus.columns)
+        return cls(_core.PartCounts(corpus.core, order), kinds)
 
     def joined(self, following: Counts) -> Counts:
         """Return the counts of both, the parts of ``following`` after these.
@@ -77,7 +83,7 @@ class Counts:
         return _unpacked_counts, (self.core.pack(), self.kinds)
 
 
-def _unpacked_counts(packed: bytes, kinds: tuple[str, str, str | None]) -> Counts:
+def _unpacked_counts(packed: bytes, kinds: Kinds) -> Counts:
     return Counts(_core.PartCounts.unpack(packed), kinds)
 
 

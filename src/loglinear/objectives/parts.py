@@ -142,7 +142,7 @@ class ChainParts(PartsObjective, ChainData):
         self.table = FeatureTable.of(counts, features)
         self.core = core = self.table.core
         self.label_names, self.is_binary = core.labels, core.is_binary
-        self.label_type, self.format, self.template = counts.kinds
+        self.label_type, self.format, self.template, self.columns = counts.kinds
         n_samples, self.n_tokens, self.n_entries = core.sizes
         self.n_attributes = counts.core.n_attributes
         self._label_counts: Counter[str] = sum(encoded.each("look", _label_counts), Counter())

@@ -253,7 +253,9 @@ def test_the_warning_of_whole_sentences_waits_until_enough_has_come(done, sample
         tagger.read(2)
         tagger.write(b"dog a b c d e\nbarks a b c d e\n\n")
         tagger.read(3)
-        assert tagger.end() == (0, "", "")
+        code, rest, stderr = tagger.end()
+        assert (code, rest) == (0, "")
+        assert "single line" not in stderr
 
 
 def test_python_may_stream_too(sample, tmp_path):

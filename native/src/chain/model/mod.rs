@@ -14,6 +14,7 @@ use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Contents, Storage};
 use crate::numeric::arch::{arch, simd_task};
+use crate::text::columns::Layout;
 use crate::text::template::Template;
 use crate::threads::Interrupt;
 use rayon::prelude::*;
@@ -33,6 +34,8 @@ pub struct Model {
     places: Places,
     pub labels: Vec<String>,
     pub template: Option<Arc<Template>>,
+    /// How the lines of the training data were laid out, and their columns; only a model with a template has any.
+    pub layout: Layout,
     pub transitions: Transitions,
     /// Score of each label on every token, made by the intercept's features; empty without an intercept.
     intercept: Vec<f64>,
@@ -67,6 +70,7 @@ impl Model {
             places: self.places.clone(),
             labels: self.labels.clone(),
             template: self.template.clone(),
+            layout: self.layout,
             transitions: transition_scores(&self.weights(), self.labels.len(), allowed),
             intercept: self.intercept.clone(),
         }
@@ -90,7 +94,12 @@ impl Model {
         let template = template.map_err(|error| wrong(&error.to_string()))?.map(Arc::new);
         let transitions = Transitions::new(1);
         let places = places(&contents);
-        let mut model = Model { storage, contents, places, labels, template, transitions, intercept: Vec::new() };
+        let layout = match &template {
+            Some(_) => contents.metadata.get("settings").map_or_else(Layout::default, |text| Layout::of_settings(text)),
+            None => Layout::default(),
+        };
+        let intercept = Vec::new();
+        let mut model = Model { storage, contents, places, labels, template, layout, transitions, intercept };
         check(&model.weights(), model.labels.len()).map_err(wrong)?;
         let weights = model.weights();
         let transitions = transition_scores(&weights, model.labels.len(), None);

@@ -6,7 +6,7 @@ use crate::chain::inference::Labelling;
 use crate::chain::tagging::answer::{Answer, PeerFormat};
 use crate::chain::tagging::confidence::Probabilities;
 use crate::chain::tagging::scorer::Scorer;
-use crate::text::columns;
+use crate::text::columns::Separator;
 use crate::text::format::Writing;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -24,7 +24,9 @@ impl<'m> Scorer<'m> {
         self.print_labellings(|scorer| {
             for token in 0..scorer.path.len() {
                 if let Some(lines) = lines {
-                    scorer.out.extend_from_slice(scorer.content[lines[token].clone()].trim_ascii_end());
+                    let line = &scorer.content[lines[token].clone()];
+                    let ends_blank = scorer.separator == Separator::Blank;
+                    scorer.out.extend_from_slice(if ends_blank { line.trim_ascii_end() } else { line });
                     scorer.out.push(b'\t');
                 }
                 scorer.print_label(token);
@@ -83,10 +85,11 @@ impl<'m> Scorer<'m> {
                         self.out.push(b'\t');
                     }
                     (PeerFormat::Crfpp { .. }, Some(lines)) => {
-                        for cell in columns::split(&self.content[lines[token].clone()]) {
-                            self.out.extend_from_slice(cell);
-                            self.out.push(b'\t');
-                        }
+                        let (line, out) = (&self.content[lines[token].clone()], &mut self.out);
+                        self.separator.each(line, |cell| {
+                            out.extend_from_slice(cell);
+                            out.push(b'\t');
+                        });
                     }
                 }
                 self.print_label_as(peer_format, rank, token);

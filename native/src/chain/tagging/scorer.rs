@@ -7,7 +7,8 @@ use crate::chain::tagging::confidence::{Decode, Tagging};
 use crate::chain::tagging::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::format::Writing;
+use crate::text::columns::Separator;
+use crate::text::format::{Reading, Writing};
 use std::ops::Range;
 
 /// Scores sentences while they are read.
@@ -26,6 +27,8 @@ pub(super) struct Scorer<'m> {
     pub(super) out: Vec<u8>,
     /// How the labels are written.
     pub(super) writing: Writing,
+    /// What separates the cells of a line.
+    pub(super) separator: Separator,
     /// The text, as far as it is read.
     pub(super) content: &'m [u8],
     /// Where the text begins that has not been copied, if it is written as it is.
@@ -48,6 +51,13 @@ impl Sink for Scorer<'_> {
 
     fn end_sentence(&mut self, _weight: f64) {
         self.decode();
+    }
+
+    fn pass_over(&mut self, place: Range<usize>) {
+        if self.writing == Writing::Lines {
+            self.out.extend_from_slice(&self.content[place]);
+            self.out.push(b'\n');
+        }
     }
 
     fn locate(&mut self, places: &[Range<usize>]) {
@@ -73,7 +83,7 @@ impl Sink for Scorer<'_> {
 
 impl<'m> Scorer<'m> {
     /// A scorer without buffers.
-    pub(super) fn new(model: &'m Model, answer: Answer<'m>, writing: Writing, content: &'m [u8]) -> Self {
+    pub(super) fn new(model: &'m Model, answer: Answer<'m>, reading: &Reading<'m>, content: &'m [u8]) -> Self {
         Scorer {
             model,
             weights: model.weights(),
@@ -84,7 +94,8 @@ impl<'m> Scorer<'m> {
             labellings: Vec::new(),
             token_scores: Vec::new(),
             out: Vec::new(),
-            writing,
+            writing: reading.format.writing(),
+            separator: reading.separator(),
             content,
             copied: 0,
         }

@@ -4,7 +4,9 @@ use crate::chain::model::Model;
 use crate::chain::tagging::answer::Answer;
 use crate::chain::tagging::tagger::{PIECE, Piece, TextTagger};
 use crate::error::{Error, Result};
+use crate::files::signature;
 use crate::text::arriving::{Arriving, Input};
+use crate::text::columns::Layout;
 use crate::text::format::Format;
 use crate::text::input::{Source, is_compressed, last_end, without_mark};
 use crate::threads::{Interrupt, Pool};
@@ -30,12 +32,13 @@ pub fn tag_stream<O: Output>(
     name: &str,
     input: Input,
     format: Format,
+    layout: Layout,
     answer: Answer<'_>,
     pool: Pool,
     output: O,
     interrupt: &Interrupt,
 ) -> Result<usize> {
-    let tagger = TextTagger::new(model, format, answer)?;
+    let tagger = TextTagger::new(model, format, layout, answer)?;
     let mut stream =
         Stream { tagger, name, output, interrupt, lines: 0, written: 0, beginning: Vec::new(), looked: false };
     let arriving = Arriving::new(input)?;
@@ -49,6 +52,9 @@ pub fn tag_stream<O: Output>(
         compressed = compressed.or_else(|| is_compressed(&pending));
         if compressed != Some(false) && !ended {
             continue;
+        }
+        if !begun && compressed == Some(false) {
+            signature::check_text(name, &pending[..pending.len().min(signature::LOOKED_AT)])?;
         }
         if compressed == Some(true) {
             pending = Source::of_bytes(name, pending)?.text()?.into_bytes();

@@ -3,9 +3,10 @@
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Answer;
 use crate::chain::tagging::scorer::Scorer;
-use crate::error::{Located, Result};
+use crate::error::{Error, Located, Result};
+use crate::text::columns::{Layout, Separator};
 use crate::text::encode::map_pieces;
-use crate::text::format::{Format, Reading};
+use crate::text::format::{Format, Reading, Writing};
 use crate::text::input::Text;
 use crate::text::labels::Labels;
 use crate::threads::Interrupt;
@@ -17,9 +18,16 @@ pub(super) const PIECE: usize = 64 << 10;
 /// Labels a text. Column files are repeated line by line with one more column (and the marginals after it, as `label:probability`);
 /// attribute files give only the label; JSON lines get a field `predicted` (and one of `marginals`, `n_best`, `probabilities`, `spans`, `probability`); in CoNLL-U files the cells
 /// of the labels are filled in, and all other bytes are the same.
-pub fn tag(model: &Model, text: &Text, format: Format, answer: Answer<'_>, interrupt: &Interrupt) -> Result<Vec<u8>> {
+pub fn tag(
+    model: &Model,
+    text: &Text,
+    format: Format,
+    layout: Layout,
+    answer: Answer<'_>,
+    interrupt: &Interrupt,
+) -> Result<Vec<u8>> {
     let content = text.content();
-    let mut tagger = TextTagger::new(model, format, answer)?;
+    let mut tagger = TextTagger::new(model, format, layout, answer)?;
     let mut out = Vec::with_capacity(content.len() * 3 / 2);
     for (_, piece) in tagger.pieces(&text.name, content, interrupt)? {
         out.append(&mut piece.map_err(|mistake| mistake.into_error(&text.name, content, 0))?);
@@ -39,9 +47,9 @@ pub(super) struct TextTagger<'m> {
 
 impl<'m> TextTagger<'m> {
     /// Error: the format does not fit the model or the answer.
-    pub(super) fn new(model: &'m Model, format: Format, answer: Answer<'m>) -> Result<Self> {
+    pub(super) fn new(model: &'m Model, format: Format, layout: Layout, answer: Answer<'m>) -> Result<Self> {
         answer.check(format.writing())?;
-        let reading = Reading::new(format, model.template.as_deref(), Labels::Ignored)?;
+        let reading = Reading::new(format, model.template.as_deref(), Labels::Ignored)?.with(layout);
         Ok(TextTagger { model, reading, answer })
     }
 
@@ -50,14 +58,57 @@ impl<'m> TextTagger<'m> {
         if !self.reading.begin(name, content)? {
             return Ok(Vec::new());
         }
+        check_cells(&self.model.labels, self.reading.format.writing(), self.reading.separator())?;
         map_pieces(content, PIECE, &self.reading, interrupt, |range| self.piece(content, range))
     }
 
     /// Labels a piece.
     pub(super) fn piece(&self, content: &[u8], range: Range<usize>) -> std::result::Result<Vec<u8>, Located> {
-        let mut scorer = Scorer::new(self.model, self.answer, self.reading.format.writing(), &content[..range.end]);
+        let mut scorer = Scorer::new(self.model, self.answer, &self.reading, &content[..range.end]);
         scorer.copied = range.start;
         self.reading.read(content, range, &mut scorer)?;
         Ok(scorer.written())
+    }
+}
+
+/// Fails if a label cannot be written in this way, so that it would be read again as it is.
+pub fn check_cells(labels: &[String], writing: Writing, separator: Separator) -> Result<()> {
+    let separates = |byte: u8| match writing {
+        Writing::Lines => matches!(byte, b'\t' | b'\n' | b'\r') || (byte == b' ' && separator == Separator::Blank),
+        Writing::Cells | Writing::Labels { .. } => matches!(byte, b'\t' | b'\n' | b'\r'),
+        Writing::Fields => false,
+    };
+    let wrong = |label: &&String| label.bytes().any(separates) || (label.is_empty() && writing != Writing::Fields);
+    let Some(label) = labels.iter().find(wrong) else { return Ok(()) };
+    let (problem, remedy) = if !label.contains(['\t', '\n', '\r']) && writing == Writing::Lines && !label.is_empty() {
+        ("contains a space, which separates columns here", "add --separator tab, or give JSON lines (--format jsonl)")
+    } else if label.is_empty() {
+        ("is empty, so it cannot be written on a line of text", "give JSON lines (--format jsonl)")
+    } else {
+        (
+            "contains a tab or the end of a line, so it cannot be written on a line of text",
+            "give JSON lines (--format jsonl)",
+        )
+    };
+    Err(Error::Data(format!("the model's label {label:?} {problem}; {remedy}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_that_would_be_read_as_several_cells_is_refused() {
+        let lines = Writing::Labels { blank_lines: true };
+        let fits = |label: &str, writing, separator| check_cells(&[label.to_owned()], writing, separator).is_ok();
+        assert!(fits("B-PER", Writing::Lines, Separator::Blank));
+        assert!(!fits("A B", Writing::Lines, Separator::Blank));
+        assert!(fits("A B", Writing::Lines, Separator::Tab));
+        for writing in [Writing::Lines, Writing::Cells, lines] {
+            for label in ["A\tB", "A\nB", "A\rB", ""] {
+                assert!(!fits(label, writing, Separator::Tab), "{label:?}");
+                assert!(fits(label, Writing::Fields, Separator::Blank), "{label:?}");
+            }
+        }
     }
 }

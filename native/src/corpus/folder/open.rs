@@ -4,6 +4,7 @@ use crate::corpus::alphabet::Alphabet;
 use crate::corpus::array::Array;
 use crate::corpus::folder::layout::{BLOCK, SUMMARY};
 use crate::corpus::folder::summary::{Stored, Summary, damaged};
+use crate::corpus::notes::Notes;
 use crate::corpus::{Compare, Corpus, Folder, Rows, Wanted};
 use crate::error::{Error, Result};
 use crate::numeric::store::{self, Store};
@@ -46,6 +47,7 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
         transitions: summary.transitions,
         triples: summary.triples,
         labelled: summary.labelled,
+        notes: Notes::default(),
         folder: None,
     };
     let fits = |numbers: usize, expected: usize| numbers == expected || numbers == 0;

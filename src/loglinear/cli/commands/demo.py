@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> None:
     options = SolverOptions(l1=0.5, tolerance=2e-3)
     with Progress(options.make_solver()[1]) as progress:
         reading = Reading(template=preset("pos"), threads=threads)
-        data = reading.chain(train, ChainFeatures(), progress, name=os.path.basename(train))
+        data = reading.chain([train], ChainFeatures(), progress, name=os.path.basename(train))
         trained, result = train_chain(data, options, callbacks=[progress])
     trained.save(model)
     if result.status is Status.INTERRUPTED:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...errors import OptionError
-from ..options import add_format, add_templates, add_threads
+from ..options import add_columns, add_format, add_templates, add_threads, column_layout
 from ..output import counted, say
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; an existing corpus is replaced")
     add("--append", action="store_true", help="add the sentences to the existing corpus, with its template")
     add_format(parser, "sentences", "samples", default="columns")
+    add_columns(parser)
     add_templates(parser)
     add("--partial", action="store_true", help="allow partial labels: ? stands for any label, A|B for A or B")
     add("--unlabelled", action="store_true", help="the files have no labels")
@@ -49,6 +50,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Encode."""
+    from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
     from ...data.encoding import CorpusFile
     from ...data.formats import named
@@ -67,7 +69,15 @@ def run(arguments: Namespace) -> None:
     template = read_template(arguments.preset, arguments.template)
     begun = time.monotonic()
     with CorpusFile(arguments.output, template=template, append=arguments.append) as corpus:
-        reading = {"format": arguments.format, "threads": arguments.threads}
+        layout = column_layout(arguments, ColumnLayout())
+        reading = {
+            "format": arguments.format,
+            "labelled": not arguments.unlabelled,
+            "separator": layout.separator,
+            "label_column": layout.label,
+            "skip_comments": layout.skip_comments,
+            "threads": arguments.threads,
+        }
         if arguments.min_count > 1:
             with _shown(corpus, "counted", quiet=arguments.quiet):
                 n_attributes = corpus.keep_frequent(arguments.files, arguments.min_count, **reading)
@@ -75,7 +85,7 @@ def run(arguments: Namespace) -> None:
                 say(f"{counted(n_attributes, 'attribute')} on {arguments.min_count} tokens or more")
         with _shown(corpus, "encoded", quiet=arguments.quiet):
             for file in arguments.files:
-                corpus.add(file, labelled=not arguments.unlabelled, partial=arguments.partial, **reading)
+                corpus.add(file, partial=arguments.partial, **reading)
     if not arguments.quiet:
         encoded = Corpus.open(arguments.output)
         seconds = time.monotonic() - begun

@@ -9,7 +9,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from ..kinds import opened
-from ..options import add_format, add_json, add_model, add_scheme, add_threads
+from ..options import add_columns, add_format, add_json, add_model, add_scheme, add_threads
 
 EXAMPLE = """example: loglinear evaluate --model chunker.loglinear test.txt
          loglinear evaluate --model chunker.loglinear test.txt --output - | perl conlleval.pl"""
@@ -36,6 +36,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
     add_format(parser)
+    add_columns(parser)
     add_threads(parser)
 
 

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from ..kinds import opened
-from ..options import add_format, add_model, add_threads, count
+from ..options import add_columns, add_format, add_model, add_threads, count
 
 if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
@@ -38,6 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     kind.add_argument("--html", action="store_true", help="write an HTML page")
     add_format(parser)
+    add_columns(parser)
     add_threads(parser)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import OptionError
 from ..kinds import opened
-from ..options import add_format, add_scheme, add_threads
+from ..options import add_columns, add_format, add_scheme, add_threads
 from ..output import say
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--trace", metavar="FILE", help=trace)
     add_scheme(parser)
     add_format(parser)
+    add_columns(parser)
     add_threads(parser)
 
 

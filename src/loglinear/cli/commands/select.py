@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
-from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen
+from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
 from ..output import Interrupted, counted, say, tab_separated
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("train", metavar="TRAIN", help="training data (gzip, xz, - for stdin)")
     add_format(parser, "sentences", default="columns")
+    add_columns(parser)
     add_templates(parser)
     add_features(parser)
     add("--dev", metavar="FILE", help="held-out labelled data to score every round or strength")
@@ -132,7 +133,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
     features, solver = chosen(ChainFeatures, arguments), options.make_solver()[1]
     with Progress(solver, quiet=arguments.quiet) as progress:
         reading = Reading.of(arguments, arguments.train)
-        data = reading.chain(arguments.train, features, progress)
+        data = reading.chain([arguments.train], features, progress)
         dev = reading.dev(arguments.dev, data)
         callbacks: list[Callback] = [progress]
         if arguments.path:

@@ -33,7 +33,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ..kinds import opened
-from ..options import add_format, add_model, add_threads
+from ..options import add_columns, add_format, add_model, add_threads
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
 READS: tuple[str, ...] = ("file", "model")
@@ -65,6 +65,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_format(parser)
+    add_columns(parser)
     add_threads(parser)
 
 

@@ -18,8 +18,18 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import OptionError
-from ..distributed import add_cluster, fit_on_cluster, one_file, spread
-from ..options import add_features, add_format, add_options, add_templates, add_threads, chosen, flag, solvers_help
+from ..distributed import add_cluster, fit_on_cluster, is_local, spread
+from ..options import (
+    add_columns,
+    add_features,
+    add_format,
+    add_options,
+    add_templates,
+    add_threads,
+    chosen,
+    flag,
+    solvers_help,
+)
 from ..output import Interrupted, keeping_reached, say, scores_text
 
 if TYPE_CHECKING:
@@ -51,11 +61,10 @@ def configure(parser: ArgumentParser) -> None:
     from ...models.training.options import DevOptions, SolverOptions, TextOptions
 
     data = parser.add_argument_group("data")
-    several = "with --workers or --cluster any number of files, folders and quoted patterns"
-    data.add_argument(
-        "train", nargs="+", metavar="TRAIN", help=f"training data (gzip, xz, - for stdin): one file; {several}"
-    )
+    train = "training data (gzip, xz, - for stdin): files, folders of files, quoted patterns"
+    data.add_argument("train", nargs="+", metavar="TRAIN", help=train)
     add_format(data, default="columns")
+    add_columns(data)
     add_templates(data)
     partial = "allow partial labels: ? stands for any label, A|B for A or B"
     data.add_argument("--partial", action="store_true", help=partial)
@@ -107,9 +116,8 @@ def run(arguments: Namespace) -> None:
     from ...result import Status
     from ..progress import Progress
 
-    alone = one_file(arguments)
-    files = [arguments.train] if isinstance(arguments.train, str) else arguments.train
-    holds = named(format_of(files[0], arguments.format)).holds
+    alone = is_local(arguments)
+    holds = named(format_of(arguments.train[0], arguments.format)).holds
     solver_options = _solver_options(arguments.solver_options or [])
     options, features = (
         chosen(SolverOptions, arguments, solver_options=solver_options),
@@ -119,7 +127,7 @@ def run(arguments: Namespace) -> None:
     options.check()
     use.check(has_data=arguments.dev is not None)
     if arguments.report is not None:
-        _check_report(arguments, several=len(files) > 1 or not alone)
+        _check_report(arguments, several=len(arguments.train) > 1 or not alone)
     texts = chosen(TextOptions, arguments)
     of_classifiers = arguments.multi_class != "softmax" or texts != TextOptions()
     if arguments.model_type == "chain" and (holds != "sentences" or of_classifiers):
@@ -130,7 +138,7 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
-        asked = _Training(arguments, files, features, texts, options, use, progress, checkpoint)
+        asked = _Training(arguments, arguments.train, features, texts, options, use, progress, checkpoint)
         if arguments.model_type == "chain":
             results = [_train_chain(asked, alone=alone)]
         else:
@@ -160,7 +168,8 @@ def _check_report(arguments: Namespace, *, several: bool) -> None:
 
     check_report(arguments.report)
     if arguments.dev is None:
-        reasons = {"several files": several, "--partial": arguments.partial, "stdin": arguments.train == "-"}
+        reasons = {"several files": several}
+        reasons |= {"--partial": arguments.partial, "stdin": arguments.train == ["-"]}
         if reason := next((name for name, holds in reasons.items() if holds), None):
             message = f"--report with {reason} needs labelled data in a file; add --dev FILE"
             raise OptionError(message)
@@ -174,7 +183,7 @@ def _write_report(arguments: Namespace, results: list[Result]) -> None:
     remark = "the scores are on the training data and too optimistic; use --dev to score other data"
     notes = [remark] if arguments.dev is None else []
     trace = results[0].trace if len(results) == 1 else ()
-    data = arguments.train if arguments.dev is None else arguments.dev
+    data = arguments.train[0] if arguments.dev is None else arguments.dev
     asked = Namespace(data=data, format=arguments.format, scheme=None, threads=arguments.threads)
     save_report(opened(arguments.model).report(asked, trace, notes), arguments.report, quiet=arguments.quiet)
 
@@ -275,7 +284,7 @@ class _Training(NamedTuple):
 
     Attributes:
         arguments: all flags.
-        files: the training data; in one process one file.
+        files: the training data.
         features: features of a chain; ``min_count`` also of a classifier.
         texts: how texts become attributes.
         options: penalty and solver.
@@ -313,7 +322,7 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
     with ExitStack() as stack:
         data: ChainData
         if alone:
-            data = reading.chain(name, asked.features, asked.progress)
+            data = reading.chain(asked.files, asked.features, asked.progress)
         else:
             opened = spread(arguments, reading, asked.features, asked.progress, asked.checkpoint)
             data, account = stack.enter_context(opened)
@@ -414,7 +423,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
             "line) add --format text"
         )
         raise OptionError(message)
-    X = reading.corpus(path) if alone else None
+    X = reading.corpora(asked.files) if alone else None
     X_dev = None if arguments.dev is None else reading.corpus(arguments.dev, format)
     callbacks, checkpoint = asked.callbacks(), asked.checkpoint
     if X is None:
@@ -428,7 +437,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
             checkpoint=checkpoint,
         )
     else:
-        show(path, Survey.of(X), asked.progress, are_samples=True)
+        show(" ".join(asked.files), Survey.of(X), asked.progress, are_samples=True)
         with keeping_reached(classifier):
             classifier.fit(X, X_dev=X_dev, callbacks=callbacks, checkpoint=checkpoint)
     classifier.save(arguments.model)

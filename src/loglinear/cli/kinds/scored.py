@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from ...data.column_layout import ColumnLayout
 from ...errors import OptionError
 
 if TYPE_CHECKING:
@@ -29,13 +30,40 @@ def check_calibration(picture: str, mode: str) -> None:
         check_figure(picture)
 
 
-def tagged_columns(model: ChainModel, file: str, threads: int) -> bytes:
-    """Return the lines of a column file followed by the predicted labels, with single blanks between columns."""
+def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int) -> bytes:
+    """Return the lines of a column file followed by gold and predicted labels, with single blanks between columns."""
+    columns = ColumnLayout() if answers.corpus is None else answers.corpus.columns
+    plain = not any(re.search(r"\s", label) for label in (*model.labels, *answers.gold_labels))
+    if plain and columns.label == -1 and not columns.skip_comments and columns.separator != "tab":
+        return _tagged_lines(model, file, columns, threads)
+    return _relaid_lines(file, columns, answers)
+
+
+def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers) -> bytes:
+    """Return the lines of a column file of any layout, with the label last and no blanks in cells."""
+    from ...data.formats import named
+    from ...data.lines import sentence_lines
+
+    lines = []
+    for sentence, gold, predicted in zip(
+        sentence_lines(file, named("columns"), columns), answers.gold, answers.predicted, strict=True
+    ):
+        for (_, line), *labels in zip(sentence, gold, predicted, strict=True):
+            cells = columns.cells(line)
+            del cells[columns.label]
+            # A cell with blanks would be several columns, an empty one none.
+            lines.append(" ".join(re.sub(r"\s", "_", cell) or "_" for cell in [*cells, *labels]))
+        lines.append("")
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def _tagged_lines(model: ChainModel, file: str, columns: ColumnLayout, threads: int) -> bytes:
+    """Return the lines of a column file with the label last, followed by the predicted labels."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tagged")
-        model.tag_file(file, path, format="columns", threads=threads)
+        model.tag_file(file, path, format="columns", columns=columns.options, threads=threads)
         with open(path, "rb") as tagged:
             return re.sub(rb"[ \t]+", b" ", tagged.read())
 

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..layout import (
+    COMPRESSED,
     is_regular,
+    note_columns,
+    note_other_columns,
+    note_unlabelled,
     refuse_json_lines,
     start_of,
     warn_of_missing_attributes,
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from ...data.column_layout import ColumnLayout
     from ...data.templates import TemplateText
     from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
@@ -113,6 +118,16 @@ class Sentences(Kind):
             return f"because the model was trained in Python with {kind}"
         return "like the training data"
 
+    def columns(self, arguments: Namespace, format: str) -> ColumnLayout:
+        """Return the layout of a file: the layout of the training data, with the changes of the flags."""
+        from ...data.column_layout import ColumnLayout
+        from ..options import column_layout
+
+        trained = ColumnLayout.of_settings(self.settings) if format == "columns" else ColumnLayout()
+        layout = column_layout(arguments, trained)
+        layout.check(format)
+        return layout
+
     def scheme(self, format: str) -> str | None:
         """Return `none` for a format whose samples do not follow one another, so that their labels form no chunks."""
         from ...data.formats import FORMATS
@@ -121,6 +136,7 @@ class Sentences(Kind):
 
     def tag(self, arguments: Namespace) -> None:
         """Label a file of sentences, or an encoded corpus."""
+        from ...data.lines import check_text
         from ...models.files.chain import checked_n_best
 
         format = self.format(arguments.file, arguments.format)
@@ -134,16 +150,26 @@ class Sentences(Kind):
             self._tag_corpus(arguments)
             return
 
-        def look(start: bytes) -> None:
-            if format == "columns":
-                refuse_json_lines(arguments.file, start)
-                warn_of_whole_sentences(arguments.file, start, self.model, self.settings)
-            elif format == "crfsuite":
+        columns, regular = self.columns(arguments, format), not streams and is_regular(arguments.file)
+
+        def look(start: bytes) -> bool:
+            """Check the beginning of the text; return whether other columns than in training are worth a note."""
+            if not start.startswith(COMPRESSED):
+                check_text(arguments.file, start)
+            if format == "crfsuite":
                 warn_of_missing_attributes(arguments.file, start)
+            if format != "columns":
+                return False
+            refuse_json_lines(arguments.file, start)
+            return not warn_of_whole_sentences(arguments.file, start, self.model, self.settings)
+
+        def look_at_stream(start: bytes) -> None:
+            if look(start):
+                note_columns(arguments.file, start, columns)
 
         model = self._constrained(arguments.constraints)
-        if not streams and is_regular(arguments.file):
-            look(start_of(arguments.file))
+        start = start_of(arguments.file) if regular else b""
+        is_noted = regular and look(start)
         with guessing(format, self.guess(arguments.file, arguments.format)):
             model.tag_file(
                 arguments.file,
@@ -155,9 +181,12 @@ class Sentences(Kind):
                 rule=rule,
                 layout=arguments.layout,
                 detail=arguments.detail,
-                stream=look if streams else None,
+                columns=columns.options,
+                stream=look_at_stream if streams else None,
                 threads=arguments.threads,
             )
+        if is_noted:
+            note_columns(arguments.file, start, columns)
 
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
         """Return the rule by which spans are read, if their probabilities are requested.
@@ -189,11 +218,12 @@ class Sentences(Kind):
     def _tag_corpus(self, arguments: Namespace) -> None:
         """Write the labels of an encoded corpus, one per line, and a blank line after each sentence."""
         from ...data.corpus import Corpus
-        from ...data.writing import write_output
+        from ...data.writing import check_cells, write_output
 
         if any(vars(arguments)[name] for name in ("marginals", "n_best", "probabilities", "layout", "detail")):
             message = f"{arguments.file}: an encoded corpus is tagged with labels only; give the text for other output"
             raise OptionError(message)
+        check_cells(self.model.labels)
         corpus = Corpus.read(arguments.file, template=self.template)
         predicted = self._constrained(arguments.constraints).predict(corpus.core, threads=arguments.threads)
         lines = ("".join(f"{label}\n" for label in labels) + "\n" for labels in predicted)
@@ -215,9 +245,9 @@ class Sentences(Kind):
         if arguments.calibration is not None:
             self.need_joint("--calibration")
             scored.check_calibration(arguments.calibration, arguments.mode)
-        sure, threads = arguments.calibration is not None, arguments.threads
-        guess = self.guess(arguments.file, arguments.format)
-        answers = self.answers(arguments.file, format, sure=sure, spans=scheme != "none", threads=threads, guess=guess)
+        sure, threads, columns = arguments.calibration is not None, arguments.threads, self.columns(arguments, format)
+        guess, spans = self.guess(arguments.file, arguments.format), scheme != "none"
+        answers = self.answers(arguments.file, format, columns, sure=sure, spans=spans, threads=threads, guess=guess)
         scores = evaluate(answers.gold, answers.predicted, scheme=scheme, mode=arguments.mode)
         if hint := scored.scheme_hint(scores):
             say(f"warning: {arguments.file}: {hint}")
@@ -227,48 +257,66 @@ class Sentences(Kind):
 
             write_output(arguments.calibration, reliability_diagram(calibrations, arguments.calibration))
         if arguments.output and format == "columns":
-            write_output(arguments.output, scored.tagged_columns(self.model, arguments.file, threads))
+            write_output(arguments.output, scored.tagged_columns(self.model, arguments.file, answers, threads))
         elif arguments.output:
             write_output(arguments.output, scored.numbered(answers, flat=scheme == "none"))
         return scored.shown(scores, calibrations, samples=self.items == "samples", as_json=arguments.json)
 
     def answers(
-        self, path: str, format: str, *, sure: bool, spans: bool, threads: int, guess: str | None = None
+        self,
+        path: str,
+        format: str,
+        columns: ColumnLayout,
+        *,
+        sure: bool,
+        spans: bool,
+        threads: int,
+        guess: str | None = None,
     ) -> Answers:
         """Return the model's answers to a labelled file, and name the labels that the model does not know.
 
         Probabilities of the labels are found if the answers have to be `sure`, and with `spans` span probabilities.
+        Tokens whose label the file marks as unknown are left out; if the answers have to be `sure`, their sentences.
         Errors say why the file is read in the format, if that is a guess.
         """
-        from ...data.corpus import Corpus
-        from ...data.lines import file_name
+        from ...data.corpus import read_to_score
+        from ...data.formats import file_name
         from ...data.survey import check_known
         from ...models.explain.answers import Answers
         from ...models.files.tagging import tag_corpus
 
         model = self.model
         with guessing(format, guess):
-            corpus = Corpus.read(path, format=format, template=self.template, threads=threads)
+            corpus = read_to_score(path, format, self.template, columns, threads)
         with naming(path):
+            gold = corpus.known_labels()
+        note_other_columns(path, corpus.columns.n, columns.n)
+        n_unknown = sum(labels.count(None) for labels in gold)
+        if n_unknown and sure:
+            corpus = corpus[[at for at, labels in enumerate(gold) if None not in labels]]
             gold = corpus.true_labels()
+        if n_unknown:
+            note_unlabelled(path, n_unknown, corpus, sentences=sure)
         check_known(corpus, model.labels, file_name(path), least=0.0)
         if not sure:
-            return Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
+            answers = Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
+            return answers.of_labelled_tokens() if n_unknown else answers
         taggings = tag_corpus(model, corpus, spans=spans and self.items == "tokens", threads=threads)
         return Answers(gold, [tagging.labels for tagging in taggings], taggings, corpus=corpus)
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the labels of a file's sentences."""
-        from ...data.corpus import Corpus
-        from ...data.lines import file_name
+        from ...data.corpus import read_unlabelled
+        from ...data.formats import file_name
         from ...data.tokens import file_words
         from ...models.explain.explainer import Explainer
 
         format, threads = self.format(arguments.file, arguments.format), arguments.threads
         self.need_joint("explain, and use inspect for the strongest weights")
         with rereadable(arguments.file) as path:
+            columns = self.columns(arguments, format)
             with guessing(format, self.guess(arguments.file, arguments.format)):
-                corpus = Corpus.read(path, format=format, template=self.template, labelled=False, threads=threads)
+                corpus = read_unlabelled(path, format, self.template, columns, threads)
             words = file_words(path, format, corpus)
         if not len(corpus):
             message = f"{file_name(arguments.file)}: no sentences found; put one token per line and a blank line "
@@ -303,8 +351,9 @@ class Sentences(Kind):
         data, format = arguments.data, self.format(arguments.data, arguments.format)
         scheme = arguments.scheme or self.scheme(format)
         checked_scheme((), scheme or "none", "conlleval")
-        threads, guess = arguments.threads, self.guess(data, arguments.format)
-        answers = self.answers(data, format, sure=self.joint, spans=scheme != "none", threads=threads, guess=guess)
+        columns, threads = self.columns(arguments, format), arguments.threads
+        guess, spans = self.guess(data, arguments.format), scheme != "none"
+        answers = self.answers(data, format, columns, sure=self.joint, spans=spans, threads=threads, guess=guess)
         if answers.corpus is not None:
             answers = answers._replace(words=file_words(data, format, answers.corpus))
         return make_report(
@@ -322,6 +371,7 @@ class Sentences(Kind):
         """Return the command that trains the model again, with names in capitals for files; None if unknown."""
         import shlex
 
+        from ...data.column_layout import ColumnLayout
         from ...data.formats import is_format
         from ...models.explain.reports import preset_of
         from ...models.training.options import DevOptions, SolverOptions
@@ -335,6 +385,7 @@ class Sentences(Kind):
             return None
         words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]
         words += [] if format in ("columns", "corpus", "text") else ["--format", format]
+        words += ColumnLayout.of_settings(settings).flags() if format == "columns" else []
         if template is not None and format != "corpus":
             preset = preset_of(template)
             words += ["--template", "TEMPLATE"] if preset is None else ["--preset", preset]

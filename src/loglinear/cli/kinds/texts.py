@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
+    from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
     from ...data.texts import Documents
     from ...data.words import WordCounts
@@ -54,10 +55,12 @@ class Texts(Samples):
 
         A blank line of the input is a blank line of the output.
         """
-        from ...data.lines import arriving_lines, file_name, read_lines
+        from ...data.formats import file_name
+        from ...data.lines import arriving_lines, read_lines
         from ...data.texts import documents
-        from ...data.writing import write_output
+        from ...data.writing import check_cells, write_output
 
+        check_cells(self.model.labels)
         self.format(arguments.file, arguments.format)
         self.take_only(vars(arguments), "format", "stream")
         if arguments.marginals:
@@ -99,10 +102,18 @@ class Texts(Samples):
         return "".join(line + "\n" for line in lines).encode()
 
     def answers(
-        self, path: str, format: str, *, sure: bool, spans: bool, threads: int, guess: str | None = None
+        self,
+        path: str,
+        format: str,
+        columns: ColumnLayout,
+        *,
+        sure: bool,
+        spans: bool,
+        threads: int,
+        guess: str | None = None,
     ) -> Answers:
         """Return the classifier's answers to a file of labelled texts; see `Sentences.answers`."""
-        from ...data.lines import file_name
+        from ...data.formats import file_name
         from ...data.texts import read
         from ...models.explain.answers import Answers
 
@@ -169,7 +180,7 @@ class _Tally:
     def tell(self, path: str) -> None:
         """Print a note if at least one text in a hundred has no word that the model knows."""
         if self.n_lost * 100 >= max(self.n_texts, 1):
-            from ...data.lines import file_name
+            from ...data.formats import file_name
 
             share = f"{100 * self.n_lost / self.n_texts:.0f} % of the texts ({self.n_lost:,} of {self.n_texts:,})"
             say(f"note: {file_name(path)}: {share} have no word that the model knows; they all get the same label")

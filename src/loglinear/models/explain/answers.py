@@ -67,6 +67,20 @@ class Answers(NamedTuple):
             return cls(true, labels, None, shown)
         return cls.of_rows(true, labels, [[p] for p in sure], shown)
 
+    @property
+    def gold_labels(self) -> set[Any]:
+        """The distinct gold labels."""
+        return {label for labels in self.gold for label in labels}
+
+    def of_labelled_tokens(self) -> Answers:
+        """Return the gold and predicted labels of the tokens whose gold label is not None, without other parts."""
+        gold, predicted = [], []
+        for true, guess in zip(self.gold, self.predicted, strict=True):
+            pairs = [pair for pair in zip(true, guess, strict=True) if pair[0] is not None]
+            gold.append([label for label, _ in pairs])
+            predicted.append([label for _, label in pairs])
+        return Answers(gold, predicted, None, corpus=self.corpus)
+
     def calibrations(self, items: str) -> dict[str, Calibration]:
         """Return the calibration of each kind of answers by name, such as `items`; nothing without probabilities."""
         if self.taggings is None:

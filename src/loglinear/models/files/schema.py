@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ...data.column_layout import SEPARATORS
 from ...data.formats import is_format
 from ...errors import ModelFileError, OptionError
 from ...options import (
@@ -297,8 +298,15 @@ _TRAINING: dict[str, Check] = {
     "dev": _is("scores by name", lambda value: type(value) is dict and all(map(_is_number, value.values()))),
     "start": _object(_START, tuple(_START)),
 }
+_COLUMNS: dict[str, Check] = {
+    "separator": optional(partial(one_of, choices=SEPARATORS)),
+    "label": partial(whole_number, least=-(2**31), most=2**31),
+    "skip_comments": truth_value,
+    "n": _count,
+}
 _EVERY: dict[str, Check] = {
     "loglinear": text,
+    "columns": _object(_COLUMNS),
     "format": _is("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value))),
     "imported": partial(one_of, choices=tuple(PROGRAMS)),
     "text": _text_settings,

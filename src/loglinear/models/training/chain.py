@@ -103,6 +103,7 @@ def chain_model(data: ChainData, options: SolverOptions, result: Result, use: De
     settings = {
         "format": data.format,
         "label_type": data.label_type,
+        **data.columns.settings(),
         **options.settings(),
         **vars(data.features),
         **vars(use),

@@ -1,0 +1,164 @@
+"""The layout of column files: what separates the columns, which of them is the label, which lines are comments.
+
+This module imports nothing that labelling text can do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .. import _core
+from ..errors import DataError, OptionError
+
+__all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_lines"]
+
+# What may separate columns: one tab, or any run of spaces and tabs.
+SEPARATORS = ("tab", "blank")
+_SKIP = "--skip-comments skips such lines"
+# Labels that the first line of a table with a header would have.
+_HEADERS = {*"label labels tag tags ner ner_tag ner_tags pos pos_tag chunk entity class".split()}
+# Fewest sentences that are worth a look at their lengths, and most tokens that a sentence is likely to have.
+_SENTENCES = 20
+_LONGEST = 5000
+# First words of comment lines, and of a line that starts a document.
+_COMMENTS = ("#", "-DOCSTART-")
+
+
+class Noticed(NamedTuple):
+    """What a reader noticed of a text, apart from its sentences.
+
+    Attributes:
+        n_columns: columns of a token, the label not counted; 0 if tokens have attributes.
+        tabs: whether single tabs separate the columns.
+        comments: sentences whose first token looks like a comment, such as `# newdoc`.
+        documents: sentences whose first token is `-DOCSTART-`.
+        skipped: comment lines that were skipped.
+        returns: carriage returns that end no line.
+    """
+
+    n_columns: int = 0
+    tabs: bool = False
+    comments: int = 0
+    documents: int = 0
+    skipped: int = 0
+    returns: int = 0
+
+    def oddities(self) -> list[str]:
+        """Return a message about each kind of lines that are probably no tokens."""
+        messages = []
+        if self.comments > 1:  # a single one may be the word #
+            messages.append(
+                f"{self.comments:,} sentences begin with a comment line (#), which is read as a token; {_SKIP}"
+            )
+        if self.documents:
+            lines = "1 sentence begins" if self.documents == 1 else f"{self.documents:,} sentences begin"
+            messages.append(f"{lines} with -DOCSTART-, which is read as a token; {_SKIP}")
+        if self.returns:
+            marks = "1 carriage return stands" if self.returns == 1 else f"{self.returns:,} carriage returns stand"
+            messages.append(f"{marks} within lines and separates columns; convert the line ends of the file")
+        return messages
+
+
+class ColumnLayout(NamedTuple):
+    """The layout of the lines of a column file.
+
+    Attributes:
+        separator: "tab", or "blank" for runs of spaces and tabs; None for what the beginning of the file shows.
+        label: column of the label: 0 is the first one, -1 the last one.
+        skip_comments: whether lines with `#` or `-DOCSTART-` at the beginning of sentences are skipped.
+        n: number of columns without the label; 0 if it is not known.
+    """
+
+    separator: str | None = None
+    label: int = -1
+    skip_comments: bool = False
+    n: int = 0
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any]) -> ColumnLayout:
+        """Return the layout of the data that a model was trained on, from its checked settings."""
+        columns = settings.get("columns") or {}
+        return cls(**{name: columns[name] for name in cls._fields if name in columns})
+
+    def settings(self) -> dict[str, Any]:
+        """Return the entry of a model's settings, nothing for data without columns."""
+        return {"columns": self._asdict()} if self.n else {}
+
+    def seen(self, noticed: Noticed) -> ColumnLayout:
+        """Return the layout with what a reader has found out about it."""
+        return self._replace(separator="tab" if noticed.tabs else self.separator, n=noticed.n_columns)
+
+    @property
+    def options(self) -> tuple[str | None, int, bool, int]:
+        """What the native half needs to read a file."""
+        return self.separator, self.label, self.skip_comments, self.n
+
+    def flags(self) -> list[str]:
+        """Return the flags of the command line that ask for this layout."""
+        separator = [] if self.separator is None else ["--separator", self.separator]
+        label = [] if self.label == -1 else ["--label-column", str(self.label)]
+        return [*separator, *label, *(["--skip-comments"] if self.skip_comments else [])]
+
+    def check(self, format: str) -> None:
+        """Raise OptionError if a file of this format has no such layout."""
+        if self.separator is not None and self.separator not in SEPARATORS:
+            message = f"separator={self.separator!r} is not a separator; choose {' or '.join(SEPARATORS)}"
+            raise OptionError(message)
+        if format != "columns" and self[:3] != ColumnLayout()[:3]:
+            message = (
+                f"--separator, --label-column and --skip-comments are for the format columns, not {format}; "
+                "leave them out"
+            )
+            raise OptionError(message)
+
+    def is_comment(self, line: str) -> bool:
+        """Whether a line at the beginning of a sentence is skipped."""
+        return self.skip_comments and line.startswith(_COMMENTS)
+
+    def cells(self, line: str) -> list[str]:
+        """Return the cells of a line."""
+        if self.separator == "tab":
+            return [cell.strip(" \r") for cell in line.split("\t")]
+        return [cell for cell in line.replace("\t", " ").split(" ") if cell]
+
+    def label_of(self, cells: list[str]) -> int | None:
+        """Return the column of the label in a line with these cells, from 0; None if the line has no label."""
+        has_label = not self.n or len(cells) == self.n + 1
+        return self.label % len(cells) if has_label and -len(cells) <= self.label < len(cells) else None
+
+    def word(self, line: str) -> str:
+        """Return the first cell of a line that is not the label."""
+        cells = self.cells(line)
+        return cells[1] if len(cells) > 1 and self.label_of(cells) == 0 else cells[0]
+
+
+def odd_lines(core: _core.Corpus) -> list[str]:
+    """Return a message about each property of the lines of a column file that suggests another kind of file.
+
+    Args:
+        core: the sentences of the file, just read.
+    """
+    labels, messages = core.labels, Noticed(*core.notes).oddities()
+    if _HEADERS & {label.lower() for label in labels}:
+        first = core.select([0]).gold()
+        header = first[0][0] if first else None
+        if isinstance(header, str) and header.lower() in _HEADERS:
+            messages.append(f"the first line has the label {header!r}: is it a header? remove it")
+    if len(labels) > 2 and any(all(mark in label for label in labels) for mark in "|/"):
+        messages.append(f"every label looks like {labels[0]!r}: put one token per line, in the columns token and label")
+    if len(core) == core.n_tokens >= _SENTENCES:
+        messages.append(f"all {len(core):,} sentences have one token; put blank lines between sentences only")
+    elif len(core) > 1 and (longest := max(core.lengths())) > _LONGEST:
+        messages.append(f"one sentence has {longest:,} tokens; put a blank line after each sentence")
+    return messages
+
+
+def check_n_columns(format: str, layout: ColumnLayout, n_columns: int) -> None:
+    """Raise DataError if Python's tokens have more columns than those of the training data, 0 if these are unknown.
+
+    Files may have more columns, of which a template then uses the first ones.
+    """
+    if format == "python" and layout.n > n_columns > 0:
+        message = f"the tokens have {layout.n} columns, the training data had {n_columns}; give the same columns"
+        raise DataError(message)

@@ -1,0 +1,144 @@
+"""Column files on the command line: what a model keeps of their layout, and what is written for them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from loglinear import ChainCRF
+
+PLACES = "# one\nB-LOC\tNew York\nO\tis\n\n# two\nB-PER\tRita\nO\tmet\n\n"
+LAYOUT = ("--separator", "tab", "--label-column", "0", "--skip-comments")
+
+
+@pytest.fixture
+def places(tmp_path, done):
+    """A file with the labels first, cells with blanks and comments, and a model trained on it."""
+    data, model = tmp_path / "places.txt", tmp_path / "places.model"
+    data.write_text(PLACES)
+    done("train", data, *LAYOUT, "--preset", "ner", "--l2", "0.01", "-m", model, "-q")
+    return data, model
+
+
+def test_later_commands_read_files_as_the_training_did(places, done, tmp_path):
+    data, model = places
+    scores = done("evaluate", "-m", model, data).stdout
+    assert re.search(r"accuracy\D+100", scores), scores
+    new = tmp_path / "new.txt"
+    new.write_text("# one\nNew York\nmet\n")
+    assert done("tag", "-m", model, new).stdout == "# one\nNew York\tB-LOC\nmet\tO\n\n"
+    explained = done("explain", "-m", model, new).stdout
+    assert "New York" in explained
+    gold = done("evaluate", "-m", model, data, "--output", "-").stdout
+    assert gold == "New_York B-LOC B-LOC\nis O O\n\nRita B-PER B-PER\nmet O O\n\n"
+
+
+def test_gold_labels_in_a_file_to_tag_are_named_and_ignored(places, done):
+    data, model = places
+    tagged = done("tag", "-m", model, data)
+    assert tagged.stdout.splitlines()[1] == "B-LOC\tNew York\tB-LOC"
+    assert "column 0 is taken for the gold labels and ignored" in tagged.stderr
+
+
+def test_other_columns_than_in_training_are_named(done, tmp_path):
+    data, more, model = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "m"
+    data.write_text("a X\nb Y\n\nb Y\n")
+    more.write_text("a N I X\nb V I Y\n")
+    done("train", data, "--preset", "ner", "-m", model, "-q")
+    assert "4 columns, the training data had 1 plus the label" in done("tag", "-m", model, more).stderr
+    assert "3 columns, the training data had 1 plus the label" in done("evaluate", "-m", model, more).stderr
+    assert done("tag", "-m", model, data).stderr.startswith("note: ")
+
+
+def test_labels_that_are_several_cells_are_not_written(misuse, done, tmp_path):
+    tokens, data = [["a", "b"], ["b", "c"]] * 4, tmp_path / "data.txt"
+    data.write_text("a\nb\n")
+    for labels, said in ([["A B", "C"], "--separator tab"], [["A\tB", "A\nB"], "--format jsonl"]):
+        model = tmp_path / "m"
+        ChainCRF(template="pos", l2=0.1).fit(tokens, [labels, labels[::-1]] * 4).save(model)
+        message = misuse("tag", "-f", "columns", "-m", model, data)
+        assert "the model's label" in message
+        assert said in message
+    json = tmp_path / "data.jsonl"
+    json.write_text('{"tokens": ["a", "b"]}\n')
+    assert "A\\tB" in done("tag", "-m", model, json).stdout
+
+
+def test_conlleval_gets_one_cell_for_a_label_with_blanks(done, tmp_path):
+    data, model = tmp_path / "data.txt", tmp_path / "m"
+    data.write_text("a\tA B\nb\tC\n\nb\tC\na\tA B\n")
+    done("train", data, "--preset", "pos", "--separator", "tab", "-m", model, "-q")
+    lines = done("evaluate", "-m", model, data, "--output", "-").stdout.splitlines()
+    assert lines[:2] == ["a A_B A_B", "b C C"]
+
+
+def test_words_without_a_gold_label_are_not_scored(done, misuse, tmp_path):
+    def rows(*tags):
+        return "".join(f"{n}\tw{n}\t_\t{tag}" + "\t_" * 6 + "\n" for n, tag in enumerate(tags, 1)) + "\n"
+
+    data, model = tmp_path / "part.conllu", tmp_path / "m"
+    data.write_text(rows("NOUN", "_", "VERB") + rows("VERB"))
+    assert "--partial takes `_` for an unknown label" in misuse("train", data, "--preset", "pos", "-m", model)
+    done("train", data, "--preset", "pos", "--partial", "-m", model, "-q")
+    scored = done("evaluate", "-m", model, data)
+    assert "1 token without a gold label; it is not scored" in scored.stderr
+    assert "3" in scored.stdout
+    sure = done("evaluate", "-m", model, data, "--calibration")
+    assert "only the 1 sentences with all labels are scored" in sure.stderr
+    data.write_text(rows("_", "_"))
+    assert "no token has a label" in misuse("evaluate", "-m", model, data)
+
+
+def test_several_files_and_folders_train_as_their_concatenation(done, tmp_path):
+    texts = ["a X\nb Y\n\nb Y\n\n", "c X\nd Z\n\n"]
+    (tmp_path / "parts").mkdir()
+    for name, text in zip("ab", texts, strict=True):
+        (tmp_path / "parts" / f"{name}.txt").write_text(text)
+    (tmp_path / "all.txt").write_text("".join(texts))
+    weights = []
+    for name, files in {
+        "one": [tmp_path / "all.txt"],
+        "two": [tmp_path / "parts" / "a.txt", tmp_path / "parts" / "b.txt"],
+        "folder": [tmp_path / "parts"],
+        "pattern": [tmp_path / "parts" / "?.txt"],
+    }.items():
+        done("train", *files, "--preset", "ner", "-m", tmp_path / name, "-q")
+        model = ChainCRF.load(tmp_path / name).model_
+        weights.append((model.labels, model.state_features(), model.transition_features()))
+    assert all(each == weights[0] for each in weights)
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        (
+            b"PK\x03\x04" + bytes(22) + b"\x13\0\0\0[Content_Types].xml xl/workbook.xml",
+            "an Excel workbook; save it as CSV",
+        ),
+        (b"PK\x03\x04" + bytes(22) + b"\x05\0\0\0a.txt", "a ZIP archive; unpack it first"),
+        (b"BZh91AY&SY\x01", "bzip2-compressed; decompress it first"),
+        (b"\x28\xb5\x2f\xfd\x01", "zstd-compressed; decompress it first"),
+        (b"PAR1\x15\x04", "a Parquet file; save it as text"),
+        (b"\x80\x04\x95\x01", "a Python pickle"),
+        (b"\x93NUMPY\x01", "a NumPy array"),
+        ("a X\n".encode("utf-16"), "text in UTF-16; convert it: iconv -f utf-16"),
+        (b"%PDF-1.7\n", "a PDF file"),
+    ],
+)
+def test_files_of_other_programs_are_named_by_every_reader_and_loader(start, said, misuse, sample, tmp_path):
+    path = tmp_path / "data.bin"
+    path.write_bytes(start)
+    for command in (
+        ("train", path, "--preset", "ner", "-m", tmp_path / "m"),
+        ("train", path, "--format", "text", "--model-type", "maxent", "-m", tmp_path / "m"),
+        ("train", path, "--format", "svmlight", "--model-type", "maxent", "-m", tmp_path / "m"),
+        ("structure", path),
+        ("tag", "-m", sample.model, path),
+    ):
+        message = misuse(*command)
+        assert message.startswith(f"{path}: the file is "), command
+        assert said in message, command
+    message = misuse("tag", "-m", path, sample.test)
+    assert "not a loglinear model" in message
+    assert said.split(";")[0] in message
