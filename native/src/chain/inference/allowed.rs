@@ -92,8 +92,8 @@ mod tests {
         let allowed = Allowed::new(2, forbidden, Value::Null);
         let mistakes = |gold: &[u32]| allowed.mistakes(gold).collect::<Vec<_>>();
         assert_eq!(mistakes(&[1, 0, 0, 0, 1]), [0, 2, 3, 5]);
-        assert_eq!(mistakes(&[0, u32::MAX, 0]), []);
-        assert_eq!(mistakes(&[]), []);
+        assert!(mistakes(&[0, u32::MAX, 0]).is_empty());
+        assert!(mistakes(&[]).is_empty());
         assert_eq!(allowed.first_mistake(&[0, 1, 0, 0]), Some(3));
     }
 }
