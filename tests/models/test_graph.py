@@ -254,6 +254,14 @@ def test_loops_and_repeated_edges_are_named_by_the_numbers_of_their_graph(edges,
         GraphCRF(l2=1.0).fit(X, [[0, 1, 0]] * 10).predict([bad])
 
 
+@pytest.mark.parametrize("labels", [["a", "b", "a"], [7, 8, 7], [None, None, None]])
+def test_labels_of_which_the_model_knows_none_are_refused(labels):
+    X = [(np.ones((3, 1)), [(0, 1), (1, 2)])] * 10
+    crf = GraphCRF(l2=1.0).fit(X, [[0, 1, 0]] * 10)
+    with pytest.raises(DataError, match="no node has a label of the model"):
+        crf.score(X, [labels] * 10)
+
+
 @pytest.mark.parametrize("label", ["a", float("nan")])
 def test_labels_of_several_types_are_refused(label):
     with pytest.raises(DataError, match=r"graph 1: (label 'a' is a string|a label is NaN; write None)"):

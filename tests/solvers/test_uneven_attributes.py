@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -159,6 +160,16 @@ def test_a_classifier_whose_solver_does_not_scale_warns_of_the_column(named):
     samples = [dict(zip(["a", "b", "c", "year"], map(float, row), strict=True)) for row in X] if named else X
     with pytest.warns(UserWarning, match="values of attribute 'year' reach" if named else "values of column 3 reach"):
         MaxEnt(l1=0.1, solver="sgd_l1").fit(samples, y)
+
+
+@pytest.mark.parametrize("size", [1e100, 1e155, 1e160, 1e200, 1e300])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_values_whose_squares_overflow_end_a_training_with_a_warning(size, n_classes):
+    X = size * np.random.default_rng(0).random((20, 3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MaxEnt(l2=1.0).fit(X, np.arange(20) % n_classes)
+    assert any(re.search(r"values of column \d reach .*e\+\d\d", str(each.message)) for each in caught)
 
 
 def test_a_training_that_converges_does_not_warn_of_values():

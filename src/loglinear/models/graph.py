@@ -140,7 +140,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         labels = np.full(is_labelled.size, -1, dtype=np.int64)
         self.classes_, labels[is_labelled] = np.unique(gold, return_inverse=True)
         if self.classes_.size < 2:
-            message = f"the data have only one label: {self.classes_.tolist()}; give two or more"
+            labels_found = f"have only one label: {self.classes_.tolist()}" if gold.size else "have no labels"
+            message = f"the data {labels_found}; give two or more"
             raise DataError(message)
         forbidden = self._forbidden()
         _check_allowed(graphs, labels, forbidden, self.classes_)
@@ -286,8 +287,17 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         return drawn
 
     def score(self, X: Sequence[Graph], y: Sequence[Classes]) -> float:
-        """Return the accuracy on the nodes with a known label."""
+        """Return the accuracy on the nodes with a known label.
+
+        Raises:
+            DataError: invalid graphs or labels; or no label is one of the model's.
+        """
         is_labelled, gold = _known(y, Graphs.of(X))
+        if not set(gold.tolist()) & set(self.classes_.tolist()):
+            message = (
+                f"no node has a label of the model: {gold.tolist()[:3]} in y, {self.classes_.tolist()[:3]} in the model"
+            )
+            raise DataError(message)
         return float(np.mean(np.concatenate(self.predict(X))[is_labelled] == gold))
 
     def report(self, X: Sequence[Graph], y: Sequence[Classes], *, title: str = "Report of a field on graphs") -> Report:

@@ -264,7 +264,7 @@ class Line:
         history, violation, squared, slope = self._curvature.advance(
             state.spare_w, state.spare_gradient, state.w, state.gradient, self.problem.separable
         )
-        if not (math.isfinite(squared) and math.isfinite(slope)):
+        if not (math.isfinite(squared) and math.isfinite(slope) and trial.alpha):  # the norm of v has overflowed
             return replace(trial, objective=math.inf)
         slope /= trial.alpha
         return replace(trial, violation=violation, norm=math.sqrt(squared), slope=slope, history=history)
