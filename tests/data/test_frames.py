@@ -161,7 +161,7 @@ def ordered_frames():
     others = ["abc"[(k % 3 + k // 15) % 3] for k in range(30)]
     frame = pd.DataFrame({"size": pd.Categorical(sizes, ["tiny", *SIZES], ordered=True), "other": others})
     yield "pandas", frame
-    yield "pyarrow", pa.Table.from_pandas(frame)
+    yield "pyarrow", in_chunks(frame)
     yield "polars", pl.DataFrame({"size": pl.Series(sizes, dtype=pl.Enum(["tiny", *SIZES])), "other": others})
     connection = duckdb.connect()
     connection.execute("create type sizes as enum ('tiny', 'small', 'medium', 'large')")

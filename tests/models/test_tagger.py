@@ -227,6 +227,28 @@ def test_columns_of_attributes_are_labelled_by_models_without_a_template():
     assert fits[0].predict(structs).to_pylist() == [["X", "Y"]]
 
 
+def test_columns_of_polars_and_pandas_need_no_pyarrow(words, monkeypatch):
+    crf, X = words
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for column in (pl.Series(X[:9]), pd.Series(X[:9])):
+        labels = Tagger(crf).tag_batch(column)
+        assert labels.to_list() == predicted(crf, X[:9])
+        assert len(Tagger(crf).tag_batch(column, probabilities=True)) == 9
+    with pytest.raises(loglinear.OptionError, match=r"returned with pyarrow .*pip install pyarrow"):
+        Tagger(crf).tag_batch(duckdb.sql("select ['a'] as words"))
+
+
+def test_labels_in_columns_are_evaluated_as_lists_are(words):
+    crf, X = words
+    gold, lists = crf.predict(X[:20], decode="marginal"), crf.predict(X[:20])
+    expected = loglinear.metrics.evaluate(gold, lists)
+    for make in (pl.Series, pd.Series, pa.array):
+        assert loglinear.metrics.evaluate(make(gold), crf.predict(make(X[:20]))) == expected
+        assert crf.score(make(X[:20]), make(gold), make([1.0] * 20)) == crf.score(X[:20], gold)
+    report = crf.report(pl.Series(X[:20]), pl.Series(gold))
+    assert report.scores == crf.report(X[:20], gold).scores
+
+
 def test_labels_of_numbers_and_truth_values_have_columns_of_their_type():
     for labels, kind in (([3, -1], pa.int64()), ([True, False], pa.bool_())):
         crf = ChainCRF(template="U:%x[0,0]").fit([["a", "b"]], [labels])

@@ -1,11 +1,12 @@
 """Columns of lists, such as sentences and their labels, in pandas, polars, pyarrow, DuckDB and what else speaks Arrow.
 
-The module imports none of these libraries before it has seen an object of theirs, and no NumPy.
+The module imports none of these libraries before it has seen one of their objects, and no NumPy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from .. import _core
@@ -87,8 +88,7 @@ class ListColumn:
             OptionError: the labels have to be returned with pyarrow, which is missing.
         """
         if _library(self._column) == "polars":
-            import polars
-
+            polars = import_module("polars")
             return polars.DataFrame(result) if is_table else polars.Series(result).alias(self._name)
         pa = _pyarrow()
         if is_table:
@@ -109,8 +109,7 @@ class ListColumn:
     def of_lists(self, columns: Mapping[str, Sequence[Any]], *, is_table: bool) -> Any:
         """Return Python objects by name of the column as the library of this column has them; see `of_arrow`."""
         if _library(self._column) == "polars":
-            import polars
-
+            polars = import_module("polars")
             return polars.DataFrame(columns) if is_table else polars.Series(self._name, next(iter(columns.values())))
         if self.arrow is None:
             return self._of_pandas(columns)
@@ -129,8 +128,7 @@ class ListColumn:
 
     def _of_pandas(self, columns: Mapping[str, Any]) -> Any:
         """Return a Series, or a DataFrame of several columns, with the index of the column."""
-        import pandas
-
+        pandas = import_module("pandas")
         series = {
             name: pandas.Series(
                 pandas.arrays.ArrowExtensionArray(values) if self._has_arrow_type else list(values),

@@ -168,14 +168,16 @@ def _of_arrow(X: Any) -> Frame:
     if not is_table:
         message = f"X is a single column ({_named_type(X)}), not a table; {_REMEDY}"
         raise DataError(message)
-    # The enums of DuckDB have an order, which its Arrow data do not declare.
-    is_relation = type(X).__name__ == "DuckDBPyRelation"
-    orders = [
-        column.dictionary if column.is_ordered or (is_relation and X.types[i].id == "enum") else None
-        for i, column in enumerate(columns)
-    ]
+    orders = [column.dictionary if column.is_ordered or _is_enum(X, i) else None for i, column in enumerate(columns)]
     values = [_values(column, f"column {column.name!r}") for column in columns]
     return Frame(values, _names([column.name for column in columns]), orders)
+
+
+def _is_enum(X: Any, column: int) -> bool:
+    """Whether a column is an enum, whose order DuckDB and older versions of polars do not declare to others."""
+    if type(X).__name__ == "DuckDBPyRelation":
+        return bool(X.types[column].id == "enum")
+    return hasattr(X, "dtypes") and type(X.dtypes[column]).__name__ == "Enum"
 
 
 def _values(column: _core.ArrowColumn, called: str) -> Array:
