@@ -45,6 +45,12 @@ def in_chunks(frame):
     return pa.concat_tables([table.slice(0, 3), table.slice(3, 0), table.slice(3)])
 
 
+def within_structs(frame):
+    """The rows in the middle of an array of structs."""
+    rows = pd.concat([frame[1:3], frame, frame[:1]])
+    return pa.Table.from_pandas(rows, preserve_index=False).to_struct_array().combine_chunks().slice(2, len(frame))
+
+
 LIBRARIES = {
     "pandas": lambda frame: frame,
     "polars": pl.from_pandas,
@@ -53,6 +59,7 @@ LIBRARIES = {
     "DuckDB": of_duckdb,
     "Arrow": lambda frame: OnlyArrow(in_chunks(frame)),
 }
+STRUCTS = {"structs": within_structs}
 TABLE = {"Table": lambda frame: Table([*frame.columns], [np.array(frame[name].tolist(), object) for name in frame])}
 WITHOUT_NAMES = {
     "array": lambda frame: frame.to_numpy(dtype=object),
@@ -90,9 +97,9 @@ def network():
 
 
 @pytest.mark.parametrize("shape", [LONG, WIDE, SQUARE], ids=["long", "wide", "square"])
-@pytest.mark.parametrize("kind", [*LIBRARIES, *TABLE, *DICTS, *WITHOUT_NAMES])
+@pytest.mark.parametrize("kind", [*LIBRARIES, *STRUCTS, *TABLE, *DICTS, *WITHOUT_NAMES])
 def test_networks_are_the_same_whatever_library_has_their_table(network, kind, shape):
-    make = (LIBRARIES | TABLE | DICTS | WITHOUT_NAMES)[kind]
+    make = (LIBRARIES | STRUCTS | TABLE | DICTS | WITHOUT_NAMES)[kind]
     expected, frame = network(shape), states(shape)
     model = PairwiseMRF(l1=0.5, max_states=99).fit(make(frame))
     assert (model.n_features_in_, len(frame)) == (shape[1], shape[0])

@@ -162,6 +162,8 @@ def test_arrow_arrays_of_several_columns(pairs):
     for array in (lists, structs, shifted):
         assert tagger.tag_batch(array).to_pylist() == expected
         assert tagger.tag_batch(array.slice(3, 20)).to_pylist() == expected[3:23]
+        rows = pa.StructArray.from_arrays([array], ["tokens"]).slice(3, 20)
+        assert tagger.tag_batch(rows).to_pylist() == expected[3:23]
 
 
 def test_arrow_arrays_with_probabilities(words):

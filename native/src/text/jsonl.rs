@@ -130,9 +130,7 @@ fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
             .map(|name| name.as_str().map(str::as_bytes))
             .collect::<Option<_>>()
             .map(Gold::OneOf)
-            .ok_or_else(|| {
-                format!("label {index} is a list with items that are not labels; list the possible labels")
-            }),
+            .ok_or_else(|| format!("label {index} is a list with items that are not labels; list the possible labels")),
         _ => Err(format!(
             "label {index} must be a string, a whole number, a list of possible labels, or null for any label"
         )),

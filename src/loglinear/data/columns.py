@@ -148,7 +148,8 @@ def _is_series(X: object) -> bool:
 
 def _is_missing(value: object) -> bool:
     """Whether pandas has no value: None, NaN or NA."""
-    return value is None or isinstance(value, float) or type(value).__name__ == "NAType"
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ == "NAType"
 
 
 def _library(column: object) -> str:

@@ -35,21 +35,17 @@ pub fn arrow_columns(table: &Bound<'_, PyAny>) -> PyResult<(bool, Vec<ArrowColum
     let data = ArrowData::of(table)?;
     let (py, kind) = (table.py(), data.kind());
     if !kind.is_struct() || kind.is_dictionary() {
-        let chunks: Vec<_> = data.chunks().map(|node| (node, 0)).collect();
+        let chunks: Vec<_> = data.chunks().collect();
         return Ok((false, vec![column(py, kind, &chunks)?]));
     }
     let columns = kind.children().enumerate().map(|(at, kind)| {
-        let child = data.chunks().map(|node| (node.children().nth(at), node.offset()));
-        let chunks: Vec<_> = child.filter_map(|(child, start)| Some((child?, start))).collect();
+        let chunks: Vec<_> = data.chunks().filter_map(|node| node.fields().nth(at)).collect();
         column(py, kind, &chunks)
     });
     Ok((true, columns.collect::<PyResult<_>>()?))
 }
 
-/// Arrays of a column, and the number of the first value of each that belongs to the table.
-type Chunks<'a> = [(Node<'a>, usize)];
-
-fn column(py: Python<'_>, kind: Kind<'_>, chunks: &Chunks<'_>) -> PyResult<ArrowColumn> {
+fn column(py: Python<'_>, kind: Kind<'_>, chunks: &[Node<'_>]) -> PyResult<ArrowColumn> {
     let format = kind.format();
     let mut dtype = String::new();
     let mut dictionary = None;
@@ -65,12 +61,12 @@ fn column(py: Python<'_>, kind: Kind<'_>, chunks: &Chunks<'_>) -> PyResult<Arrow
         }
         "n" => {
             dictionary = Some(PyList::empty(py).unbind());
-            Some(of_numbers(py, chunks, |_, _| Ok(vec![]), 0_i64)?)
+            Some(of_numbers(py, chunks, |_| Ok(vec![]), 0_i64)?)
         }
         "b" => {
-            let read = |node, start| {
+            let read = |node: Node<'_>| {
                 let bits = Bits::of(node, 1)?;
-                Ok((start..node.len()).map(|index| bits.get(index)).collect())
+                Ok((0..node.len()).map(|index| bits.get(index)).collect())
             };
             Some(of_numbers(py, chunks, read, false)?)
         }
@@ -82,27 +78,23 @@ fn column(py: Python<'_>, kind: Kind<'_>, chunks: &Chunks<'_>) -> PyResult<Arrow
         "I" => Some(plain::<u32>(py, chunks)?),
         "l" => Some(plain::<i64>(py, chunks)?),
         "L" => Some(plain::<u64>(py, chunks)?),
-        "e" => Some(of_numbers(py, chunks, |node, start| mapped(node, start, half), 0.0)?),
+        "e" => Some(of_numbers(py, chunks, |node| mapped(node, half), 0.0)?),
         "f" => Some(plain::<f32>(py, chunks)?),
         "g" => Some(plain::<f64>(py, chunks)?),
         _ => match (time_unit(format), decimal(format)) {
             (Some((unit, days)), _) => {
                 dtype = unit;
-                let read = |node: Node<'_>, start| {
-                    if days {
-                        mapped(node, start, |day: i32| i64::from(day))
-                    } else {
-                        mapped(node, start, |at: i64| at)
-                    }
+                let read = |node: Node<'_>| {
+                    if days { mapped(node, |day: i32| i64::from(day)) } else { mapped(node, |at: i64| at) }
                 };
                 Some(of_numbers(py, chunks, read, 0)?)
             }
             (None, Some((scale, bits))) => {
                 let real = |digits: i128| format!("{digits}e-{scale}").parse().unwrap_or(f64::NAN);
-                let read = |node: Node<'_>, start| match bits {
-                    32 => mapped(node, start, |value: i32| real(value.into())),
-                    64 => mapped(node, start, |value: i64| real(value.into())),
-                    _ => mapped(node, start, |value: [u8; 16]| real(i128::from_le_bytes(value))),
+                let read = |node: Node<'_>| match bits {
+                    32 => mapped(node, |value: i32| real(value.into())),
+                    64 => mapped(node, |value: i64| real(value.into())),
+                    _ => mapped(node, |value: [u8; 16]| real(i128::from_le_bytes(value))),
                 };
                 Some(of_numbers(py, chunks, read, 0.0)?)
             }
@@ -116,50 +108,50 @@ fn column(py: Python<'_>, kind: Kind<'_>, chunks: &Chunks<'_>) -> PyResult<Arrow
 }
 
 /// Whether each value is missing; None if none is.
-fn missing(py: Python<'_>, chunks: &Chunks<'_>) -> PyResult<Option<Py<PyAny>>> {
+fn missing(py: Python<'_>, chunks: &[Node<'_>]) -> PyResult<Option<Py<PyAny>>> {
     let mut missing = Vec::new();
-    for &(node, start) in chunks {
+    for &node in chunks {
         let nulls = node.nulls()?;
-        missing.extend((start..node.len()).map(|index| nulls.contains(index)));
+        missing.extend((0..node.len()).map(|index| nulls.contains(index)));
     }
     Ok(missing.contains(&true).then(|| PyArray1::from_vec(py, missing).into_any().unbind()))
 }
 
-/// The numbers that a function reads from each array, from a number of a value on; it may return none, for values that are missing.
+/// The numbers that a function reads from each array; it may return none, for values that are missing.
 fn of_numbers<'a, T: Element + Clone>(
     py: Python<'_>,
-    chunks: &Chunks<'a>,
-    read: impl Fn(Node<'a>, usize) -> PyResult<Vec<T>>,
+    chunks: &[Node<'a>],
+    read: impl Fn(Node<'a>) -> PyResult<Vec<T>>,
     filler: T,
 ) -> PyResult<Py<PyAny>> {
     let mut values = Vec::new();
-    for &(node, start) in chunks {
-        let end = values.len() + node.len() - start;
-        values.extend(read(node, start)?);
+    for &node in chunks {
+        let end = values.len() + node.len();
+        values.extend(read(node)?);
         values.resize(end, filler.clone());
     }
     Ok(PyArray1::from_vec(py, values).into_any().unbind())
 }
 
-fn mapped<T: Pod, U>(node: Node<'_>, start: usize, value: impl Fn(T) -> U) -> PyResult<Vec<U>> {
-    Ok(node.values::<T>(1)?.iter().skip(start).map(|&number| value(number)).collect())
+fn mapped<T: Pod, U>(node: Node<'_>, value: impl Fn(T) -> U) -> PyResult<Vec<U>> {
+    Ok(node.values::<T>(1)?.iter().map(|&number| value(number)).collect())
 }
 
 /// Numbers as they are.
-fn plain<T: Pod + Element + Default>(py: Python<'_>, chunks: &Chunks<'_>) -> PyResult<Py<PyAny>> {
-    of_numbers(py, chunks, |node, start| mapped(node, start, |value: T| value), T::default())
+fn plain<T: Pod + Element + Default>(py: Python<'_>, chunks: &[Node<'_>]) -> PyResult<Py<PyAny>> {
+    of_numbers(py, chunks, |node| mapped(node, |value: T| value), T::default())
 }
 
 /// Codes and what they stand for.
 type Coded = (Py<PyAny>, Py<PyList>);
 
 /// The number of each string among the different ones, in the order of their first appearance.
-fn of_strings(py: Python<'_>, chunks: &Chunks<'_>) -> PyResult<Coded> {
+fn of_strings(py: Python<'_>, chunks: &[Node<'_>]) -> PyResult<Coded> {
     let (mut codes, mut numbers) = (Vec::new(), HashMap::<&[u8], i64>::new());
     let list = PyList::empty(py);
-    for &(node, start) in chunks {
+    for &node in chunks {
         let (nulls, strings) = (node.nulls()?, Strings::of(node)?.expect("strings"));
-        for index in start..node.len() {
+        for index in 0..node.len() {
             if nulls.contains(index) {
                 codes.push(0);
                 continue;
@@ -176,9 +168,9 @@ fn of_strings(py: Python<'_>, chunks: &Chunks<'_>) -> PyResult<Coded> {
 }
 
 /// The codes of dictionaries, which become one dictionary; None for values that are no Python objects.
-fn of_dictionary(py: Python<'_>, chunks: &Chunks<'_>) -> PyResult<Option<Coded>> {
+fn of_dictionary(py: Python<'_>, chunks: &[Node<'_>]) -> PyResult<Option<Coded>> {
     let (mut codes, numbers, list) = (Vec::new(), PyDict::new(py), PyList::empty(py));
-    for &(node, start) in chunks {
+    for &node in chunks {
         let values = node.dictionary().expect("a dictionary");
         let Some(objects) = Objects::of(values, true)? else { return Ok(None) };
         let mut number_of = Vec::with_capacity(values.len());
@@ -196,7 +188,7 @@ fn of_dictionary(py: Python<'_>, chunks: &Chunks<'_>) -> PyResult<Option<Coded>>
             number_of.push(number);
         }
         let old = super::strings::codes(node, values.len())?;
-        codes.extend(old[start..].iter().map(|&code| number_of.get(code as usize).copied().unwrap_or(0)));
+        codes.extend(old.iter().map(|&code| number_of.get(code as usize).copied().unwrap_or(0)));
     }
     Ok(Some((PyArray1::from_vec(py, codes).into_any().unbind(), list.unbind())))
 }

@@ -147,7 +147,7 @@ impl ArrowData {
 
     /// All arrays.
     pub fn chunks(&self) -> impl Iterator<Item = Node<'_>> {
-        self.arrays.iter().map(|array| Node { array, schema: &self.schema })
+        self.arrays.iter().map(|array| Node::new(array, &self.schema))
     }
 
     /// The type of all arrays, and an array of none.
@@ -281,34 +281,46 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// An array and its type.
+/// An array, or a part of it, and its type.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     array: &'a Array,
     schema: &'a Schema,
+    /// The number of the first value in the buffers, and the number of values.
+    offset: usize,
+    length: usize,
 }
 
 impl<'a> Node<'a> {
+    fn new(array: &'a Array, schema: &'a Schema) -> Self {
+        Node { array, schema, offset: array.offset as usize, length: array.length as usize }
+    }
+
     pub fn kind(self) -> Kind<'a> {
         Kind(self.schema)
     }
 
     pub fn len(self) -> usize {
-        self.array.length as usize
+        self.length
     }
 
     /// The number of the first value in the buffers.
     pub fn offset(self) -> usize {
-        self.array.offset as usize
+        self.offset
     }
 
-    pub fn children(self) -> impl Iterator<Item = Node<'a>> {
+    fn children(self) -> impl Iterator<Item = Node<'a>> {
         let count = self.array.n_children as usize;
         (0..count).map(move |at| {
             // SAFETY: both have this many children, which live as long as they do.
             let (array, schema) = unsafe { (&**self.array.children.add(at), &**self.schema.children.add(at)) };
-            Node { array, schema }
+            Node::new(array, schema)
         })
+    }
+
+    /// The fields of a struct, which have a value for each of its values.
+    pub fn fields(self) -> impl Iterator<Item = Node<'a>> {
+        self.children().map(move |field| Node { offset: field.offset + self.offset, length: self.length, ..field })
     }
 
     /// The only child of a list.
@@ -319,7 +331,7 @@ impl<'a> Node<'a> {
     /// The values of a dictionary; None for another type.
     pub fn dictionary(self) -> Option<Node<'a>> {
         // SAFETY: both are NULL, or live as long as their parents.
-        unsafe { Some(Node { array: self.array.dictionary.as_ref()?, schema: self.schema.dictionary.as_ref()? }) }
+        unsafe { Some(Node::new(self.array.dictionary.as_ref()?, self.schema.dictionary.as_ref()?)) }
     }
 
     pub fn n_buffers(self) -> usize {

@@ -17,8 +17,8 @@ enum Values<'a> {
     Real(Vec<f64>),
     Text(Strings<'a>),
     Lists(Offsets<'a>, Box<Objects<'a>>),
-    /// Fields by name, and the number of the first value in each.
-    Structs(Vec<(String, Objects<'a>)>, usize),
+    /// Fields by name.
+    Structs(Vec<(String, Objects<'a>)>),
     Coded(Vec<u32>, Box<Objects<'a>>),
 }
 
@@ -67,11 +67,11 @@ impl<'a> Objects<'a> {
             },
             "+s" => {
                 let mut fields = Vec::new();
-                for field in node.children() {
+                for field in node.fields() {
                     let Some(objects) = Objects::of(field, tuples)? else { return Ok(None) };
                     fields.push((field.kind().name(), objects));
                 }
-                Values::Structs(fields, node.offset())
+                Values::Structs(fields)
             }
             _ => match Strings::of(node)? {
                 Some(strings) => Values::Text(strings),
@@ -97,15 +97,14 @@ impl<'a> Objects<'a> {
                 let items = offsets.range(index).map(|item| items.get(py, item)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyList::new(py, items)?.into_any())
             }
-            Values::Structs(fields, start) if self.tuples => {
-                let cells =
-                    fields.iter().map(|(_, field)| field.get(py, start + index)).collect::<PyResult<Vec<_>>>()?;
+            Values::Structs(fields) if self.tuples => {
+                let cells = fields.iter().map(|(_, field)| field.get(py, index)).collect::<PyResult<Vec<_>>>()?;
                 Ok(PyTuple::new(py, cells)?.into_any())
             }
-            Values::Structs(fields, start) => {
+            Values::Structs(fields) => {
                 let cells = PyDict::new(py);
                 for (name, field) in fields {
-                    let value = field.get(py, start + index)?;
+                    let value = field.get(py, index)?;
                     // A field that is null is an attribute that the token does not have.
                     if !value.is_none() {
                         cells.set_item(name, value)?;
@@ -138,12 +137,12 @@ pub fn arrow_objects<'py>(column: &Bound<'py, PyAny>, tuples: bool) -> PyResult<
     let py = column.py();
     let list = PyList::empty(py);
     for node in data.chunks() {
-        let (node, start) = if kind.is_struct() { (node.items(), node.offset()) } else { (node, 0) };
+        let node = if kind.is_struct() { node.fields().next().expect("one column") } else { node };
         let Some(objects) = Objects::of(node, tuples)? else {
             let message = format!("a column of {} cannot be read; cast it", node.kind().described());
             return Err(PyTypeError::new_err(message));
         };
-        for index in start..node.len() {
+        for index in 0..node.len() {
             list.append(objects.get(py, index)?)?;
         }
     }

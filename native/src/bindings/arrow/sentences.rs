@@ -11,8 +11,8 @@ use std::ops::Range;
 
 /// The cells of all tokens.
 enum TokenCells<'a> {
-    /// A column for each cell, and the number of the first token in it.
-    Columns(Vec<Strings<'a>>, usize),
+    /// A column for each cell.
+    Columns(Vec<Strings<'a>>),
     /// The cells of a token one after the other.
     Lists(Offsets<'a>, Strings<'a>),
 }
@@ -44,7 +44,7 @@ impl<'a> ArrowSentences<'a> {
         let mut sentences = ArrowSentences { chunks: Vec::new(), starts: vec![0], large: list.format() == "+L" };
         for node in data.chunks() {
             let start = *sentences.starts.last().expect("the first start");
-            let node = if kind.is_struct() { node.items() } else { node };
+            let node = if kind.is_struct() { node.fields().next().expect("one column") } else { node };
             sentences.chunks.push(Chunk::of(node, columns, start)?);
             sentences.starts.push(start + node.len());
         }
@@ -81,8 +81,8 @@ impl Sentences for ArrowSentences<'_> {
         let (chunk, sentence) = self.place(sentence);
         for token in chunk.places.range(sentence) {
             match &chunk.tokens {
-                TokenCells::Columns(strings, start) => {
-                    cells.extend(strings[..columns].iter().map(|column| column.get(start + token)));
+                TokenCells::Columns(strings) => {
+                    cells.extend(strings[..columns].iter().map(|column| column.get(token)));
                 }
                 TokenCells::Lists(offsets, strings) => {
                     cells.extend(offsets.range(token).take(columns).map(|cell| strings.get(cell)));
@@ -183,7 +183,7 @@ fn cells_of_strings<'a>(tokens: Node<'a>, places: &Places<'_>, columns: usize) -
     if let Some(sentence) = places.first_null(|tokens| nulls.first(tokens)) {
         return Err(missing("a token", sentence));
     }
-    Ok(TokenCells::Columns(vec![strings(tokens)?], 0))
+    Ok(TokenCells::Columns(vec![strings(tokens)?]))
 }
 
 /// The cells of tokens that are lists of strings.
@@ -205,19 +205,17 @@ fn cells_of_lists<'a>(tokens: Node<'a>, places: &Places<'_>, columns: usize) -> 
 
 /// The cells of tokens that are structs, whose first fields are the columns.
 fn cells_of_structs<'a>(tokens: Node<'a>, places: &Places<'_>, columns: usize) -> PyResult<TokenCells<'a>> {
-    let start = tokens.offset();
-    let fields: Vec<Node<'_>> = tokens.children().take(columns).collect();
+    let fields: Vec<Node<'_>> = tokens.fields().take(columns).collect();
     if fields.len() < columns {
         return Err(few(fields.len(), columns, places.start));
     }
     for &field in &fields {
         let nulls = MissingStrings::of(field)?;
-        let first = |tokens: Range<usize>| nulls.first(tokens.start + start..tokens.end + start);
-        if let Some(sentence) = places.first_null(|tokens| first(tokens).map(|at| at - start)) {
+        if let Some(sentence) = places.first_null(|tokens| nulls.first(tokens)) {
             return Err(missing("a column of a token", sentence));
         }
     }
-    Ok(TokenCells::Columns(fields.into_iter().map(strings).collect::<PyResult<_>>()?, start))
+    Ok(TokenCells::Columns(fields.into_iter().map(strings).collect::<PyResult<_>>()?))
 }
 
 /// The error for a missing value.
