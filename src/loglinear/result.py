@@ -248,6 +248,12 @@ class Result:
         return next(record for record in self.trace if record.iteration == self.kept)
 
     @property
+    def best(self) -> TraceRecord | None:
+        """The first record with the highest development score; None without such scores."""
+        scored = [record for record in self.trace if record.dev]
+        return max(scored, key=lambda record: next(iter((record.dev or {}).values())), default=None)
+
+    @property
     def ending(self) -> str:
         """One line for people: why the minimisation stopped, after how many iterations, and what to do about it."""
         reason = re.split("[:;,]", self.status.message, maxsplit=1)[0]

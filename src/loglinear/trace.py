@@ -72,9 +72,9 @@ class TraceRecord:
 
     @property
     def headline(self) -> tuple[str, str]:
-        """Name and value of the first score on development data; empty texts without any."""
+        """Name and value, in per cent, of the first score on development data; empty texts without any."""
         name, value = next(iter((self.dev or {}).items()), ("", None))
-        return name, "" if value is None else f"{value:.4f}"
+        return name.replace("f1", "F1"), "" if value is None else f"{100 * value:.2f}"
 
     def to_json(self) -> str:
         """Return the record as a line of JSON without its line end; a number that is not finite becomes null."""

@@ -23,6 +23,7 @@ __all__ = [
     "add_scheme",
     "add_templates",
     "add_threads",
+    "add_verbose",
     "chosen",
     "column_layout",
     "count",
@@ -126,6 +127,12 @@ def add_threads(parser: Arguments) -> None:
     parser.add_argument(
         "-j", "--threads", type=_thread_count, default=0, metavar="N", help="number of threads (default: all cores)"
     )
+
+
+def add_verbose(parser: Arguments) -> None:
+    """Add --verbose."""
+    verbose = "at the end, also show objective, violation, number of features and solver"
+    parser.add_argument("-v", "--verbose", action="store_true", help=verbose)
 
 
 def add_templates(parser: Arguments) -> None:

@@ -1,4 +1,4 @@
-"""Progress of a training: a bar on a terminal, a line now and then otherwise. Always on stderr."""
+"""Progress of a training on stderr: a bar on a terminal; otherwise lines, one for each development score."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ class Progress:
         self.label = ""
         self.failure: OSError | None = None
         self._last = -math.inf
-        self._due: bool | None = None
         # The last record, if it has not been shown.
         self._unshown: TraceRecord | None = None
         # Seconds of the finished minimisations, and of the current one.
@@ -129,17 +128,11 @@ class Progress:
 
         return observe
 
-    def shows(self, record: TraceRecord) -> bool:
-        """Whether the record will be shown as a line, or on a terminal a while after the last one that was scored."""
-        if self._due is None:
-            self._due = not self._quiet and time.monotonic() - self._last >= _PERIOD
-        return self._due
-
     def __call__(self, record: TraceRecord, state: object) -> None:
         """Show a step."""
-        due, self._due = self.shows(record), None
         if self._quiet:
             return
+        due = record.dev is not None or time.monotonic() - self._last >= _PERIOD
         self._objectives.append(record.objective)
         if record.iteration == 0:
             self._before += self._seconds

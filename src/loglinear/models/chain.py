@@ -104,8 +104,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             X: sentences or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
             sample_weight: a weight >= 0 for each sentence.
-            X_dev: development data: sentences to score during training. The trace has the scores of every tenth step
-                and the last one, or of every step if ``keep`` or ``patience`` uses them.
+            X_dev: development data: sentences to score during training. The trace has the scores of every step.
             y_dev: labels of the sentences in X_dev.
             start: model to start from (warm start), or the path of its file. Features with the same names start at its
                 weights, all others at 0; `result_.start` reports how many. Its template is used if the estimator has

@@ -115,7 +115,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             y: classes, shape (n_samples,); None with a Corpus.
             sample_weight: weights >= 0, shape (n_samples,).
             X_dev: development data: samples to score during training; not with "ovr". The trace has the accuracy of
-                every tenth step and the last one, or of every step if ``keep`` or ``patience`` uses it.
+                every step.
             y_dev: classes of the samples in X_dev.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with

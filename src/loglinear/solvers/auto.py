@@ -127,6 +127,14 @@ def _rate(objective: Sequences) -> float:
     return min(MOST_RATE, RATE_TIMES_ATTRIBUTES / max(attributes, 1.0))
 
 
+def _untamed(problem: Problem, objective: Prunable) -> str:
+    """Return why passes of SGD, with a learning rate that was not tuned, would be unsafe without an L1 penalty."""
+    if objective.order != 1:
+        return "a second-order chain"
+    n_samples = problem.objective.n_samples
+    return f"only {n_samples:,} samples" if n_samples < MANY_SAMPLES else "attributes with values"
+
+
 def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the rule for sequences with many cells."""
     penalty, size = problem.penalty, f"{objective.n_cells:,} pairs of token and label"
@@ -140,6 +148,6 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Map
     if not penalty.l1 and by_sample:
         return TwoStage, SMOOTH | {"learning_rate": SHARE_OF_SMOOTH * rate}, f"no L1 penalty, and {size}"
     if not penalty.l1:
-        return LBFGS, {}, "no L1 penalty, and a second-order chain, few samples or attributes with values"
+        return LBFGS, {}, f"no L1 penalty, and {_untamed(problem, objective)}"
     first = SPARSE | {"learning_rate": rate} if is_tame else {}
     return LabelSets, first, f"an L1 penalty, and {size}, most of them unlikely"

@@ -113,8 +113,8 @@ def test_a_round_says_what_stood_at_its_end(grown, problem):
 
 def test_progress_shows_the_score_of_the_table(grown):
     _, finished, rows = grown
-    lines = [line for line in finished.stderr.splitlines() if " iteration " in line]
-    assert lines[-1].endswith(f"dev f1 {float(rows[-1]['dev_f1']):.4f}")
+    lines = [line for line in finished.stderr.splitlines() if "  iteration " in line]
+    assert lines[-1].endswith(f"dev F1 {100 * float(rows[-1]['dev_f1']):.2f}")
 
 
 def test_the_model_has_the_weights_of_the_table_and_scores_as_it_says(done, chunker, grown):

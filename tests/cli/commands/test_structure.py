@@ -79,7 +79,7 @@ def test_the_summary_says_what_was_read_and_what_was_found(structure, data):
     done = structure(data)
     said, n = done.said, len(done.rows)
     assert f"{data}: 9 variables, 1,500 samples, 0 missing values" in said
-    for words in ("converged", f"{n} edges of 36 possible, {n} weights", "chosen by ebic from 20"):
+    for words in ("\ndone: ", f"{n} edges of 36 possible, {n} weights", "chosen by ebic from 20"):
         assert words in said
     assert f"strongest: {done.rows[0][0]} - {done.rows[0][1]} ({abs(done.rows[0][4]):.3g})" in said
     assert "pseudo-log-likelihood per sample -" in said

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
+from ..ending import certainty, ending
 from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
 from ..output import Interrupted, counted, say, tab_separated
 
@@ -179,7 +180,7 @@ def _of_growth(growth: Growth) -> Selected:
 
     result, n_active = growth.result, growth.result.trace[-1].nnz
     summary = (
-        f"{result.ending}\n"
+        f"{ending([result])}\n{certainty([result])}\n"
         f"selected {counted(len(growth.entered), 'feature')} in {counted(len(growth.rounds) - 1, 'round')}; "
         f"{n_active:,} active"
     )

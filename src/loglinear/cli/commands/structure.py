@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ...options import whole_number
-from ..options import add_json, add_options, add_threads, chosen
+from ..ending import certainty, ending, numbers, size_text
+from ..options import add_json, add_options, add_threads, add_verbose, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--delimiter", metavar="C", help=delimiter)
     add_json(parser)
     add("-q", "--quiet", action="store_true", help="show no progress")
+    add_verbose(parser)
     add_threads(parser)
 
 
@@ -127,7 +129,7 @@ def run(arguments: Namespace) -> None:
     for message in warned:
         say(f"warning: {message}")
     if not arguments.quiet:
-        say(edges.summary())
+        say(edges.summary(arguments.model, verbose=arguments.verbose))
         for place in places:
             say(f"wrote {place}{edges.part_drawn(place) if place == arguments.plot else ''}")
     if edges.interrupted:
@@ -331,8 +333,13 @@ class Edges:
         name = "log-likelihood" if self._estimator.objective == "likelihood" else "pseudo-log-likelihood"
         return name, -self._result.nll / self._table.n_samples
 
-    def summary(self) -> str:
-        """Return lines for people."""
+    def summary(self, model: str | None, *, verbose: bool) -> str:
+        """Return lines for people.
+
+        Args:
+            model: path of the model's file, if one was written.
+            verbose: whether to show numbers for experts, too.
+        """
         result, n = self._result, len(self._varying)
         n_weights, edges = sum(len(edge.weights) for edge in self._ranking), counted(len(self._ranking), "edge")
         name, value = self._likelihood()
@@ -340,7 +347,8 @@ class Edges:
         report = self._estimator.inference_report_
         by = f" (by {report.method})" if report is not None else ""
         lines = [
-            result.ending,
+            ending([result], "" if model is None else size_text(model)),
+            certainty([result], remedies=False),
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",
             *([f"{counted(binned, 'numeric column')} in bins"] if binned else []),
@@ -351,7 +359,7 @@ class Edges:
             lines.append(f"strongest: {', '.join(shown)}")
         elif result.status.converged:
             lines[-1] += "; lower --l1 for more"
-        return "\n".join(lines)
+        return "\n".join(lines + (numbers([result]) if verbose else []))
 
     def _choice(self) -> str:
         path = self._path

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import OptionError
 from ..distributed import add_cluster, fit_on_cluster, is_local, spread
+from ..ending import best_step, certainty, ending, numbers, size_text
 from ..options import (
     add_columns,
     add_features,
@@ -26,11 +27,12 @@ from ..options import (
     add_options,
     add_templates,
     add_threads,
+    add_verbose,
     chosen,
     flag,
     solvers_help,
 )
-from ..output import Interrupted, keeping_reached, say, scores_text
+from ..output import Interrupted, keeping_reached, say
 
 if TYPE_CHECKING:
     from ...minimize import Callback
@@ -49,8 +51,6 @@ READS: tuple[str, ...] = ("train", "dev", "template", "start")
 WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
 
 
-# Near an optimum the gap is at most this share of the objective, or the violation this share of the first violation.
-NEAR = 1e-3
 # Bytes of a model from which the end of a training says how to get a smaller one.
 LARGE = 50_000_000
 _TEXT_FLAGS = "--words, --ngrams, --tfidf"
@@ -102,6 +102,7 @@ def configure(parser: ArgumentParser) -> None:
     output.add_argument("--checkpoint-minutes", type=float, default=10.0, metavar="X", help=minutes)
     output.add_argument("--resume", action="store_true", help="continue from the file of --checkpoint, if it exists")
     output.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    add_verbose(output)
 
     add_threads(parser.add_argument_group("performance"))
     add_cluster(parser.add_argument_group("distributed training"))
@@ -145,10 +146,8 @@ def run(arguments: Namespace) -> None:
             results = _train_classifier(asked, alone=alone, of_texts=holds == "texts")
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
-        for line in _account(results, arguments.model):
+        for line in _account(results, arguments.model, verbose=arguments.verbose):
             say(line)
-        written = f"wrote {arguments.model}{_size(arguments.model)}"
-        say(f"{written}; label text with: loglinear tag --model {arguments.model} FILE")
         if advice := _slimming(arguments):
             say(advice)
         if checkpoint is not None and not interrupted:
@@ -211,11 +210,6 @@ def _way_on(checkpoint: Checkpoint | None) -> str:
     return f"{place} has the checkpoint of iteration {iteration:,}; repeat the command with --resume to continue"
 
 
-def _size(path: str) -> str:
-    """Return the size of a file in parentheses; nothing for a device."""
-    return f" ({os.path.getsize(path) / 1e3:,.0f} kB)" if os.path.isfile(path) else ""
-
-
 def _slimming(arguments: Namespace) -> str:
     """Return what makes a large model small; empty for a model of moderate size."""
     size = os.path.getsize(arguments.model) if os.path.isfile(arguments.model) else 0
@@ -231,30 +225,16 @@ def _slimming(arguments: Namespace) -> str:
     return f"note: the model has {size / 1e6:,.0f} MB; for a smaller one train with {remedy}{less}"
 
 
-def _account(results: list[Result], model: str) -> list[str]:
-    """Return lines of text: how the training ended, its features, the distance from the optimum, scores."""
-    from ...models.files.settings import worst
-    from ...result import Status, distance
-
-    result = worst(results)
-    one_of = "" if len(results) == 1 else f"{len(results)} models, one per class; the least accurate "
-    ending = result.ending.replace("raise the limit", "raise --max-iterations")
-    lines = [f"{one_of}{ending} (details: loglinear inspect {model})"]
-    active, n_features = sum(trained.record.nnz for trained in results), sum(trained.w.size for trained in results)
-    solver = "" if result.chosen is None else f"; solver {result.chosen}"
-    lines.append(f"{active:,} active features of {n_features:,}{solver}")
-    proved = result.relative_gap is not None and result.relative_gap <= NEAR
-    near = proved or result.violation <= NEAR * result.trace[0].violation
-    bound = [] if result.gap is None else [distance(result.gap, result.objective)]
-    if result.status is Status.CONVERGED and not near:
-        bound.append("lower --tolerance to get closer to the optimum")
-    lines += ["; ".join(bound)] if bound else []
-    if result.start is not None:
-        lines.append(f"start: {result.start}")
-    if result.record.dev is not None:
-        best = "" if result.kept is None else f" at iteration {result.kept}, the best of {result.iterations}"
-        lines.append(f"dev{best}: {scores_text(result.record.dev)}")
-    return lines
+def _account(results: list[Result], model: str, *, verbose: bool) -> list[str]:
+    """Return lines of text: how the training ended, how certain the optimum is, what to do with the model."""
+    lines = [ending(results, size_text(model)), certainty(results)]
+    if len(results) == 1:
+        lines += best_step(results[0])
+    if results[0].start is not None:
+        lines.append(f"start: {results[0].start}")
+    if verbose:
+        lines += numbers(results)
+    return [*lines, f"wrote {model}; label text with: loglinear tag --model {model} FILE"]
 
 
 def _solver_options(texts: list[str]) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from ...certificate import with_distance
 from ...data.fingerprint import checksum
@@ -17,7 +17,6 @@ from ...path import largest_l1
 from ...problem import Objective, Problem
 from ...result import Result, State, Status
 from ...solvers.common.curvature import most_uneven
-from ...stopping import Stop
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving
@@ -35,15 +34,7 @@ _ENDS_WELL = (
     Status.INTERRUPTED,
 )
 
-__all__ = ["DevData", "DevScores", "Printer", "Shows", "train"]
-
-
-@runtime_checkable
-class Shows(Protocol):
-    """A callback of `minimize` that shows people some of the records."""
-
-    def shows(self, record: TraceRecord) -> bool:
-        """Whether the record will be shown; asked before the callback is called with the record."""
+__all__ = ["DevData", "DevScores", "Printer", "train"]
 
 
 @dataclass(frozen=True)
@@ -86,8 +77,7 @@ def train(
         options: penalty, solver, limits.
         unpenalised: number of unpenalised weights at the end of w.
         callbacks: see `minimize`.
-        dev: development data. They are scored before the callbacks see a record: every tenth record, each record that
-            a callback shows, the last one; each record if weights are chosen by the score.
+        dev: development data. They are scored at every step, before the callbacks see its record.
         w0: starting weights, shape (n_features,); zeros by default.
         saving: writes checkpoints, and resumes from one.
         named: returns what messages call the attribute or column of a feature, given the feature's number.
@@ -106,8 +96,7 @@ def train(
     """
     problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
     observers, stop = tuple(callbacks), options.stop()
-    watchers: list[Any] = [observer for observer in observers if isinstance(observer, Shows)]
-    scores = None if dev is None else DevScores(dev, stop, watchers)
+    scores = None if dev is None else DevScores(dev)
     first = () if scores is None else (scores,)
     run: Callable[..., Result] = minimize
     if saving is not None:
@@ -170,30 +159,19 @@ class DevScores:
 
     Args:
         dev: the data.
-        stop: limits of the minimisation.
-        watchers: callbacks that show records.
     """
 
-    PERIOD = 10
-
-    def __init__(self, dev: DevData, stop: Stop, watchers: Sequence[Shows]) -> None:
-        self._dev, self._stop, self._watchers = dev, stop, watchers
+    def __init__(self, dev: DevData) -> None:
+        self._dev = dev
         self._best: TraceRecord | None = None
         self._w: Vector | None = None
         self._has_stopped = False
 
     def __call__(self, record: TraceRecord, state: State) -> bool:
         """Fill in `record.dev`; return whether the patience is at its end."""
-        # Ask every watcher, because it may count the records.
-        shown = [watcher.shows(record) for watcher in self._watchers]
-        options = self._dev.options
-        ends = self._stop.status(state, record.seconds, record.gap) is not Status.RUNNING
-        if self._dev.chooses or ends or any(shown) or record.iteration % self.PERIOD == 0:
-            self._score(record, state.w)
-        best = self._best
-        self._has_stopped = (
-            options.patience is not None and best is not None and record.iteration - best.iteration >= options.patience
-        )
+        self._score(record, state.w)
+        patience, best = self._dev.options.patience, self._best
+        self._has_stopped = patience is not None and best is not None and record.iteration - best.iteration >= patience
         return self._has_stopped
 
     def _score(self, record: TraceRecord, w: Vector) -> None:
@@ -231,10 +209,6 @@ class DevScores:
 
 class Printer:
     """A callback that prints a line to stderr for each record."""
-
-    def shows(self, record: TraceRecord) -> bool:
-        """Whether the record will be shown: each is."""
-        return True
 
     def __call__(self, record: TraceRecord, state: object) -> None:
         """Print the line."""

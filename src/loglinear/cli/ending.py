@@ -1,0 +1,112 @@
+"""The end of a training for people: one line, how certain the optimum is, and numbers for experts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .output import counted, scores_text
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+__all__ = ["best_step", "certainty", "ending", "numbers", "size_text"]
+
+# Up to this share of the objective, a bound of the distance from the optimum needs no remark.
+CLOSE = 1e-2
+# An optimum is probably near if the violation is at most this share of the first one.
+NEAR = 1e-3
+
+
+def ending(results: Sequence[Result], *parts: str) -> str:
+    """Return the line that ends a training.
+
+    Args:
+        results: of the training, one for each model.
+        parts: more figures, such as the size of the model; empty ones are left out.
+    """
+    from ..models.files.settings import worst
+    from ..result import Status
+
+    status = worst(results).status
+    word = "interrupted" if status is Status.INTERRUPTED else "done" if status.converged else "stopped"
+    figures = [
+        counted(len(results), "model") + ", one per class" if len(results) > 1 else "",
+        counted(sum(result.iterations for result in results), "iteration"),
+        f"{sum(result.seconds for result in results):.1f} s",
+        _score(results[0]) if len(results) == 1 else "",
+        *parts,
+    ]
+    return f"{word}: {', '.join(figure for figure in figures if figure)}"
+
+
+def _score(result: Result) -> str:
+    """Return the development score of the weights that were kept; empty without one."""
+    if not result.trace or result.record.dev is None:
+        return ""
+    best = " (the best)" if result.best is result.record else ""
+    return f"dev {' '.join(result.record.headline)} at iteration {result.record.iteration:,}{best}"
+
+
+def best_step(result: Result) -> list[str]:
+    """Return how to keep the weights with the best development score, if others were kept."""
+    best = result.best
+    if best is None or best is result.record:
+        return []
+    score = " ".join(best.headline)
+    return [f"the best step was iteration {best.iteration:,} with dev {score}; add --keep best to keep its weights"]
+
+
+def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
+    """Return how close to the optimum a training has come, in words.
+
+    Args:
+        results: of the training, one for each model.
+        remedies: whether the command has the flags --tolerance and --max-iterations.
+    """
+    from ..models.files.settings import worst
+    from ..result import Status, distance
+
+    result = worst(results)
+    status, share = result.status, result.relative_gap
+    closer = "; lower --tolerance to get closer" if remedies else ""
+    reason = status.message.replace("raise the limit", "raise --max-iterations" if remedies else "raise the limit")
+    reason = reason.removeprefix("finished: ").removeprefix("converged: ")
+    if share is not None and share <= CLOSE:
+        bound = distance(result.gap, result.objective)
+        return bound if status.converged else f"{bound}; {reason}"
+    if status in (Status.DEV_SCORE_TURNED, Status.FEATURES_SELECTED):
+        return reason
+    if not status.converged or status is Status.PASSES_MADE:
+        return f"not certain: {reason}"
+    if not result.trace or result.violation <= NEAR * result.trace[0].violation:
+        return "probably close to the optimum" + (
+            "" if share is None else f", and at most {100 * share:.2g} % from it{closer}"
+        )
+    bound = "may be far from the optimum" if share is None else f"may be {100 * share:.2g} % from the optimum"
+    return f"not certain: the objective hardly decreases, but {bound}{closer}"
+
+
+def numbers(results: Sequence[Result]) -> list[str]:
+    """Return lines for experts: objective and violation, the features, the solver, all scores."""
+    from ..models.files.settings import worst
+
+    result = worst(results)
+    n_features = sum(trained.w.size for trained in results)
+    n_active = sum(int((trained.w != 0.0).sum()) for trained in results)
+    scores = result.record.dev if result.trace else None
+    return [
+        f"{'least accurate model: ' if len(results) > 1 else ''}{result.account}",
+        f"{n_active:,} active features of {n_features:,}",
+        *([] if result.chosen is None else [f"solver {result.chosen}"]),
+        *([] if scores is None else [f"dev: {scores_text(scores)}"]),
+    ]
+
+
+def size_text(path: str) -> str:
+    """Return the size of a model's file; empty for a device."""
+    if not os.path.isfile(path):
+        return ""
+    size = os.path.getsize(path)
+    return f"model {size / 1e6:,.1f} MB" if size >= 1e6 else f"model {size / 1e3:,.0f} kB"
