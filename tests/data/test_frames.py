@@ -20,6 +20,7 @@ from loglinear import ChainCRF, Corpus, DataError, GraphCRF, MaxEnt, PairwiseMRF
 from loglinear.data.columns import as_lists
 from loglinear.data.frames import Frame, as_column
 from loglinear.data.table import Table, read_table
+from loglinear.objectives.matrix_parts import ChunkOfSamples
 
 
 def of_duckdb(frame):
@@ -328,4 +329,15 @@ def test_samples_with_attributes_may_be_columns_of_lists():
         model = MaxEnt(l2=0.1).fit(column, pl.Series(y))
         assert np.array_equal(model.coef_, expected.coef_)
         assert model.predict(column).tolist() == y
+        assert str(model.explain(column)) == str(expected.explain(X))
         assert as_lists(column) == X
+
+
+@pytest.mark.parametrize("kind", LIBRARIES)
+def test_chunks_of_a_cluster_may_be_tables(kind):
+    frame, make = numbers(LONG), LIBRARIES[kind]
+    y, w = pd.DataFrame({"y": [0, 1] * 30}), pd.DataFrame({"w": np.arange(60)})
+    columns = (y["y"], w["w"]) if kind == "pandas" else (make(y), make(w))
+    chunk = ChunkOfSamples.of("chunk 0", make(frame), *columns)
+    assert np.array_equal(chunk.X.toarray(), frame.to_numpy(np.float64))
+    assert (chunk.y.tolist(), chunk.weights.tolist()) == (y["y"].tolist(), w["w"].tolist())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from .columns import as_lists
 from .corpus import Corpus
 from .formats import is_corpus, named, word
 from .lines import token_lines
@@ -61,7 +62,7 @@ def sample_texts(X: Any, corpus: Corpus | None, n_samples: int) -> list[str]:
         return [f"sample {number}" for number in range(1, n_samples + 1)]
     if X is corpus:
         return [text for words in corpus_words(corpus) for text in words]
-    return [" ".join(islice(_named(sample), _ATTRIBUTES)) for sample in X]
+    return [" ".join(islice(_named(sample), _ATTRIBUTES)) for sample in as_lists(X)]
 
 
 def _named(sample: Iterable[object]) -> Iterator[str]:
