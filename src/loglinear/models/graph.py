@@ -440,16 +440,17 @@ def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_],
 
 def _check_types(y: Sequence[Classes]) -> None:
     """Raise DataError if some labels are strings and others are not, or a label is NaN."""
-    first: str | None = None
+    are_strings: set[bool] = set()
     for number, labels in enumerate(y):
-        for label in np.asarray(labels, dtype=object).tolist():
-            kind = "a string" if isinstance(label, str) else "not a string"
-            if label != label:
-                message = f"graph {number}: a label is NaN; write None for a missing label"
-                raise DataError(message)
-            if label is not None and kind != (first := first or kind):
-                message = f"graph {number}: label {label!r} is {kind}, unlike earlier labels; use one type"
-                raise DataError(message)
+        values = np.asarray(labels, dtype=object).tolist()
+        types = {*map(type, values)} - {type(None)}
+        if any(issubclass(kind, float) for kind in types) and any(value != value for value in values):
+            message = f"graph {number}: a label is NaN; write None for a missing label"
+            raise DataError(message)
+        are_strings |= {issubclass(kind, str) for kind in types}
+        if len(are_strings) > 1:
+            message = f"graph {number}: some labels so far are strings and others are not; use one type"
+            raise DataError(message)
 
 
 def _check_allowed(
