@@ -10,7 +10,7 @@ from seqeval import scheme as SCHEMES
 from seqeval.metrics import sequence_labeling as seqeval
 from seqeval.metrics import v1 as strict_seqeval
 
-from loglinear.errors import DataError, OptionError
+from loglinear.errors import DataError, DataWarning, OptionError
 from loglinear.metrics import chunk_f1, chunk_f1_scorer, chunks, detect_scheme, evaluate
 
 TYPES = ("LOC", "some-type", "X")
@@ -433,3 +433,11 @@ def test_a_sentence_without_predicted_labels_is_wrong(mode):
     assert found.per_label["B-X"]["recall"] == 0.5
     assert sum(sum(row.values()) for row in found.confusion.values()) == 3
     assert evaluate([[1, 2]], [[None, None]]).accuracy == 0.0
+
+
+def test_data_without_a_label_in_common_are_a_warning():
+    gold, predicted = [["NN", "DT"] * 10], [["O"] * 20]
+    with pytest.warns(DataWarning, match="the gold labels are 'DT', 'NN', the predicted labels 'O'"):
+        assert evaluate(gold, predicted).accuracy == 0.0
+    assert evaluate([["NN"] * 19], [["O"] * 19]).accuracy == 0.0
+    assert evaluate([["NN", "DT"] * 10], [["DT", "NN"] * 10]).accuracy == 0.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from loglinear.calibration import calibration, tagging_calibration
 from loglinear.data.columns import as_lists
-from loglinear.errors import DataError
+from loglinear.errors import DataError, DataWarning, warn
 from loglinear.schemes import (
     Chunk,
     checked_scheme,
@@ -43,6 +43,8 @@ __all__ = [
 
 # Number of confusions that a report lists if the matrix is wider than the report.
 _N_CONFUSIONS = 20
+# Fewest tokens on which labels that gold and predicted data do not share are worth a warning.
+_FEW_TOKENS = 20
 
 
 class Score(TypedDict):
@@ -217,6 +219,9 @@ def evaluate(
             label does not belong to the given scheme.
         OptionError: unknown scheme or mode.
 
+    Warns:
+        DataWarning: none of the gold labels is ever predicted, nor the reverse, on at least 20 tokens.
+
     Example:
         >>> from loglinear import evaluate
         >>> scores = evaluate([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "O"]])
@@ -225,6 +230,18 @@ def evaluate(
         >>> scores.per_type["LOC"]["support"]
         1
     """
+    scores = scores_of(gold, predicted, scheme=scheme, mode=mode)
+    if scores.n_tokens >= _FEW_TOKENS and scores.accuracy == 0.0:
+        truth = [label for label in scores.confusion if scores.confusion[label]]
+        guesses = {label for row in scores.confusion.values() for label in row} - {None}
+        if guesses and guesses.isdisjoint(truth):
+            labels = f"the gold labels are {_some(truth)}, the predicted labels {_some(sorted(guesses, key=str))}"
+            warn(f"gold and predicted data have no label in common: {labels}; check both", DataWarning)
+    return scores
+
+
+def scores_of(gold: Labels, predicted: Labels, *, scheme: str | None = None, mode: str = "conlleval") -> Evaluation:
+    """Return what `evaluate` returns, without a warning about the labels."""
     pairs: Iterable[tuple[list[Any], list[Any]]] = _pairs(gold, predicted)
     name = None if scheme is None else checked_scheme((), scheme, mode)
     if scheme is None and mode == "strict":

@@ -167,3 +167,20 @@ def test_attribute_files_without_attributes_are_a_warning(done, tmp_path):
     done("train", train, "-m", model, "-q")
     assert "no token has an attribute" in done("tag", "-m", model, input="Hello world\nGoodbye\n").stderr
     assert not done("tag", "-m", model, train).stderr
+
+
+@pytest.mark.parametrize("format", ["text", "svmlight"])
+def test_samples_with_other_labels_are_not_scored(done, misuse, tmp_path, format):
+    line = "{}\tbuy now\n" if format == "text" else "{} 1:1\n"
+    train, dev = (
+        written(tmp_path, "".join(line.format(label) for label in labels), name)
+        for labels, name in ((("1", "2", "1", "2"), "train"), (("7", "8"), "dev"))
+    )
+    options = ["--model-type", "maxent", "--format", format, "-m", tmp_path / "m", "-q"]
+    expected = f"{dev}: the model knows none of the labels 7, 8; its labels are 1, 2; "
+    assert misuse("train", train, *options, "--dev", dev).startswith(expected)
+    done("train", train, *options)
+    assert misuse("evaluate", "-m", tmp_path / "m", dev).startswith(expected)
+    half = written(tmp_path, line.format("1") + line.format("7"), "half")
+    assert "50 % of the " in done("evaluate", "-m", tmp_path / "m", half).stderr
+    assert "50 % of the " in done("train", train, *options, "--dev", half).stderr

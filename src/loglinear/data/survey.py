@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ from ..errors import DataError, DataWarning, warn
 if TYPE_CHECKING:
     from .corpus import Corpus
 
-__all__ = ["Survey", "check_known", "names_of"]
+__all__ = ["Survey", "check_counts", "check_known", "names_of"]
 
 # Labels that a message names.
 _NAMED = 5
@@ -84,12 +84,21 @@ class Survey(NamedTuple):
 
 
 def check_known(corpus: Corpus, labels: Collection[str], name: str, *, least: float = 0.1) -> None:
+    """Check that a model knows the gold labels of sentences; see `check_counts`."""
+    counts = dict(zip(corpus.core.labels, corpus.core.label_counts(), strict=True))
+    check_counts(counts, labels, name, corpus.format, least=least)
+
+
+def check_counts(
+    counts: Mapping[str, int], labels: Collection[str], name: str, format: str, *, least: float = 0.1
+) -> None:
     """Check that a model knows the gold labels of data, before it is scored on them.
 
     Args:
-        corpus: labelled sentences.
+        counts: number of tokens, or samples, of each gold label.
         labels: names of the model's labels.
         name: what messages call the data.
+        format: of the data; "python" for Python objects.
         least: smallest share of tokens with unknown labels that is worth a warning.
 
     Raises:
@@ -98,18 +107,18 @@ def check_known(corpus: Corpus, labels: Collection[str], name: str, *, least: fl
     Warns:
         DataWarning: the model does not know the labels of many tokens.
     """
-    counts = dict(zip(corpus.core.labels, corpus.core.label_counts(), strict=True))
     unknown = sorted(counts.keys() - {*labels})
     if not unknown:
         return
     if len(unknown) == len(counts) and labels:
         reason = f"the model knows none of the labels {names_of([*counts])}; its labels are {names_of(labels)}"
-        message = f"{name}: {reason}; {_remedy(corpus.format)}"
+        message = f"{name}: {reason}; {_remedy(format)}"
         raise DataError(message)
     share = sum(counts[label] for label in unknown) / max(sum(counts.values()), 1)
     if share >= least:
-        tokens = f"{100.0 * share:.2g} % of the tokens have labels that the model does not know and count as errors"
-        warn(f"{name}: {tokens}: {names_of(unknown)}", DataWarning)
+        items = "texts" if format == "text" else "tokens"
+        have = f"{100.0 * share:.2g} % of the {items} have labels that the model does not know and count as errors"
+        warn(f"{name}: {have}: {names_of(unknown)}", DataWarning)
 
 
 def names_of(labels: Collection[str]) -> str:
@@ -122,6 +131,8 @@ def _remedy(format: str) -> str:
     """Return what to do if the labels of data in a format are not labels."""
     if format == "python":
         return "check the labels"
+    if format == "text":
+        return "put the label, a tab and the text on each line"
     if format == "columns":
         return "put one token per line, with its label in the last column"
     return "check that the file has labels"

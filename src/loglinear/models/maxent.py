@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,7 @@ from ..data.frames import as_column, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
+from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierData, ClassifierObjective
@@ -220,7 +222,10 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self._check_one_model("development data")
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
-        matrix, right = self._matrix(X), np.asarray(as_column(y))[:, None] == self.classes_
+        labels = np.asarray(as_column(y))
+        matrix, right = self._matrix(X), labels[:, None] == self.classes_
+        if labels.size and not right.any():
+            check_counts(Counter(map(str, labels.tolist())), [str(label) for label in self.classes_], "X_dev", "python")
 
         def score(w: Vector) -> dict[str, float]:
             coef, intercept = data.coefficients(w)

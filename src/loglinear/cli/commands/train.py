@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -354,6 +355,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
 
 def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     """Train a classifier on texts and write the model."""
+    from ...data.survey import check_counts
     from ...data.texts import oddities, read
     from ...data.words import WORDS, unspaced
     from ..reading import naming, show_texts
@@ -372,6 +374,8 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
         pairs = f"{100.0 * share:.0f} % of the texts are in a script without blanks between words, such as Chinese"
         say(f"note: {name}: {pairs}; each pair of characters is a word; see --words characters:N-M for other lengths")
     dev = None if arguments.dev is None else read(arguments.dev)
+    if dev is not None:
+        check_counts(Counter(dev.labels or ()), {*(documents.labels or ())}, arguments.dev, "text", least=0.0)
     with keeping_reached(classifier):
         classifier.fit_counted(
             words,
@@ -388,7 +392,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
 def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt:
     """Train a classifier on samples with attributes, write the model and return it."""
     from ...data.formats import format_of
-    from ...data.survey import Survey
+    from ...data.survey import Survey, check_known
     from ..reading import Reading, show
 
     arguments, path = asked.arguments, asked.files[0]
@@ -418,6 +422,8 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         )
     else:
         show(" ".join(asked.files), Survey.of(X), asked.progress, are_samples=True)
+        if X_dev is not None:
+            check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
         with keeping_reached(classifier):
             classifier.fit(X, X_dev=X_dev, callbacks=callbacks, checkpoint=checkpoint)
     classifier.save(arguments.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -114,31 +115,18 @@ class Texts(Samples):
     ) -> Answers:
         """Return the classifier's answers to a file of labelled texts; see `Sentences.answers`."""
         from ...data.formats import file_name
+        from ...data.survey import check_counts
         from ...data.texts import read
         from ...models.explain.answers import Answers
 
         documents, tally = read(path), _Tally()
         gold = documents.labels or []
-        self._check_known(file_name(path), gold)
+        check_counts(Counter(gold), self.model.labels, file_name(path), "text", least=0.0)
         corpus = self._corpus(documents.texts, tally)
         tally.tell(path)
         predicted = [label for (label,) in self.model.predict(corpus.core, threads=threads)]
         probabilities = [max(row) for row in self.model.marginals(corpus.core, threads=threads)] if sure else None
         return Answers.of_samples(gold, predicted, probabilities, documents.texts)
-
-    def _check_known(self, name: str, gold: Sequence[str]) -> None:
-        """Name the labels that the model does not know; raise DataError if it knows none of them."""
-        from ...data.survey import names_of
-
-        unknown = sorted(set(gold) - set(self.model.labels))
-        if unknown and len(unknown) == len(set(gold)):
-            reason = (
-                f"the model knows none of the labels {names_of(unknown)}; its labels are {names_of(self.model.labels)}"
-            )
-            message = f"{name}: {reason}; write the label first, then a TAB and the text"
-            raise DataError(message)
-        if unknown:
-            say(f"warning: {name}: labels unknown to the model count as errors: {names_of(unknown)}")
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the label of each text of a file."""

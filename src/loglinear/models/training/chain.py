@@ -11,7 +11,7 @@ from ...data.fingerprint import of_corpus
 from ...data.labels import typed
 from ...data.survey import check_known
 from ...errors import DataWarning, warn
-from ...metrics import Evaluation, detect_scheme, evaluate
+from ...metrics import Evaluation, detect_scheme, scores_of
 from ...minimize import Callback
 from ...objectives.chain import ChainData
 from ...result import Result
@@ -119,7 +119,7 @@ def chain_model(data: ChainData, options: SolverOptions, result: Result, use: De
 
 def evaluate_model(model: ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
     """Compare a model's labels with the labels of a corpus; a label the model does not know counts as missed."""
-    return evaluate(corpus.true_labels(), typed(model.predict(corpus.core, threads=threads), corpus.label_type))
+    return scores_of(corpus.true_labels(), typed(model.predict(corpus.core, threads=threads), corpus.label_type))
 
 
 class DevSet:
