@@ -57,7 +57,7 @@ def test_plain_text_is_an_error_that_says_how_labelled_data_look(misuse, tmp_pat
     options = ["-m", tmp_path / "m"] if command == "train" else []
     assert misuse(command, path, "--preset", "ner", *options) == (
         f"{path}: the data have a single label, 'world', so there is nothing to learn; put one token per line, with "
-        "its label in the last column"
+        "its label in the last column, or set --format"
     )
     assert not (tmp_path / "m").exists()
     samples = [command, path, "--preset", "ner", "--model-type", "maxent", *options]
@@ -83,7 +83,7 @@ def test_a_file_without_labels_is_not_scored(misuse, entities, tmp_path):
     dev = unlabelled(tmp_path)
     expected = (
         f"{dev}: the model knows none of the labels NNP, VBD; its labels are B-PER, O, B-LOC; put one token per line, "
-        "with its label in the last column"
+        "with its label in the last column, or set --format"
     )
     assert misuse("evaluate", "-m", model, dev) == expected
     pytest.importorskip("jinja2")
@@ -171,7 +171,7 @@ def test_attribute_files_without_attributes_are_a_warning(done, tmp_path):
 
 @pytest.mark.parametrize("format", ["text", "svmlight"])
 def test_samples_with_other_labels_are_not_scored(done, misuse, tmp_path, format):
-    line = "{}\tbuy now\n" if format == "text" else "{} 1:1\n"
+    line = "{0}\tbuy {0}\n" if format == "text" else "{} 1:1\n"
     train, dev = (
         written(tmp_path, "".join(line.format(label) for label in labels), name)
         for labels, name in ((("1", "2", "1", "2"), "train"), (("7", "8"), "dev"))

@@ -132,7 +132,7 @@ def _remedy(format: str) -> str:
     if format == "python":
         return "check the labels"
     if format == "text":
-        return "put the label, a tab and the text on each line"
+        return "write the label first, then a TAB and the text"
     if format == "columns":
-        return "put one token per line, with its label in the last column"
-    return "check that the file has labels"
+        return "put one token per line, with its label in the last column, or set --format"
+    return f"check that the file has labels and its format is {format} (--format)"
