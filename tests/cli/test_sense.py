@@ -57,7 +57,7 @@ def test_plain_text_is_an_error_that_says_how_labelled_data_look(misuse, tmp_pat
     options = ["-m", tmp_path / "m"] if command == "train" else []
     assert misuse(command, path, "--preset", "ner", *options) == (
         f"{path}: the data have a single label, 'world', so there is nothing to learn; put one token per line, with "
-        "its label in the last column, or set --format"
+        "its label in the last column, or set --label-column or --format"
     )
     assert not (tmp_path / "m").exists()
     samples = [command, path, "--preset", "ner", "--model-type", "maxent", *options]
@@ -83,7 +83,7 @@ def test_a_file_without_labels_is_not_scored(misuse, entities, tmp_path):
     dev = unlabelled(tmp_path)
     expected = (
         f"{dev}: the model knows none of the labels NNP, VBD; its labels are B-PER, O, B-LOC; put one token per line, "
-        "with its label in the last column, or set --format"
+        "with its label in the last column, or set --label-column or --format"
     )
     assert misuse("evaluate", "-m", model, dev) == expected
     pytest.importorskip("jinja2")

@@ -134,5 +134,5 @@ def _remedy(format: str) -> str:
     if format == "text":
         return "write the label first, then a TAB and the text"
     if format == "columns":
-        return "put one token per line, with its label in the last column, or set --format"
+        return "put one token per line, with its label in the last column, or set --label-column or --format"
     return f"check that the file has labels and its format is {format} (--format)"

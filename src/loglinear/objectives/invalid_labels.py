@@ -175,7 +175,8 @@ def _written(parts: Iterable[Chunk], length: int, scheme: str, *, has_six: bool)
 
 
 def _relabelled(corpus: Corpus, names: Sequence[str], targets: npt.NDArray[np.uint32]) -> Corpus:
-    return Corpus(corpus.core.relabelled(names, targets), corpus.template, corpus.format, corpus.label_type)
+    core = corpus.core.relabelled(names, targets)
+    return Corpus(core, corpus.template, corpus.format, corpus.label_type, corpus.columns)
 
 
 def bio_errors(corpus: Corpus) -> tuple[int, int]:
