@@ -7,6 +7,7 @@ import decimal
 import functools
 import warnings
 
+import dask.dataframe
 import duckdb
 import numpy as np
 import pandas as pd
@@ -170,6 +171,7 @@ def ordered_frames():
     frame = pd.DataFrame({"size": pd.Categorical(sizes, ["tiny", *SIZES], ordered=True), "other": others})
     yield "pandas", frame
     yield "pyarrow", in_chunks(frame)
+    yield "pandas with Arrow's types", pa.Table.from_pandas(frame).to_pandas(types_mapper=pd.ArrowDtype)
     yield "polars", pl.DataFrame({"size": pl.Series(sizes, dtype=pl.Enum(["tiny", *SIZES])), "other": others})
     connection = duckdb.connect()
     connection.execute("create type sizes as enum ('tiny', 'small', 'medium', 'large')")
@@ -177,7 +179,7 @@ def ordered_frames():
     yield "DuckDB", connection.sql("select size::sizes as size, other from plain")
 
 
-@pytest.mark.parametrize("library", ["pandas", "pyarrow", "polars", "DuckDB"])
+@pytest.mark.parametrize("library", ["pandas", "pandas with Arrow's types", "pyarrow", "polars", "DuckDB"])
 def test_the_declared_order_of_categories_is_the_order_of_states(library, tmp_path):
     frame = dict(ordered_frames())[library]
     model = PairwiseMRF(l1=0.1).fit(frame)
@@ -275,6 +277,10 @@ def chosen(table, name):
         ({(1, 2), (3, 4)}, "X has type set"),
         ("text", "X has type str"),
         (pl.LazyFrame({"a": [1], "b": [2]}), r"X has type polars LazyFrame.*call its method collect\(\) first"),
+        (
+            dask.dataframe.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), 1),
+            r"DataFrame.*call its method compute\(\) first",
+        ),
         (pl.Series([1, 2]), "X is a single column"),
         (pa.array([1, 2]), "X is a single column"),
         (pd.Series([1, 2]), "X is a single column"),

@@ -64,7 +64,8 @@ class Frame:
             return _of_pandas(X)
         if is_arrow(X):
             return _of_arrow(X)
-        if isinstance(X, np.ndarray) or hasattr(X, "__array__") or hasattr(X, "tocsr"):
+        is_delayed = hasattr(X, "compute") and hasattr(type(X), "columns")  # a DataFrame of Dask
+        if (hasattr(X, "__array__") and not is_delayed) or hasattr(X, "tocsr"):
             return _of_array(X)
         if isinstance(X, Sequence | Iterator) and not isinstance(X, str | bytes):
             return _of_rows([*X])
@@ -155,11 +156,18 @@ def _is_pandas(X: Any) -> bool:
 
 
 def _of_pandas(X: Any) -> Frame:
-    columns, orders = [], []
+    columns: list[Array] = []
+    orders: list[list[Any] | None] = []
     for i, kind in enumerate(X.dtypes):
-        ordered = type(kind).__name__ == "CategoricalDtype" and kind.ordered
-        columns.append(X.iloc[:, i].to_numpy())
-        orders.append(kind.categories.tolist() if ordered else None)
+        series = X.iloc[:, i]
+        if type(kind).__name__ == "ArrowDtype":
+            _, (column,) = _core.arrow_columns(series.array.__arrow_array__())
+            columns.append(_values(column, f"column {X.columns[i]!r}"))
+            orders.append(column.dictionary if column.is_ordered else None)
+        else:
+            is_ordered = type(kind).__name__ == "CategoricalDtype" and kind.ordered
+            columns.append(series.to_numpy())
+            orders.append(kind.categories.tolist() if is_ordered else None)
     return Frame(columns, _names([*X.columns]), orders)
 
 
@@ -177,7 +185,7 @@ def _is_enum(X: Any, column: int) -> bool:
     """Whether a column is an enum, whose order DuckDB and older versions of polars do not declare to others."""
     if type(X).__name__ == "DuckDBPyRelation":
         return bool(X.types[column].id == "enum")
-    return hasattr(X, "dtypes") and type(X.dtypes[column]).__name__ == "Enum"
+    return type(X).__module__.startswith("polars.") and type(X.dtypes[column]).__name__ == "Enum"
 
 
 def _values(column: _core.ArrowColumn, called: str) -> Array:
