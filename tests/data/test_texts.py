@@ -36,6 +36,7 @@ def test_several_files_are_one(folder, tmp_path):
     assert documents.texts == ["first", "second", "third", "buy", "two\nlines", "see you"]
     assert documents.labels == ["x", "y", "x", "a", "b", "b"]
     assert documents.lines == [1, 3, 1, 1, 2, 3]
+    assert read(str(tmp_path / "*.tsv"), str(folder)) == documents
 
 
 def test_files_that_are_not_utf8_are_named(folder, tmp_path):

@@ -200,6 +200,10 @@ def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
             matching = sorted(match for match in glob(path) if os.path.isfile(match))
         if not matching:
             message = f"{path}: no such file; give paths, folders or patterns such as 'part-*.txt'"
+            if os.path.isdir(path):
+                message = (
+                    f"{path}: no files in this folder; if it has a folder of texts for each label, add --format text"
+                )
             raise DataError(message)
         files += matching
     return files

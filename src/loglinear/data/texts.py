@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..errors import DataError
 from .formats import file_name
 from .lines import decoded, read_lines
+from .parts import expanded
 
 __all__ = ["Documents", "documents", "oddities", "read"]
 
@@ -31,13 +32,15 @@ class Documents(NamedTuple):
 def read(*paths: str, labelled: bool = True) -> Documents:
     """Read files whose lines are `label TAB text`, or texts alone; gzip and xz are recognised, `-` is standard input.
 
-    A folder has a folder for each label, and in it a file for each text, as `sklearn.datasets.load_files` reads it.
+    Patterns such as part-*.tsv are expanded. A folder has a folder for each label, and in it a file for each text, as
+    `sklearn.datasets.load_files` reads it.
 
     Raises:
         DataError: there is no text, a line has no TAB or no label, or text is not UTF-8; names file and line.
         OSError: a file cannot be read.
     """
-    parts = [_read_one(path, labelled=labelled) for path in paths]
+    files = [file for path in paths for file in ([path] if os.path.isdir(path) else expanded(path))]
+    parts = [_read_one(file, labelled=labelled) for file in files]
     labels = [label for part in parts for label in part.labels or ()] if labelled else None
     texts = [text for part in parts for text in part.texts]
     return Documents(texts, labels, [line for part in parts for line in part.lines])

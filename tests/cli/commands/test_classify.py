@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from loglinear import MaxEnt
+from oracles.patience import patience
 
 WORDS = {"sport": "ball goal team match win coach", "food": "soup bread oven salt taste menu"}
 COMMON = "the of a today we have seen and now"
@@ -294,6 +297,17 @@ def test_the_choice_of_words_is_kept_and_shown(done, data):
     assert json.loads(done("inspect", model, "--json").stdout)["text"]["words"] == "characters:2-3"
     assert "sequences of 2 to 3 characters, counted" in done("inspect", model).stdout
     assert done("tag", "-m", model, input="क्रिकेटर\n").stdout == "खेल\n"
+
+
+def test_texts_are_labelled_without_numpy(done, data):
+    model = train(done, data, "-f", "text", "--tfidf")
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['numpy', 'scipy', 'sklearn', 'rich'])); "
+        "from loglinear.cli.main import main; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, "tag", "-m", model, "--marginals"]
+    ended = subprocess.run(command, input=b"ball goal\n", capture_output=True, timeout=patience(20), check=True)
+    assert ended.stdout.startswith(b"sport\tfood:")
 
 
 def test_scripts_without_blanks_are_told(done, data):

@@ -281,16 +281,17 @@ class TextOptions(Options):
 
     words: str = option(
         default=WORDS,
-        help="what texts are cut into: words, characters:N-M or blanks. ``words`` are runs of letters, digits and "
-        "marks of any script, C++ and C# among them; scripts without blanks, such as Chinese and Thai, are cut into "
-        "pairs of characters. ``characters:2-4`` are all sequences of 2 to 4 characters. ``blanks`` are words as "
-        "the blanks of the text separate them, with punctuation.",
+        help="what texts are cut into: words, characters:N-M or blanks; by default words. ``words`` are runs of "
+        "letters, digits and marks of any script, C++ and C# among them; scripts without blanks, such as Chinese and "
+        "Thai, are cut into pairs of characters. ``characters:2-4`` are all sequences of 2 to 4 characters. "
+        "``blanks`` are words as the blanks of the text separate them, with punctuation.",
         check=check_unit,
     )
-    ngrams: str = option(default="1", help="lengths of word n-grams, such as 1-2", check=ngram_lengths)
+    ngrams: str = option(default="1", help="lengths of word n-grams, such as 1-2; by default 1", check=ngram_lengths)
     tfidf: bool = option(
         default=False,
-        help="weight words by tf-idf, with 1 + log count for the count. Each text has a Euclidean norm of 1.",
+        help="weight words by tf-idf. The count of a word in a text enters as 1 + log(count), and each text is scaled "
+        "to a Euclidean norm of 1.",
         check=truth_value,
     )
 
