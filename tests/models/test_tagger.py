@@ -187,6 +187,7 @@ def columns(X):
     yield pl.DataFrame({"words": X}), pl.Series, pl.Series.to_list
     index = [f"row {at}" for at in range(len(X))]
     yield pd.Series(X, index, name="words"), pd.Series, pd.Series.tolist
+    yield pd.DataFrame({"words": X}, index), pd.Series, pd.Series.tolist
     yield pd.Series(X, index, name="words", dtype=pd.ArrowDtype(pa.array(X).type)), pd.Series, pd.Series.tolist
     yield pa.array(X), pa.ListArray, pa.Array.to_pylist
     yield pa.chunked_array([X[:40], X[40:]]), pa.ChunkedArray, pa.ChunkedArray.to_pylist
@@ -249,6 +250,20 @@ def test_labels_in_columns_are_evaluated_as_lists_are(words):
         assert crf.score(make(X[:20]), make(gold), make([1.0] * 20)) == crf.score(X[:20], gold)
     report = crf.report(pl.Series(X[:20]), pl.Series(gold))
     assert report.scores == crf.report(X[:20], gold).scores
+
+
+def test_tables_of_several_columns_are_refused(words):
+    crf, X = words
+    columns = {"words": X[:2], "others": X[:2]}
+    for table in (
+        pd.DataFrame(columns),
+        pl.DataFrame(columns),
+        pa.table(columns),
+        duckdb.from_arrow(pa.table(columns)),
+    ):
+        for label in (Tagger(crf).tag_batch, crf.predict, crf.marginals):
+            with pytest.raises(loglinear.DataError, match="expected one column, found a table of 2; select one"):
+                label(table)
 
 
 def test_labels_of_numbers_and_truth_values_have_columns_of_their_type():

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import _core
-from ..errors import OptionError
+from ..errors import DataError, OptionError
 
 __all__ = ["ListColumn", "as_lists", "is_arrow", "is_column", "is_series"]
 
@@ -21,8 +21,8 @@ def is_arrow(X: object) -> bool:
 
 
 def is_column(X: object) -> bool:
-    """Whether an object is a column: a Series of pandas, or data of Arrow's, such as a relation with one column."""
-    return _is_series(X) or (is_arrow(X) and not hasattr(X, "iloc"))
+    """Whether an object is a column, or a table that may have one column alone."""
+    return is_arrow(X) or (hasattr(X, "iloc") and not hasattr(X, "compute"))
 
 
 def is_series(X: object) -> bool:
@@ -52,10 +52,17 @@ class ListColumn:
 
     Attributes:
         arrow: the column with Arrow's interface; None for a column of pandas that holds Python objects.
+
+    Raises:
+        DataError: the column is a table of several columns.
     """
 
     def __init__(self, column: Any) -> None:
-        self._column = column
+        if hasattr(column, "columns") and len(column.columns) != 1:
+            message = f"expected one column, found a table of {len(column.columns)}; select one"
+            raise DataError(message)
+        self._column = column.iloc[:, 0] if hasattr(column, "columns") and hasattr(column, "iloc") else column
+        column = self._column
         self._has_arrow_type = _is_series(column) and type(column.dtype).__name__ == "ArrowDtype"
         self.arrow: Any = column.array.__arrow_array__() if self._has_arrow_type else column
         if _is_series(column) and not self._has_arrow_type:
