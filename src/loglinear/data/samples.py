@@ -42,7 +42,7 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
     samples: Sequence[Any] = X
     first = next((sample for sample in samples if not (hasattr(sample, "__len__") and len(sample) == 0)), None)
     if isinstance(first, str):
-        message = "samples are strings; give lists of attributes, or convert the texts with a vectorizer"
+        message = "samples are strings; give lists of attributes, or use TextClassifier for texts"
         raise DataError(message)
     names = isinstance(first, (Sequence, Set)) and isinstance(next(iter(first)), str)
     if not names and not isinstance(first, Mapping):

@@ -98,8 +98,8 @@ def oddities(documents: Documents) -> list[str]:
     if 10 <= n_texts < 2 * len(counts):
         example = max(counts, key=len)
         many = f"{n_texts:,} texts have {len(counts):,} different labels, such as {_shown(example)}"
-        notes.append(f"{many}; write the label first, then a TAB and the text")
-    elif rare := sorted(label for label, count in counts.items() if count == 1):
+        return [f"{many}; write the label first, then a TAB and the text"]
+    if rare := sorted(label for label, count in counts.items() if count == 1):
         notes.append(
             f"{_listed(rare)} {'occurs' if len(rare) == 1 else 'occur'} in one text only, too few to learn from; add "
             "texts, or merge labels"
@@ -123,7 +123,8 @@ def _shown(text: str) -> str:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    return ", ".join(labels[:5]) + (f" and {len(labels) - 5:,} more labels" if len(labels) > 5 else "")
+    shortened = [label if len(label) <= 30 else f"{label[:29]}…" for label in labels[:5]]
+    return ", ".join(shortened) + (f" and {len(labels) - 5:,} more labels" if len(labels) > 5 else "")
 
 
 def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 1) -> Documents:
