@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.model_selection import GridSearchCV
 
 from loglinear import DataError, MaxEnt, OptionError, TextClassifier
 from loglinear.cli.kinds import opened
@@ -72,6 +76,35 @@ def test_a_model_of_other_samples_is_refused(tmp_path):
 def test_what_is_no_text_is_refused_by_its_place(X, message):
     with pytest.raises(DataError, match=message):
         TextClassifier().fit(X, ["x", "y"])
+
+
+def test_texts_may_be_a_column_of_any_frame_but_no_frame():
+    expected = TextClassifier().fit(TEXTS, LABELS).predict_proba(NEW)
+    frame = pd.DataFrame({"text": TEXTS, "label": LABELS})
+    columns = [
+        frame["text"],
+        frame["text"].to_numpy(),
+        frame["text"].astype("category"),
+        pl.Series(TEXTS),
+        pa.array(TEXTS),
+        pa.chunked_array([TEXTS[:2], TEXTS[2:]]),
+    ]
+    for column in columns:
+        model = TextClassifier().fit(column, frame["label"])
+        assert np.array_equal(model.predict_proba(NEW), expected)
+        assert model.score(column, LABELS) == 1.0
+    for table in (frame, frame[["text"]], pl.DataFrame({"text": TEXTS})):
+        with pytest.raises(DataError, match="give one of its columns"):
+            TextClassifier().fit(table, LABELS)
+    with pytest.raises(DataError, match="text 1 of X is of type"):
+        TextClassifier().fit(pd.Series(["a", None, "b"]), ["x", "y", "x"])
+
+
+def test_a_search_of_scikit_learn_chooses_options_of_texts():
+    options = {"words": ["words", "characters:1-2"], "tfidf": [False, True]}
+    search = GridSearchCV(TextClassifier(), options, cv=3).fit(TEXTS * 3, LABELS * 3)
+    assert search.best_params_.keys() == options.keys()
+    assert search.predict(["cheap pills"]).tolist() == ["spam"]
 
 
 def test_contradicting_options_are_refused():

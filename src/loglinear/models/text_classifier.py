@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
@@ -162,17 +163,25 @@ class TextClassifier(MaxEnt, TextOptions):
 
 
 def texts_of(X: object) -> list[str]:
-    """Return texts, any sequence or array of strings, as a list.
+    """Return texts as a list: a sequence or an array of strings, or a column of a data frame.
 
     Raises:
-        DataError: X is a single string, or holds something else; names the text.
+        DataError: X is a single string or a table, or holds something else; names the text.
     """
-    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+    texts: list[object] = []
+    if isinstance(X, (list, tuple)):
+        texts = list(X)
+    elif isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
         message = f"X is of type {type(X).__name__}, not a sequence of texts; give a list of strings"
         raise DataError(message)
-    texts = list(X)
+    else:
+        array = np.asarray(X, dtype=object)
+        if array.ndim > 1:
+            message = f"X is a table of shape {array.shape}, not a sequence of texts; give one of its columns"
+            raise DataError(message)
+        texts = array.tolist() if array.ndim else list(X)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             message = f"text {number} of X is of type {type(text).__name__}, not a string; give a sequence of strings"
             raise DataError(message)
-    return texts
+    return [text for text in texts if isinstance(text, str)]
