@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import functools
+import gc
 import warnings
 
 import dask.dataframe
@@ -21,6 +22,7 @@ from loglinear import ChainCRF, Corpus, DataError, GraphCRF, MaxEnt, PairwiseMRF
 from loglinear.data.columns import as_lists
 from loglinear.data.frames import Frame, as_column
 from loglinear.data.table import Table, read_table
+from loglinear.models.files.chain import tag_arrow
 from loglinear.objectives.matrix_parts import ChunkOfSamples
 
 
@@ -347,3 +349,29 @@ def test_chunks_of_a_cluster_may_be_tables(kind):
     chunk = ChunkOfSamples.of("chunk 0", make(frame), *columns)
     assert np.array_equal(chunk.X.toarray(), frame.to_numpy(np.float64))
     assert (chunk.y.tolist(), chunk.weights.tolist()) == (y["y"].tolist(), w["w"].tolist())
+
+
+def test_the_memory_of_other_libraries_is_released_also_after_an_error():
+    gc.collect()
+    before = pa.total_allocated_bytes()
+    table = in_chunks(states(LONG))
+    assert pa.total_allocated_bytes() > before
+    Frame.of(table)
+    as_lists(table["v1"])
+    nested = table.append_column("nested", pa.array([[1]] * len(table)))
+    with pytest.raises(DataError, match="nested"):
+        Frame.of(nested)
+    crf = ChainCRF(template="U:%x[0,0]").fit([["a", "b"]], [["X", "Y"]])
+    sentences = pa.array([["a", "b"]] * 9)
+    labels = tag_arrow(crf.model_, sentences, "str")
+    with pytest.raises(DataError, match="a token is null"):
+        tag_arrow(crf.model_, pa.chunked_array([sentences, [[None]]]), "str")
+    # Nobody imports the first export; the others share their memory.
+    labels.__arrow_c_array__()
+    first, second = pa.array(labels), pa.array(labels)
+    del labels
+    assert first.equals(second)
+    assert first.to_pylist() == [["X", "Y"]] * 9
+    del table, nested, sentences
+    gc.collect()
+    assert pa.total_allocated_bytes() == before
