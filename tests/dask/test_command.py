@@ -180,6 +180,7 @@ def test_a_mistake_in_a_file_is_named_and_no_file_is_left(folder, tmp_path):
         (["a.jsonl", "b.jsonl", "--model-type", "maxent", "--format", "text"], "reads one file"),
         (["*.none"], "no such file"),
         (["a.jsonl", "--workers", "2", "--cluster", "tcp://here:1"], "exclude each other"),
+        (["a.jsonl", "--part-mb", "4"], "--part-mb needs --workers or --cluster"),
         (["a.jsonl", "--workers", "0"], "workers=0 is not a whole number"),
         (["a", "--workers", "2", "--model-type", "maxent", "--format", "text"], "cannot read texts"),
         (

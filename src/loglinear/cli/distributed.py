@@ -31,19 +31,19 @@ __all__ = ["add_cluster", "fit_on_cluster", "is_local", "spread"]
 def add_cluster(parser: Arguments) -> None:
     """Add --workers, --cluster and --part-mb."""
     add = parser.add_argument
-    needs = "needs loglinear[distributed]"
-    add("--workers", type=int, metavar="N", help=f"train with N worker processes on this machine; {needs}")
+    needs = "pip install '.[distributed]'"
+    add("--workers", type=int, metavar="N", help=f"train with N worker processes on this machine ({needs})")
     address = "train on the Dask cluster with this scheduler, such as tcp://host:8786"
-    add("--cluster", metavar="ADDRESS", help=f"{address}; {needs}")
-    size = "size of the parts that files are split into, in megabytes (default: 16)"
-    add("--part-mb", type=float, default=16.0, metavar="X", help=size)
+    add("--cluster", metavar="ADDRESS", help=f"{address} ({needs})")
+    size = "with --workers or --cluster: size of the parts that files are split into, in megabytes (default: 16)"
+    add("--part-mb", type=float, metavar="X", help=size)
 
 
 def is_local(arguments: Namespace) -> bool:
     """Return whether this process reads the training data; ``arguments.train`` becomes a list of files (not for texts).
 
     Raises:
-        OptionError: there are two clusters.
+        OptionError: there are two clusters, or --part-mb without one.
         DataError: a folder or pattern has no file.
     """
     if arguments.workers is not None and arguments.cluster is not None:
@@ -51,6 +51,9 @@ def is_local(arguments: Namespace) -> bool:
         raise OptionError(message)
     if arguments.workers is not None or arguments.cluster is not None:
         return False
+    if arguments.part_mb is not None:
+        message = "--part-mb needs --workers or --cluster; leave it out, or add one"
+        raise OptionError(message)
     if arguments.train != ["-"] and arguments.format != "text":
         from ..data.parts import expanded
 
@@ -151,7 +154,8 @@ def _cluster(
 
 
 def _part_bytes(arguments: Namespace) -> int:
-    return max(int(arguments.part_mb * 2**20), 1)
+    megabytes = 16.0 if arguments.part_mb is None else arguments.part_mb
+    return max(int(megabytes * 2**20), 1)
 
 
 def _workers(cluster: Cluster) -> str:

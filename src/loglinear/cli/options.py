@@ -139,7 +139,7 @@ def add_templates(parser: Arguments) -> None:
     """Add --preset and --template."""
     templates = parser.add_mutually_exclusive_group()
     templates.add_argument("--preset", metavar="NAME", help="built-in feature template; `loglinear presets` lists them")
-    templates.add_argument("--template", metavar="FILE", help="feature template file (CRF++ or Wapiti syntax)")
+    templates.add_argument("--template", metavar="FILE", help="feature template file in the syntax of CRF++ or Wapiti")
 
 
 def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
@@ -163,13 +163,15 @@ def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
 
 def add_format(parser: Arguments, *kinds: Holds, default: str = "the format of the training data") -> None:
     """Add --format, for files that hold some kinds of data, or any; the default is by extension, else `default`."""
-    from ..data.formats import listed
+    from ..data.formats import FORMATS, listed
 
-    names = listed(*(kinds or ("sentences", "samples", "texts")))
+    kinds = kinds or ("sentences", "samples", "texts")
+    names, rows = listed(*kinds), FORMATS.values()
+    extensions = ", ".join(extension for row in rows if row.holds in kinds for extension in row.extensions)
     parser.add_argument(
         "-f",
         "--format",
-        help=f"{names}; plain conllu takes the labels from UPOS (default: from the file extension, else {default})",
+        help=f"{names}; plain conllu takes the labels from UPOS (default: by extension, {extensions}, else {default})",
     )
 
 
@@ -205,9 +207,9 @@ def add_scheme(parser: Arguments) -> None:
     parser.add_argument("--scheme", metavar="NAME", help=scheme)
 
 
-def add_json(parser: Arguments) -> None:
+def add_json(parser: Arguments, text: str = "print JSON instead of text") -> None:
     """Add --json."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help=text)
 
 
 def count(text: str) -> int:

@@ -53,17 +53,17 @@ class ChainFeatures(Options):
 
     all_states: bool = option(
         default=False,
-        help="use every combination of attribute and label as a feature, not only those in the training data",
+        help="also use attribute-label pairs that never occur together in training data (CRFsuite's possible_states)",
         check=truth_value,
     )
     all_transitions: bool = option(
         default=False,
-        help="use every transition between labels as a feature, not only those in the training data",
+        help="also use label pairs that never occur in sequence in the training data (CRFsuite's possible_transitions)",
         check=truth_value,
     )
     min_count: int = option(
         default=1,
-        help="drop attributes that occur on fewer tokens than this",
+        help="drop attributes that occur in fewer than N samples (tokens, or texts)",
         check=partial(whole_number, least=1, most=2**32 - 1),
     )
     order: int = option(
@@ -76,8 +76,8 @@ class ChainFeatures(Options):
     constraints: str | Sequence[tuple[Any, Any]] | None = option(
         default=None,
         help="only allow label sequences that follow a tagging scheme (BIO, IOB1, IOBES, BILOU or BMES), in "
-        "training and in tagging; `auto` detects the scheme of the labels. Or a list of forbidden pairs "
-        "(from, to), where None stands for the start or the end of a sentence.",
+        "training and in tagging; `auto` detects the scheme from the labels. BIO is also called IOB2. "
+        "Or a list of forbidden pairs (from, to), where None stands for the start or the end of a sentence.",
         check=check_constraints,
     )
     invalid_labels: str = option(

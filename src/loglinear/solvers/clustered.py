@@ -123,7 +123,7 @@ class ClusteredState:
 
 
 class Clustered:
-    """Quasi-Newton over all weights and over clusters of weights in turn, for smooth objectives: L2 penalty or none.
+    """Quasi-Newton steps that alternate between all weights and clusters of weights, with an L2 penalty or none.
 
     Each round takes ``fine_iterations`` of the fine optimiser, clusters similar weights, and lets the coarse
     optimiser move each cluster as a whole, from its mean, until its objective changes little. Finally the fine

@@ -48,7 +48,7 @@ class DualPasses(TwoClasses, Protocol):
 def without_intercept(problem: Problem) -> str:
     """The classifier has no intercept."""
     intercept = cast(DualPasses, problem.objective).intercept
-    return "does not support an unpenalised intercept; give fit_intercept=False" if intercept else ""
+    return "does not support an unpenalised intercept; give fit_intercept=False (--no-intercept)" if intercept else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class DualCDState(PassState):
 
 @dataclass(frozen=True)
 class DualCD:
-    """Dual coordinate descent for binary classifiers with an L2 penalty; needs fit_intercept=False (Python).
+    """Dual coordinate descent for binary classifiers with an L2 penalty; needs fit_intercept=False (--no-intercept).
 
     Source: Yu, Huang & Lin, Machine Learning 85 (2011), sections 2.2 and 3, Algorithm 3.
 

@@ -34,7 +34,7 @@ INNER = OWLQN(memory=40)
 
 
 class Grafting:
-    """Grafting: alternately optimises over the selected features and selects more, for L1 problems.
+    """Grafting: alternates optimising the weights of the selected features with adding features, for L1 problems.
 
     Source: Perkins, Lacker & Theiler (2003), as Zhu, Lao & Xing (2010) describe it in sections 2 and 5.3.1. The
     optimiser is OWL-QN, which keeps its history after a selection: the new features' entries are 0.
@@ -278,7 +278,7 @@ class GraftingOptions(OWLQNOptions, total=False):
 
 
 class GraftingLight(Grafting):
-    """Grafting-Light: alternates steps of OWL-QN with the selection of further features, for L1 problems.
+    """Grafting-Light: alternates OWL-QN steps with adding features, for L1 problems.
 
     Source: Zhu, Lao & Xing (2010), Algorithm 1 and section 5.2.
 
@@ -316,7 +316,7 @@ class GraftingLight(Grafting):
 
 
 class GaussSeidel(Grafting):
-    """Gauss-Seidel: repeatedly optimises over the features that most violate optimality, for L1 problems.
+    """Gauss-Seidel: repeatedly optimises the weights that most violate the optimality conditions, for L1 problems.
 
     Source: Shevade & Keerthi (2003), with M features at a time as in Zhu, Lao & Xing (2010), section 6.
 

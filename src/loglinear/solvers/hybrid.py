@@ -82,7 +82,7 @@ class HybridState:
 
 
 class Hybrid(Unmeasured):
-    """L-BFGS on a growing sample, until it contains all of the data, for L2 problems.
+    """L-BFGS on a sample of the data that grows until it is all of the data, for L2 problems.
 
     Source: Friedlander & Schmidt (2012), section 5, with |B| <- min(growth |B| + 1, n) as in Schmidt et al. (2015).
 

@@ -135,7 +135,7 @@ class LabelSetsState:
 
 
 class LabelSets:
-    """OWL-QN over the likely labels of each token, for chains with an L1, L2 or elastic-net penalty.
+    """OWL-QN whose steps mostly consider only likely labels, for chains with an L1, L2 or elastic-net penalty.
 
     An evaluation of the whole objective finds the labels of each token with a marginal above ``bound``. Over these
     labels alone, with a correction that gives it the value and the gradient of F at w0, the objective S is many times

@@ -103,7 +103,7 @@ FIRST, SECOND = MixedPasses(), OWLQN()
 
 
 class ParameterMixing(TwoStage):
-    """Iterative parameter mixing, then OWL-QN from its weights, for data in parts.
+    """Iterative parameter mixing, then OWL-QN from the mixed weights; for chains in parts (--workers, --cluster).
 
     In a pass every part runs SGD with the cumulative L1 penalty over its own samples, all from the same weights, and
     the weights that the parts reach are averaged. This takes one exchange of weights per pass, while a batch method

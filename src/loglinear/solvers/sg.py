@@ -144,7 +144,7 @@ class SG(Unmeasured):
 
 @dataclass(frozen=True)
 class ASG(SG):
-    """ASG: stochastic gradient descent with a constant step size; its weights are the average of all iterates.
+    """ASG: stochastic gradient descent with a constant step size; returns the average of the weights of all steps.
 
     Source, departures, cost, arguments and errors: see `SG`.
 

@@ -77,7 +77,7 @@ class SGDL1State(PassState):
 
 @dataclass(frozen=True)
 class SGDL1(Unmeasured):
-    """SGD-L1: stochastic gradient descent for L1 and elastic-net problems, with sparse weights at any time.
+    """SGD-L1: stochastic gradient descent for L1 and elastic-net problems; weights stay sparse during training.
 
     Source: Tsuruoka, Tsujii & Ananiadou (2009): section 3.1 (naive, clipping), section 3.2 with Figure 2 (cumulative),
     Eq. 5 (``inverse``: eta_0 / (1 + k/N)) and Eq. 6 (``exponential``: eta_0 alpha^(k/N)); ``tail`` adds footnote 3's

@@ -112,7 +112,7 @@ class TwoStageState:
 
 
 class TwoStage:
-    """SGD-L1, then OWL-QN from its weights, for L1 and elastic-net problems.
+    """SGD-L1, then OWL-QN that starts from the weights of SGD-L1, for L1 and elastic-net problems.
 
     Source: Zhou et al. (2011), sections 3.4 and 3.5; 5 passes of SGD there.
 

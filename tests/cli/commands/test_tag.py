@@ -549,6 +549,12 @@ def test_a_sentence_that_may_have_no_labels_has_probability_zero(done, tmp_path)
     }
 
 
+def test_two_kinds_of_probabilities_are_refused(misuse, chunker):
+    """Law: none of two requests for probabilities is ignored."""
+    message = misuse("tag", "-m", chunker.model, chunker.test, "--probabilities", "token", "--probabilities", "span")
+    assert message == "--probabilities token and span cannot be combined; leave out one"
+
+
 @pytest.mark.parametrize("kind", ["token", "span", "sequence"])
 def test_probabilities_that_have_no_place_are_refused(done, misuse, sample, chunker, tmp_path, kind):
     (tmp_path / "new.conllu").write_text(CONLLU)

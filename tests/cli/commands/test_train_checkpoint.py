@@ -70,6 +70,8 @@ def test_misuse_is_named(misuse, done, sample, tmp_path):
     checkpoint, model = tmp_path / "c", tmp_path / "m"
     options = ["train", sample.train, "--preset", "pos", "-m", model, "-q"]
     assert misuse(*options, "--resume") == "--resume needs a checkpoint to continue from; add --checkpoint FILE"
+    message = misuse(*options, "--checkpoint-minutes", "5")
+    assert message == "--checkpoint-minutes needs a checkpoint; add --checkpoint FILE"
     assert misuse(*options, "--checkpoint", checkpoint, "--checkpoint-minutes", "-1").startswith(
         "minutes=-1.0 is out of"
     )

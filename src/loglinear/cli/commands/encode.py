@@ -42,9 +42,9 @@ def configure(parser: ArgumentParser) -> None:
     add_templates(parser)
     add("--partial", action="store_true", help="allow partial labels: ? stands for any label, A|B for A or B")
     add("--unlabelled", action="store_true", help="the files have no labels")
-    min_count = "drop attributes that occur on fewer tokens than this; reads the files twice (default: 1)"
+    min_count = "drop attributes that occur on fewer than N tokens; reads the files twice (default: 1)"
     add("--min-count", type=int, default=1, metavar="N", help=min_count)
-    add("-q", "--quiet", action="store_true", help="show no progress")
+    add("-q", "--quiet", action="store_true", help="do not show progress")
     add_threads(parser)
 
 

@@ -70,7 +70,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="MODEL",
         help="model file to write; with --path, the best model (the last one without --dev)",
     )
-    add("-q", "--quiet", action="store_true", help="show no progress")
+    add("-q", "--quiet", action="store_true", help="do not show progress")
     add_threads(parser)
 
 

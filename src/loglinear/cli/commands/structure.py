@@ -1,14 +1,15 @@
 """Learn which columns of a table depend on each other: the edges of a pairwise Markov random field, with their weights.
 
 Each column of the table is a variable and each line a sample; the first line contains the names. Empty cells and NA,
-N/A, n/a, <NA>, NaN, nan, NULL, null and None are missing values. Columns with a single value are ignored. --bins cuts
-numeric columns into bins; the model applies the same bins to other tables. A stronger L1 penalty leaves fewer edges.
-Unless --l1 is given, the extended Bayesian information criterion (EBIC) chooses its strength.
+N/A, n/a, <NA>, NaN, nan, NULL, null and None are missing values. Columns with a single value are ignored. --bins
+divides numeric columns into bins. The model stores the bin edges and applies them to other tables. A stronger L1
+penalty leaves fewer edges. Unless --l1 is given, the extended Bayesian information criterion (EBIC) chooses its
+strength.
 
 The output has one line per non-zero weight, strongest edge first: two variables, a state of each, and how much this
 pair of states adds to log p, in nats. The first state of each variable is its reference state and has no weights. It is
-the first one in numeric or alphabetical order unless --reference chooses another. With --bootstrap, a last column gives
-the share of bootstrap samples, trained at the same strength, that contain the edge.
+the first one in numeric or alphabetical order unless --reference chooses another. --bootstrap adds a last column: the
+fraction of networks, each trained on a bootstrap sample with the same penalty, that contain the edge.
 """
 
 from __future__ import annotations
@@ -51,32 +52,36 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
     add("--edges", default="-", metavar="FILE", help="output file for the edges, tab-separated (default: stdout)")
-    plot = "draw the graph to this file: .svg, .png or .pdf (needs matplotlib), or .html (interactive)"
+    plot = "draw the graph to FILE: .svg, .png or .pdf (pip install matplotlib), or .html (interactive)"
     add("--plot", metavar="FILE", help=plot)
     add("-m", "--model", metavar="MODEL", help="model file to write")
     l1 = (
-        "strength of the L1 penalty l1 * |w|_1, or how to choose it: ebic, cv (cross-validation) or stars (stability "
-        "of the edges) (default: ebic)"
+        "strength of the L1 penalty l1 * |w|_1: a number (larger for more samples: the objective sums over them), or "
+        "a method: ebic (extended BIC), cv (likelihood of held-out folds) or stars (stability of the edges in "
+        "subsamples) (default: ebic)"
     )
     add("--l1", type=_l1, default=NetworkOptions.l1, metavar="X", help=l1)
     add_options(parser, NetworkOptions, "l2")
     objective = (
-        "likelihood, pseudolikelihood (fast, all columns at once) or nodewise (a regression per column) "
-        "(default: pseudolikelihood)"
+        "pseudolikelihood (fast, all columns at once), nodewise (a regression per column: slower, fewer false edges) "
+        "or likelihood (see --inference) (default: pseudolikelihood)"
     )
     add("--objective", default=NetworkOptions.objective, choices=OBJECTIVES, help=objective)
-    inference = "with --objective likelihood: inference method (default: loopy_bp)"
+    inference = (
+        "with --objective likelihood: loopy_bp (belief propagation), trw (tree-reweighted belief propagation), exact "
+        "(junction tree) or gibbs (sampling) (default: loopy_bp)"
+    )
     add("--inference", choices=tuple(INFERENCES), help=inference)
     add_options(parser, NetworkOptions, "grouped", "bins", "max_states", "random_state")
-    cut = "cut points between the bins of a numeric column, such as --cut age=18,30,65; once per column"
+    cut = "bin edges of a numeric column: age=18,30,65 gives < 18, [18, 30), [30, 65) and >= 65; may be repeated"
     add("--cut", action="append", default=[], metavar="COLUMN=X,...", help=cut)
     reference = "reference state of a column, such as --reference income=none; may be repeated (default: the lowest)"
     add("--reference", action="append", dest="references", default=[], metavar="COLUMN=STATE", help=reference)
-    bootstrap = "also train on N bootstrap samples and report the fraction that contains each edge"
+    bootstrap = "also train on N bootstrap samples and report, for each edge, the fraction of networks that contain it"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
     missing = "further values that mean missing, such as --missing '?,-999' (with a leading dash: --missing=-)"
     add("--missing", action="append", metavar="VALUE,...", help=missing)
-    ignore = "ignore these columns, by name or number; put names that contain a comma in double quotes"
+    ignore = "ignore these columns, by name or number; a name with a comma needs two pairs of quotes: '\"a, b\",id'"
     add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
     add(
         "--no-header",
@@ -85,8 +90,8 @@ def configure(parser: ArgumentParser) -> None:
     )
     delimiter = "column separator (default: comma, tab or semicolon, whichever fits the first line)"
     add("--delimiter", metavar="C", help=delimiter)
-    add_json(parser)
-    add("-q", "--quiet", action="store_true", help="show no progress")
+    add_json(parser, "print the edges and a summary as JSON, instead of the table")
+    add("-q", "--quiet", action="store_true", help="do not show progress")
     add_verbose(parser)
     add_threads(parser)
 
@@ -159,7 +164,7 @@ def _cuts(texts: list[str]) -> dict[str, list[float]] | None:
     for text in texts:
         column, equals, edges = text.rpartition("=")
         if column in cuts:
-            message = f"--cut {text}: column {column!r} already has a --cut; give all its cut points in one"
+            message = f"--cut {text}: column {column!r} already has a --cut; give all its bin edges in one"
             raise OptionError(message)
         try:
             cuts[column] = [float(edge) for edge in edges.split(",")]

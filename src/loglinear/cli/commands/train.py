@@ -1,11 +1,11 @@
 """Train a CRF on labelled sentences, or a maximum-entropy classifier on labelled samples or texts.
 
 By default, files have one token per line, with its label in the last column, and a blank line after each sentence.
-Such files need --preset or --template, which forms the features. No tuning is needed: loglinear picks the
-solver that suits the data.
+Such files, and CoNLL-U files, need --preset or --template, which forms the features; CRFsuite and svmlight files
+contain theirs. No tuning is needed: loglinear picks the solver that suits the data.
 
 With --model-type maxent, a classifier also reads svmlight files and, with --format text, texts (one per line: label,
-TAB, text). In files of sentences, it takes each token as a sample.
+TAB, text). In files of sentences, each token is a sample.
 """
 
 from __future__ import annotations
@@ -69,17 +69,19 @@ def configure(parser: ArgumentParser) -> None:
     add_templates(data)
     partial = "allow partial labels: ? stands for any label, A|B for A or B"
     data.add_argument("--partial", action="store_true", help=partial)
-    add_options(parser.add_argument_group("texts (--format text)"), TextOptions)
+    add_options(parser.add_argument_group("texts (--model-type maxent --format text)"), TextOptions)
 
     model = parser.add_argument_group("model")
     model.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file to write")
-    kinds = "chain (a CRF for sequences) or maxent (a classifier) (default: chain)"
+    kinds = "chain: a CRF for sequences; maxent: a classifier (default: chain)"
     model.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
     start = "model to start from (warm start); also provides the template, unless one is given"
     model.add_argument("--start", metavar="MODEL", help=start)
     add_features(model)
-    multi_class = "for more than two classes: softmax (one model) or ovr (one model per class) (default: softmax)"
+    multi_class = "with --model-type maxent, for 3 or more classes: softmax, or ovr (one-vs-rest) (default: softmax)"
     model.add_argument("--multi-class", default="softmax", metavar="KIND", help=multi_class)
+    no_intercept = "with --model-type maxent: leave out the intercept, as the solver dual_cd requires"
+    model.add_argument("--no-intercept", action="store_true", help=no_intercept)
 
     add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2")
 
@@ -88,21 +90,21 @@ def configure(parser: ArgumentParser) -> None:
     add_options(stopping, SolverOptions, *solver)
 
     dev = parser.add_argument_group("development data")
-    dev.add_argument("--dev", metavar="FILE", help="held-out labelled data to score during and after training")
+    held_out = "held-out labelled data to score: F1 if the labels mark chunks (B-PER, I-PER), else accuracy"
+    dev.add_argument("--dev", metavar="FILE", help=held_out)
     add_options(dev, DevOptions)
 
     output = parser.add_argument_group("output")
-    report = (
-        "write an HTML report on the development data, or without --dev on the training data; needs loglinear[report]"
-    )
+    report = "write an HTML report on the --dev data, else on the training data (pip install '.[report]')"
     output.add_argument("--report", metavar="FILE", help=report)
     output.add_argument("--trace", metavar="FILE", help="write one line of JSON per iteration to this file")
-    checkpoint = "save the state of the training to this file regularly and at Ctrl-C"
+    checkpoint = "save the state of the training to FILE, regularly and on Ctrl-C"
     output.add_argument("--checkpoint", metavar="FILE", help=checkpoint)
-    minutes = "minutes between checkpoints; 0 for one after every iteration (default: 10)"
-    output.add_argument("--checkpoint-minutes", type=float, default=10.0, metavar="X", help=minutes)
-    output.add_argument("--resume", action="store_true", help="continue from the file of --checkpoint, if it exists")
-    output.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    minutes = "with --checkpoint: minutes between saves, 0 for after every iteration (default: 10)"
+    output.add_argument("--checkpoint-minutes", type=float, metavar="X", help=minutes)
+    resume = "continue from the --checkpoint file; start from the beginning if it does not exist"
+    output.add_argument("--resume", action="store_true", help=resume)
+    output.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     add_verbose(output)
 
     add_threads(parser.add_argument_group("performance"))
@@ -131,9 +133,10 @@ def run(arguments: Namespace) -> None:
     if arguments.report is not None:
         _check_report(arguments, several=len(arguments.train) > 1 or not alone)
     texts = chosen(TextOptions, arguments)
-    of_classifiers = arguments.multi_class != "softmax" or texts != TextOptions()
+    of_classifiers = arguments.multi_class != "softmax" or arguments.no_intercept or texts != TextOptions()
     if arguments.model_type == "chain" and (holds != "sentences" or of_classifiers):
-        message = f"texts, svmlight files, {_TEXT_FLAGS} and --multi-class need a classifier; add --model-type maxent"
+        flags = f"{_TEXT_FLAGS}, --multi-class and --no-intercept"
+        message = f"texts, svmlight files, {flags} need a classifier; add --model-type maxent"
         raise OptionError(message)
     if holds == "texts" and not alone:
         message = "--workers and --cluster cannot read texts; leave them out, or convert the texts to an svmlight file"
@@ -196,8 +199,12 @@ def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:
         if arguments.resume:
             message = "--resume needs a checkpoint to continue from; add --checkpoint FILE"
             raise OptionError(message)
+        if arguments.checkpoint_minutes is not None:
+            message = "--checkpoint-minutes needs a checkpoint; add --checkpoint FILE"
+            raise OptionError(message)
         return None
-    place, minutes = arguments.checkpoint, arguments.checkpoint_minutes
+    place = arguments.checkpoint
+    minutes = 10.0 if arguments.checkpoint_minutes is None else arguments.checkpoint_minutes
     checkpoint = Checkpoint(place, minutes, resume=arguments.resume, note=progress.note)
     checkpoint.open()
     return checkpoint
@@ -341,6 +348,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
         **vars(asked.use),
         "min_count": features.min_count,
         "multi_class": arguments.multi_class,
+        "fit_intercept": not arguments.no_intercept,
         "n_jobs": arguments.threads or None,
     }
     with warnings.catch_warnings():

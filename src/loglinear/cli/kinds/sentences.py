@@ -379,11 +379,11 @@ class Sentences(Kind):
 
         settings, template = self.checked_settings(), self.model.template
         format, training = str(settings.get("format")), settings.get("training")
-        python_only = settings.get("fit_intercept") is False or settings.get("class_weight") is not None
-        python_only = python_only or isinstance(settings.get("constraints"), list)
+        python_only = settings.get("class_weight") is not None or isinstance(settings.get("constraints"), list)
         if training is None or python_only or not (format == "corpus" or is_format(format)):
             return None
         words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]
+        words += ["--no-intercept"] if settings.get("fit_intercept") is False else []
         words += [] if format in ("columns", "corpus", "text") else ["--format", format]
         words += ColumnLayout.of_settings(settings).flags() if format == "columns" else []
         if template is not None and format != "corpus":

@@ -95,13 +95,13 @@ class Minimisation(Options):
 
     l1: float = option(
         default=0.0,
-        help="strength of the L1 penalty l1 * |w|_1; equals c1 of CRFsuite, 1 / C of CRF++",
+        help="strength of the L1 penalty l1 * |w|_1; the same as c1 of CRFsuite and 1 / C of CRF++ with CRF-L1",
         check=strength,
     )
     l2: float | None = option(
         default=None,
-        help="strength of the L2 penalty (l2 / 2) * |w|^2; equals 2 * c2 of CRFsuite, 1 / C of CRF++; by default "
-        "1, or 0 if l1 is set",
+        help="strength of the L2 penalty (l2 / 2) * |w|^2; the same as 2 * c2 of CRFsuite and 1 / C of CRF++ with "
+        "CRF-L2; by default 1, or 0 if l1 > 0",
         check=optional(strength),
     )
     solver: SolverName | Solver[Any] | None = option(
@@ -112,14 +112,14 @@ class Minimisation(Options):
     )
     tolerance: float | None = option(
         default=None,
-        help="convergence tolerance: most solvers stop when the mean relative decrease of the objective over the "
-        "last 5 iterations is below it; by default set by the solver. Not for a solver object.",
+        help="most solvers stop when the objective decreases by less than this fraction per iteration, averaged over "
+        "the last 5 iterations; by default set by the solver. Not for a solver object.",
         check=optional(partial(real_number, range="a number >= 0", fits=lambda x: x >= 0.0)),
     )
     solver_options: Mapping[str, Any] | None = option(
         default=None,
-        help="further options of the solver, such as passes=10; `loglinear solvers NAME` lists them. A dict; not for a "
-        "solver object.",
+        help="further options of the solver, such as passes=10 of sgd_l1; `loglinear solvers NAME` lists them. A dict; "
+        "not for a solver object.",
         check=optional(mapping),
     )
     random_state: int = option(default=0, help="random seed of stochastic solvers. None is 0.", check=SEED)
@@ -134,8 +134,9 @@ class SolverParameters(Minimisation):
 
     gap: float | None = option(
         default=None,
-        help="stop once the objective is provably within this fraction of its optimum (0.001 is 0.1 %). The solver's "
-        "tolerance is then 0 unless set. Needs a convex objective; without l2 the proof comes late. None to disable.",
+        help="stop once the objective is provably within this fraction of its optimum, from 0 to 0.1 (0.001 is 0.1 %); "
+        "the tolerance is then 0 unless set. Needs a convex objective; without l2 the proof comes late. None to "
+        "disable.",
         check=partial(limit, most=USEFUL),
     )
 
@@ -212,7 +213,8 @@ class DevParameters(Options):
 
     keep: Literal["last", "best"] | None = option(
         default=None,
-        help="weights to keep: last, or best by development score; by default last, or best if patience is set",
+        help="weights to keep: last, or best (highest score on the development data); by default last, or best if "
+        "patience is set",
         check=optional(partial(one_of, choices=("last", "best"))),
     )
     patience: int | None = option(

@@ -116,12 +116,12 @@ class NetworkParameters(Minimisation):
     )
     max_states: int = option(
         default=32,
-        help="maximum number of values or bins per variable; more are an error",
+        help="maximum number of values or bins per column; a column with more is an error",
         check=partial(whole_number, least=2, most=2**16 - 1),
     )
     bins: int | None = option(
         default=None,
-        help="cut each numeric column with more than N different values into N bins with about equally many values",
+        help="divide each numeric column with more than N distinct values into N bins of roughly equal counts",
         check=optional(partial(whole_number, least=2, most=2**16 - 1)),
     )
     cuts: Mapping[Any, Sequence[float]] | None = option(
