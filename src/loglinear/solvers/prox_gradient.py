@@ -42,7 +42,7 @@ class ProxGradientState(BatchState):
 
 
 class ProxGradient:
-    """Accelerated proximal gradient (FISTA) on a working set of features, selected anew at every step.
+    """Accelerated proximal gradient (FISTA) on a working set of features that is re-selected at every step.
 
     A step selects the weights, or groups, that are not 0 and the M others that violate optimality most, makes some
     iterations on these alone, and evaluates the whole gradient.

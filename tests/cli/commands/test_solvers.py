@@ -106,5 +106,5 @@ def test_train_points_to_the_list(done, misuse, tiny, tmp_path):
 def test_help_is_plain_text(done):
     for command in (["solvers", "sag"], ["train", "--help"], ["select", "--help"], ["structure", "--help"]):
         assert "``" not in done(*command).stdout
-    assert "(default: 1, or 0 with l1)" not in " ".join(done("select", "--help").stdout.split())
-    assert "(default: 1, or 0 with l1)" in " ".join(done("train", "--help").stdout.split())
+    assert "(default: 1, or 0 if l1 > 0)" not in " ".join(done("select", "--help").stdout.split())
+    assert "(default: 1, or 0 if l1 > 0)" in " ".join(done("train", "--help").stdout.split())

@@ -168,7 +168,7 @@ def test_a_remedy_leaves_out_solvers_that_memory_does_not_hold(monkeypatch):
         ("iis", "chain", "L2", "design matrix, but this objective is not one; use lbfgs, "),
         ("iis", "two classes with negative features", "L2", r"has -0\.\d+ in row 5: shift the column; use lbfgs, "),
         ("dual_cd", "chain", "L2", "passes of dual coordinate descent, but this objective is not one; use lbfgs, "),
-        ("dual_cd", "two classes", "L1", "an unpenalised intercept; give fit_intercept=False (--no-intercept); use owlqn, "),
+        ("dual_cd", "two classes", "L1", r"give fit_intercept=False \(--no-intercept\); use owlqn, "),
         ("prox_newton", "three classes", "L2", "two classes or one class against the rest, not 3 classes; use lbfgs, "),
         ("sag", "chain", "bare weights", "supports unpenalised=0 only .*, not 1; use lbfgs, "),
         ("asg", "chain with partial labels", "L2", "asg needs a convex objective, .*; use lbfgs, "),

@@ -67,7 +67,7 @@ def configure(parser: ArgumentParser) -> None:
     add_format(data, default="columns")
     add_columns(data)
     add_templates(data)
-    partial = "allow partial labels: ? stands for any label, A|B for A or B"
+    partial = "allow partial labels: ? means any label, A|B means A or B"
     data.add_argument("--partial", action="store_true", help=partial)
     add_options(parser.add_argument_group("texts (--model-type maxent --format text)"), TextOptions)
 
@@ -89,7 +89,7 @@ def configure(parser: ArgumentParser) -> None:
     solver = ("solver", "solver_options", "random_state", "tolerance", "gap", "max_iterations")
     add_options(stopping, SolverOptions, *solver)
 
-    dev = parser.add_argument_group("development data")
+    dev = parser.add_argument_group("development data (--keep best and --patience need --dev)")
     held_out = "held-out labelled data to score: F1 if the labels mark chunks (B-PER, I-PER), else accuracy"
     dev.add_argument("--dev", metavar="FILE", help=held_out)
     add_options(dev, DevOptions)
