@@ -327,6 +327,9 @@ def test_a_large_model_says_what_makes_it_small(done, data, monkeypatch):
     said = done(*arguments, "--ngrams", "1-2").stderr
     remedy = "train with --tfidf --l1 0.05 --l2 0.1 or --min-count 2 or without --ngrams"
     assert f"MB; for a smaller one {remedy}" in said
+    assert (
+        "MB; for a smaller one train with --l1 0.05 --l2 0.1 or --min-count 2\n" in done(*arguments, "--tfidf").stderr
+    )
     assert "MB; for a smaller one train with a larger --l1 than 0.1" in (
         done(*arguments, "--l1", "0.1", "--min-count", "2").stderr
     )

@@ -225,12 +225,13 @@ def _slimming(arguments: Namespace) -> str:
         return ""
     options = []
     if not arguments.l1:
-        options.append("--tfidf --l1 0.05 --l2 0.1" if arguments.format == "text" else "--l1 1")
+        of_texts = "--l1 0.05 --l2 0.1" if arguments.tfidf else "--tfidf --l1 0.05 --l2 0.1"
+        options.append(of_texts if arguments.format == "text" else "--l1 1")
     if arguments.min_count == 1:
         options.append("--min-count 2")
     remedy = " or ".join(options) or f"a larger --l1 than {arguments.l1:g}"
     less = " or without --ngrams" if arguments.format == "text" and arguments.ngrams != "1" else ""
-    return f"note: the model has {size / 1e6:,.0f} MB; for a smaller one train with {remedy}{less}"
+    return f"note: the model takes {size / 1e6:,.0f} MB; for a smaller one train with {remedy}{less}"
 
 
 def _account(results: list[Result], model: str, *, verbose: bool) -> list[str]:
