@@ -500,3 +500,15 @@ def test_one_of_a_kind_is_singular(done, tmp_path):
     (tmp_path / "template").write_text("U:%x[0,0]\n")
     said = done("train", tmp_path / "data", "--template", tmp_path / "template", "-m", tmp_path / "m").stderr
     assert f"{tmp_path / 'data'}: 1 sentence, 2 tokens\n  1 attribute\n" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("1.5 1:1\n-2 1:2\n", "real numbers"), ("1 1:0\n0 2:0\n", "no sample has an attribute with a value other than 0")],
+)
+def test_samples_that_a_classifier_refuses_are_refused_with_the_name_of_the_file(misuse, tmp_path, text, words):
+    path = tmp_path / "data.svm"
+    path.write_text(text)
+    line = misuse("train", path, "--model-type", "maxent", "-q", "-m", tmp_path / "m")
+    assert line.startswith(f"{path}: ")
+    assert words in line

@@ -402,7 +402,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     """Train a classifier on samples with attributes, write the model and return it."""
     from ...data.formats import format_of
     from ...data.survey import Survey, check_known
-    from ..reading import Reading, show
+    from ..reading import Reading, naming, show
 
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
@@ -433,7 +433,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         show(" ".join(asked.files), Survey.of(X), asked.progress, are_samples=True)
         if X_dev is not None:
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
-        with keeping_reached(classifier):
+        with naming(" ".join(asked.files)), keeping_reached(classifier):
             classifier.fit(X, X_dev=X_dev, callbacks=callbacks, checkpoint=checkpoint)
     classifier.save(arguments.model)
     return classifier
