@@ -95,6 +95,10 @@ def test_comments_are_tokens_with_a_warning_or_skipped(written):
     ("text", "said"),
     [
         ("token\tlabel\nRita\tB-PER\nmet\tO\n", "the first line has the label 'label': is it a header"),
+        (
+            "# newdoc\nRita B-PER\nmet O\n",
+            "the first line looks like a comment .*, with the label 'newdoc'; --skip-comm",
+        ),
         ("a|X b|Y\nc|Z d|X\ne|Y f|Z\n", "every label looks like .*: put one token per line"),
         ("a X\n\n" * 30, "all 30 sentences have one token"),
         ("a X\n" * 6000 + "\nb Y\n", "one sentence has 6,000 tokens"),
@@ -161,6 +165,12 @@ def test_tokens_with_more_columns_than_in_training_are_refused():
     # A template that needs the first column only reads tokens without the others.
     two = ChainCRF(template="ner").fit([[("a", "N"), ("b", "V")]] * 8, [["A", "B"]] * 8)
     assert Tagger(two).tag(["a", "b"]) == two.predict_single([("a", "N"), ("b", "V")]) == ["A", "B"]
+
+
+def test_a_description_names_columns_and_label():
+    assert ColumnLayout(n=1).describe() == "1 column; the label is the last"
+    assert ColumnLayout("tab", 0, n=2).describe() == "2 columns between tabs; the label is the first"
+    assert ColumnLayout(label=1, n=2).describe() == "2 columns; the label is number 1"
 
 
 def test_flags_ask_for_the_layout_that_they_name():

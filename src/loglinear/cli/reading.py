@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..data.column_layout import ColumnLayout
 from ..errors import DataError, OptionError
 from .options import column_layout
+from .output import counted, sizes
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -254,7 +255,9 @@ def show(name: str, survey: Survey, progress: Progress, *, are_samples: bool = F
         message = f"{name}: {survey.nothing_to_learn}"
         raise DataError(message)
     units = {"sample": survey.n_tokens} if are_samples else {"sentence": survey.n_sentences, "token": survey.n_tokens}
-    for line in _summary(name, units, {"attribute": survey.n_attributes}, survey.labels, survey.counts):
+    columns = f" of {survey.columns.describe()}" if survey.format == "columns" and survey.columns.n else ""
+    attributes = f"{counted(survey.n_attributes, 'attribute')}{columns}"
+    for line in _summary(name, units, attributes, survey.labels, survey.counts):
         progress.note(line)
 
 
@@ -277,14 +280,14 @@ def show_texts(name: str, labels: Sequence[str], n_words: int, progress: Progres
         reason = f"the texts have a single label, {names[0]!r}, so there is nothing to learn"
         message = f"{name}: {reason}; write the label first, then a TAB and the text"
         raise DataError(message)
-    for line in _summary(name, {"text": len(labels)}, {"word": n_words}, names, counts):
+    for line in _summary(name, {"text": len(labels)}, counted(n_words, "word"), names, counts):
         progress.note(line)
 
 
 def _summary(
     name: str,
     units: Mapping[str, int],
-    attributes: Mapping[str, int],
+    attributes: str,
     labels: Sequence[str],
     counts: Sequence[int],
 ) -> list[str]:
@@ -293,13 +296,11 @@ def _summary(
     Args:
         name: what the summary calls the data.
         units: numbers of what the data are divided into, by noun.
-        attributes: number of attributes, by their noun.
+        attributes: number of attributes.
         labels: names of the labels, the most frequent first.
         counts: how often each label occurs; empty if not counted.
     """
     from textwrap import wrap
-
-    from .output import counted, sizes
 
     text = counted(len(labels), "label")
     if counts:
@@ -311,7 +312,7 @@ def _summary(
     lines = wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
     return [
         sizes(name, units),
-        *(f"  {counted(number, noun)}" for noun, number in attributes.items()),
+        *wrap(attributes, _WIDTH, initial_indent="  ", subsequent_indent="    "),
         *(line.replace("\0", " ") for line in lines),
     ]
 

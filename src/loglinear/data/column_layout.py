@@ -94,6 +94,12 @@ class ColumnLayout(NamedTuple):
         """What the native half needs to read a file."""
         return self.separator, self.label, self.skip_comments, self.n
 
+    def describe(self) -> str:
+        """Return the number of columns and the place of the label, for people."""
+        columns = f"{self.n} column{'' if self.n == 1 else 's'}"
+        place = {-1: "the last", 0: "the first"}.get(self.label, f"number {self.label}")
+        return f"{columns}{' between tabs' if self.separator == 'tab' else ''}; the label is {place}"
+
     def flags(self) -> list[str]:
         """Return the flags of the command line that ask for this layout."""
         separator = [] if self.separator is None else ["--separator", self.separator]
@@ -139,12 +145,16 @@ def odd_lines(core: _core.Corpus) -> list[str]:
     Args:
         core: the sentences of the file, just read.
     """
-    labels, messages = core.labels, Noticed(*core.notes).oddities()
-    if _HEADERS & {label.lower() for label in labels}:
+    noticed, labels = Noticed(*core.notes), core.labels
+    messages = noticed.oddities()
+    if noticed.comments == 1 or _HEADERS & {label.lower() for label in labels}:
         first = core.select([0]).gold()
-        header = first[0][0] if first else None
-        if isinstance(header, str) and header.lower() in _HEADERS:
-            messages.append(f"the first line has the label {header!r}: is it a header? remove it")
+        label = first[0][0] if first else None
+        if isinstance(label, str) and core.label_counts()[labels.index(label)] == 1:
+            if label.lower() in _HEADERS:
+                messages.append(f"the first line has the label {label!r}: is it a header? remove it")
+            elif noticed.comments == 1:
+                messages.append(f"the first line looks like a comment (#), with the label {label!r}; {_SKIP}")
     if len(labels) > 2 and any(all(mark in label for label in labels) for mark in "|/"):
         messages.append(f"every label looks like {labels[0]!r}: put one token per line, in the columns token and label")
     if len(core) == core.n_tokens >= _SENTENCES:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, DataWarning, warn
+from .column_layout import ColumnLayout
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -33,6 +34,7 @@ class Survey(NamedTuple):
         labels: distinct labels, the most frequent first.
         counts: number of tokens of each label, apart from tokens with a partial label; empty if not counted.
         is_repetitive: whether all sentences have the same attributes.
+        columns: layout of the columns that a template formed attributes from, if there was one.
     """
 
     format: str
@@ -42,6 +44,7 @@ class Survey(NamedTuple):
     labels: tuple[str, ...]
     counts: tuple[int, ...] = ()
     is_repetitive: bool = False
+    columns: ColumnLayout = ColumnLayout()
 
     @classmethod
     def of(cls, corpus: Corpus) -> Survey:
@@ -55,6 +58,7 @@ class Survey(NamedTuple):
             tuple(core.labels),
             tuple(core.label_counts()),
             core.is_binary and core.is_repetitive,
+            corpus.columns,
         )
 
     @property

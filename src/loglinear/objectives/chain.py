@@ -154,7 +154,8 @@ class ChainData(ABC):
     @property
     def survey(self) -> Survey:
         """What the data consist of."""
-        return Survey(self.format, self.n_samples, self.n_tokens, self.n_attributes, tuple(self.label_names))
+        labels = tuple(self.label_names)
+        return Survey(self.format, self.n_samples, self.n_tokens, self.n_attributes, labels, columns=self.columns)
 
     def shortfalls(self) -> list[str]:
         """Return messages about data and options that teach a chain less than was meant."""
