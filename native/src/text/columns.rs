@@ -85,7 +85,7 @@ impl Layout {
 
     /// Whether a line, the first of a sentence, is passed over.
     fn passes(self, line: &[u8]) -> bool {
-        self.skips_comments && (line.starts_with(b"#") || line.starts_with(DOCUMENT))
+        self.skips_comments && is_odd(line)
     }
 
     /// What separates the cells of a text: tabs if every line has the same number of cells between tabs, two at least, and not
@@ -185,7 +185,7 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
             separator.remedy(line),
         )));
     }
-    let (tabs, odd) = (tabbed(line).count(), line.starts_with(b"#") || line.starts_with(DOCUMENT));
+    let (tabs, odd) = (tabbed(line).count(), is_odd(line));
     Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd }))
 }
 
@@ -200,15 +200,21 @@ fn check_line_ends(name: &str, text: &[u8]) -> Result<()> {
 }
 
 impl Separator {
-    /// What to do about a line with too few columns, if another separator gives more of them.
+    /// What to do about a first line with too few columns, if it looks like a comment or another separator gives more of them.
     fn remedy(self, line: &[u8]) -> &'static str {
         match self {
+            _ if is_odd(line) => "; if the first line is a comment, add --skip-comments",
             Separator::Tab if split(line).count() > tabbed(line).count() => {
                 "; spaces do not separate columns here: leave out --separator tab, or write --separator blank"
             }
             Separator::Tab | Separator::Blank => "",
         }
     }
+}
+
+/// Whether a line may be a comment or the start of a document.
+fn is_odd(line: &[u8]) -> bool {
+    line.starts_with(b"#") || line.starts_with(DOCUMENT)
 }
 
 impl Shape {
@@ -273,7 +279,7 @@ impl Shape {
         };
         let tabs = tabbed(line).count();
         let counts = format!("expected {columns} column{plural} as in the first line{label}, found {count}");
-        let remedy = if line.starts_with(b"#") || line.starts_with(DOCUMENT) {
+        let remedy = if is_odd(line) {
             "if this line is a comment, add --skip-comments".to_owned()
         } else if self.odd {
             "if the first line is a comment, add --skip-comments".to_owned()
@@ -331,7 +337,7 @@ mod tests {
         // Blanks give the same number in every line: read as before.
         assert_eq!(chosen("a b\tc\nd e\tf\n").unwrap()[..2], ["Ua|b c", "Ud|e f"]);
         // A line without a tab, or with another number of them.
-        for text in ["a b\tc\td\ne f g\n", "a b\tc\td\ne\tf\tg\th\n", "a\tb\tc\nd e\tf\n"] {
+        for text in ["a b\tc\td\ne f g\n", "a b\tc\td\ne\tf\n", "a\tb\tc\nd e\tf g\n"] {
             assert!(chosen(text).unwrap_err().1.contains("as in the first line"), "{text}");
         }
     }

@@ -64,7 +64,7 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
     let mut beginning = without_mark(&seen[..whole.map_or(seen.len(), |at| at + 1)]).to_vec();
     let mut lines = BufReader::new(open_file(path)?);
     lines.seek(SeekFrom::Start(seen.len() as u64)).map_err(failed)?;
-    while range.start > 0 && !reading.begin(&name, &beginning)? {
+    while !reading.begin(&name, &beginning)? {
         beginning.clear();
         if lines.read_until(b'\n', &mut beginning).map_err(failed)? == 0 {
             break;

@@ -145,16 +145,13 @@ def odd_lines(core: _core.Corpus) -> list[str]:
     Args:
         core: the sentences of the file, just read.
     """
-    noticed, labels = Noticed(*core.notes), core.labels
-    messages = noticed.oddities()
-    if noticed.comments == 1 or _HEADERS & {label.lower() for label in labels}:
+    labels, messages = core.labels, Noticed(*core.notes).oddities()
+    if _HEADERS & {label.lower() for label in labels}:
         first = core.select([0]).gold()
         label = first[0][0] if first else None
-        if isinstance(label, str) and core.label_counts()[labels.index(label)] == 1:
-            if label.lower() in _HEADERS:
-                messages.append(f"the first line has the label {label!r}: is it a header? remove it")
-            elif noticed.comments == 1:
-                messages.append(f"the first line looks like a comment (#), with the label {label!r}; {_SKIP}")
+        is_header = isinstance(label, str) and label.lower() in _HEADERS
+        if is_header and core.label_counts()[labels.index(str(label))] == 1:
+            messages.append(f"the first line has the label {label!r}: is it a header? remove it")
     if len(labels) > 2 and any(all(mark in label for label in labels) for mark in "|/"):
         messages.append(f"every label looks like {labels[0]!r}: put one token per line, in the columns token and label")
     if len(core) == core.n_tokens >= _SENTENCES:
