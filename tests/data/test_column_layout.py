@@ -123,6 +123,7 @@ def test_words_shown_to_people_are_those_of_the_layout(written):
     assert shown == [["New York", "is"], ["Rita"]]
 
 
+@pytest.mark.filterwarnings("ignore:all 2 tokens are in one sentence", "ignore:2 of 2 labels occur only once")
 def test_a_corpus_on_disk_and_a_model_keep_the_layout(written, tmp_path):
     path = written("# x\nB-LOC\tNew York\nO\tis\n\nO\tit\n")
     options = {"separator": "tab", "label_column": 0, "skip_comments": True}

@@ -227,6 +227,7 @@ def test_layout_does_not_change_the_corpus_nor_does_the_number_of_threads(path):
     assert one.core.names() == two.core.names() == expected.core.names()
 
 
+@pytest.mark.filterwarnings("ignore:6 of 6 labels occur only once")
 def test_a_model_remembers_the_column_of_its_labels(path, tmp_path):
     crf = ChainCRF(l2=0.1).fit(Corpus.read(path, format="conllu:xpos", template="pos"))
     crf.save(tmp_path / "m")

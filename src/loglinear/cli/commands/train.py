@@ -384,7 +384,9 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
         say(f"note: {name}: {pairs}; each pair of characters is a word; see --words characters:N-M for other lengths")
     dev = None if arguments.dev is None else read(arguments.dev)
     if dev is not None:
-        check_counts(Counter(dev.labels or ()), {*(documents.labels or ())}, arguments.dev, "text", least=0.0)
+        check_counts(
+            Counter(dev.labels or ()), [*dict.fromkeys(documents.labels or ())], arguments.dev, "text", least=0.0
+        )
     with keeping_reached(classifier):
         classifier.fit_counted(
             words,
