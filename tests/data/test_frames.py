@@ -51,7 +51,7 @@ def in_chunks(frame):
 
 def within_structs(frame):
     """The rows in the middle of an array of structs."""
-    rows = pd.concat([frame[1:3], frame, frame[:1]])
+    rows = pd.concat([frame[-1:], frame[-1:], frame, frame[:1]])
     return pa.Table.from_pandas(rows, preserve_index=False).to_struct_array().combine_chunks().slice(2, len(frame))
 
 
