@@ -267,6 +267,14 @@ def test_texts_without_a_known_word_are_counted(done, data):
     assert "have no word" not in done("evaluate", "-m", model, data / "test.tsv").stderr
 
 
+def test_texts_are_labelled_alike_in_any_number_of_parts(done, data, monkeypatch):
+    model = train(done, data, "-f", "text")
+    arguments = ("-m", model, data / "test.tsv")
+    expected = [done(command, *arguments).stdout for command in ("tag", "evaluate", "explain")]
+    monkeypatch.setattr("loglinear.cli.kinds.texts.TOGETHER", 7)
+    assert [done(command, *arguments).stdout for command in ("tag", "evaluate", "explain")] == expected
+
+
 def test_a_labelled_file_is_told_from_texts(done, data):
     model = train(done, data, "-f", "text")
     said = done("tag", "-m", model, data / "test.tsv").stderr

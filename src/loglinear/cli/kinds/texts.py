@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Texts"]
 
+# Texts whose words are in memory as Python objects at a time.
+TOGETHER = 10_000
+
 
 class Texts(Samples):
     """A classifier of texts, each a line of a file."""
@@ -86,9 +89,12 @@ class Texts(Samples):
         """Return texts as sentences of one token, whose attributes are the words that the model knows."""
         from ...data.corpus import Corpus
 
-        rows = list(self.counts.rows(texts))
-        tally.add(rows)
-        return Corpus.encode([[row] for row in rows])
+        parts = []
+        for start in range(0, len(texts), TOGETHER):
+            rows = list(self.counts.rows(texts[start : start + TOGETHER]))
+            tally.add(rows)
+            parts.append(Corpus.encode([[row] for row in rows]))
+        return parts[0] if len(parts) == 1 else Corpus.concat(parts)
 
     def _labelled(self, documents: Documents, corpus: Corpus, answered: int, arguments: Namespace) -> bytes:
         """Return the output lines of texts, from the line after the last answered one on."""
