@@ -138,3 +138,21 @@ def test_segmentation_is_table_1():
 
 def test_ner_characters_is_table_4():
     assert states("ner-characters") == WORDS
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_line_of_a_preset_has_a_name_that_people_read(name):
+    labels = [line.partition("%")[0] for line in patterns(name) if "%" in line]
+    called_by = features.attribute_names(preset(name), [f"{label}x" for label in labels])
+    assert {"previous word = x", "previous character = x"} & set(called_by.values())
+    assert not [
+        text for text in called_by.values() if text.startswith(("U", "*", "column")) or not text.endswith(" = x")
+    ]
+
+
+def test_names_come_from_the_line_the_macros_or_the_attribute_itself():
+    template = '# Columns: word, tag\nU0:%x[-1,1]\nending=%m[0,0,"..$"]\n'
+    attributes = ["U0:NN", "ending=ng", "w=dog", None]
+    names = {"U0:NN": "previous tag = NN", "ending=ng": "ending = ng", "w=dog": "w=dog"}
+    assert features.attribute_names(template, attributes) == names
+    assert features.attribute_names(None, ["U0:NN"]) == {"U0:NN": "U0:NN"}

@@ -76,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
+    module.add_function(wrap_pyfunction!(model::attribute_names, module)?)?;
     module.add_function(wrap_pyfunction!(model::violations, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_cells, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_text, module)?)?;

@@ -420,6 +420,13 @@ pub fn check_template(template: &str) -> PyResult<usize> {
     Ok(Template::parse(template)?.columns)
 }
 
+/// What people call attributes that a template forms; an attribute that the template gives no name is called by itself.
+#[pyfunction]
+pub fn attribute_names(template: &str, attributes: Vec<String>) -> PyResult<Vec<String>> {
+    let template = Template::parse(template)?;
+    Ok(attributes.into_iter().map(|attribute| template.name_of(&attribute).unwrap_or(attribute)).collect())
+}
+
 /// The places where the labels of a corpus break constraints (JSON): a sentence and a token of it, or its number of tokens where
 /// its last label may not end it.
 #[pyfunction]

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod arriving;
+mod attribute_names;
 pub mod cells;
 pub mod columns;
 pub mod conllu;
@@ -14,6 +15,7 @@ pub mod input;
 pub mod items;
 pub mod jsonl;
 pub mod labels;
+mod naming;
 pub mod pattern;
 pub mod ranges;
 pub mod sentence;

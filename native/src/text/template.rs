@@ -16,11 +16,15 @@
 //! | `%drop[row,col,"re"]` `%DROP` | the cell without the matches of an expression; in lower case |
 //! | `%length[row,col]` | the number of characters |
 //!
+//! A line may also start with a name of its own, such as `word[-1]:%x[-1,0]`: three or more small letters, of which the first is not
+//! a `b`, and a colon or `=` before the macros. It is a `U` line.
+//!
 //! A line `C NAME=...` defines a column: the string of the rest of the line at each token. Macros of later lines use its name
 //! in place of a number.
 //!
 //! Beyond the ends of a sentence a macro gives CRF++'s `_B-1`, `_B-2`, ..., `_B+1`, .... A line without macros that starts with `B` stands for
 //! label bigrams (transitions). `#` starts a comment at the start of a line or after white space, outside quotation marks.
+//! The comment `# Columns: word, part of speech` names the columns (`naming`).
 //!
 //! The first line may name the program whose rules the template follows (`Dialect`).
 
@@ -28,6 +32,7 @@ use crate::corpus::hash::Piece;
 use crate::error::{Error, Result};
 use crate::text::arguments::{Arguments, Row, parse_row};
 use crate::text::dialect::Dialect;
+use crate::text::naming;
 use crate::text::pattern;
 use crate::text::view::{Lower, View};
 use regex::bytes::Regex;
@@ -42,6 +47,8 @@ pub struct Template {
     pub(super) lines: Vec<Line>,
     /// The columns that `C` lines define, with their names; column `FIRST_MADE + i` is the i-th.
     pub(super) made_columns: Vec<(String, Line)>,
+    /// What the columns of the data are called.
+    column_names: Vec<String>,
     /// Hashes of each view's paddings from -NEAR to NEAR.
     near: Vec<Piece>,
     /// The distinct views of all macros.
@@ -70,6 +77,8 @@ pub(super) struct Line {
     /// Whether the attributes are bigram attributes.
     pub(super) bigram: bool,
     pub(super) parts: Vec<Part>,
+    /// What its macros are called.
+    pub(super) macro_names: Vec<String>,
     /// The `%substrings` macro: its index among `parts`, and its maximum length.
     pub(super) substrings: Option<(usize, usize)>,
 }
@@ -90,6 +99,7 @@ impl Template {
             patterns: Vec::new(),
             lines: Vec::new(),
             made_columns: Vec::new(),
+            column_names: naming::columns(source),
             near: Vec::new(),
             views: Vec::new(),
             transitions: false,
@@ -179,8 +189,9 @@ impl Template {
             b't' if self.dialect == Dialect::Wapiti => {
                 return Err(Error::Template("a Wapiti line must start with u, b, * or #".into()));
             }
-            b'c' if self.dialect == Dialect::Own => return self.parse_column(text),
             b'u' => (true, false),
+            _ if self.dialect == Dialect::Own && naming::starts_with_name(text) => (true, false),
+            b'c' if self.dialect == Dialect::Own => return self.parse_column(text),
             b'b' => (false, true),
             b'*' => (true, true),
             b't' => {
@@ -190,7 +201,7 @@ impl Template {
             }
             _ => return Err(Error::Template("a line must start with U, B, *, T, C or #".into())),
         };
-        let mut line = Line { state, bigram, parts: Vec::new(), substrings: None };
+        let mut line = Line { state, bigram, parts: Vec::new(), macro_names: Vec::new(), substrings: None };
         self.parse_parts(text, &mut line)?;
         if line.bigram && !line.parts.iter().any(|part| matches!(part, Part::Cell { .. })) {
             self.transitions = true;
@@ -215,7 +226,8 @@ impl Template {
         if self.made_columns.iter().any(|(defined, _)| defined == name) {
             return wrong(&format!("the column {name} is defined twice"));
         }
-        let mut line = Line { state: false, bigram: false, parts: Vec::new(), substrings: None };
+        let mut line =
+            Line { state: false, bigram: false, parts: Vec::new(), macro_names: Vec::new(), substrings: None };
         self.parse_parts(value.trim_start(), &mut line)?;
         if line.substrings.is_some() {
             return wrong("%substrings gives several strings, but a column needs one");
@@ -242,6 +254,14 @@ impl Template {
     fn column(&self, text: &str) -> Option<usize> {
         let by_name = || self.made_columns.iter().position(|(name, _)| name == text).map(|at| FIRST_MADE + at);
         text.parse::<u16>().ok().map(usize::from).or_else(by_name)
+    }
+
+    /// What a column is called.
+    fn column_name(&self, column: usize) -> String {
+        match column.checked_sub(FIRST_MADE) {
+            Some(number) => self.made_columns[number].0.clone(),
+            None => self.column_names.get(column).cloned().unwrap_or_else(|| naming::column(column)),
+        }
     }
 
     /// An error if the template's dialect has no such macro.
@@ -281,9 +301,10 @@ impl Template {
             (true, _) => Lower::All,
         };
         let compile = if self.dialect == Dialect::Wapiti { pattern::compile_wapiti } else { pattern::compile };
+        let mut expression = String::new();
         let mut regex = || -> Result<Regex> {
-            let quoted = arguments.quoted().ok_or_else(|| malformed("no \"expression\""))?;
-            compile(&quoted)
+            expression = arguments.quoted().ok_or_else(|| malformed("no \"expression\""))?;
+            compile(&expression)
         };
         let view = match name {
             "x" | "X" => View::Cell { column, lower },
@@ -312,6 +333,7 @@ impl Template {
             self.views.len() - 1
         });
         line.parts.push(Part::Cell { view, row });
+        line.macro_names.push(naming::name_of_macro(name, row, (column, &self.column_name(column)), &expression));
         Ok(arguments.rest)
     }
 }

@@ -17,6 +17,7 @@ from .instances import Instances as Instances
 from .memory import MEMORY_REMEDY as MEMORY_REMEDY
 from .memory import end_when_exhausted as end_when_exhausted
 from .model import ChainModel as ChainModel
+from .model import attribute_names as attribute_names
 from .model import check_cells as check_cells
 from .model import check_template as check_template
 from .model import check_text as check_text

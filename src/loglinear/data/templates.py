@@ -4,13 +4,15 @@ A preset is a template file in the pattern language of CRF++ and Wapiti, extende
 `%substrings`. Its comments name the paper, and say how the paper was read where it is not clear.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from loglinear import _core
 from loglinear.errors import OptionError
 from loglinear.options import fail
 
-__all__ = ["PRESETS", "Preset", "TemplateText", "preset", "template_text"]
+__all__ = ["PRESETS", "Preset", "TemplateText", "attribute_names", "preset", "template_text"]
 
 _FOLDER = Path(__file__).parent / "presets"
 
@@ -114,3 +116,18 @@ def template_text(template: str | None) -> str | None:
         return TemplateText(template)
     message = f"template {template!r} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
     raise OptionError(message)
+
+
+def attribute_names(template: str | None, attributes: Iterable[str | None]) -> dict[str, str]:
+    """Return what people call attributes: "previous word = La" for `U01:La` of the line `U01:%x[-1,0]`.
+
+    An attribute has the name that its line starts with (`word[-1]:%x[-1,0]`), or else a name derived from the macros
+    of the line. An attribute that the template does not form is called by itself. None, the attribute of transitions,
+    is left out.
+
+    Args:
+        template: text of a template; None if the attributes were formed elsewhere.
+        attributes: attributes as a model stores them.
+    """
+    distinct = list({attribute for attribute in attributes if attribute is not None})
+    return dict(zip(distinct, distinct if template is None else _core.attribute_names(template, distinct), strict=True))

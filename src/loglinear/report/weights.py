@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nlargest, nsmallest
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..data.features import Feature
+from ..data.templates import attribute_names
 
 __all__ = ["Strongest", "Transitions", "strongest", "strongest_of", "transitions"]
 
@@ -16,6 +17,7 @@ _TOP = 10
 _LABELS = 30
 
 Weighted = Sequence[tuple[Feature, float]]
+_Named = TypeVar("_Named")
 
 
 class Strongest(NamedTuple):
@@ -44,32 +46,47 @@ class Transitions(NamedTuple):
     n_hidden: int
 
 
-def strongest(features: Weighted, labels: Iterable[str]) -> dict[str, Strongest]:
+def strongest(features: Weighted, labels: Iterable[str], template: str | None) -> dict[str, Strongest]:
     """Return, for each label that has any, the 10 strongest features for and against it.
 
     Transitions are left out; a feature with several labels belongs to the last one.
+
+    Args:
+        features: features with their weights.
+        labels: labels of the model.
+        template: text of the template that forms the attributes; None without one.
     """
-    by_label: dict[str, list[tuple[str, float]]] = {label: [] for label in labels}
+    by_label: dict[str, list[tuple[Feature, float]]] = {label: [] for label in labels}
     for feature, weight in features:
-        if feature.attribute is None and len(feature.labels) == 2:
-            continue
-        by_label[feature.labels[-1]].append((_name(feature), weight))
-    return {label: strongest_of(weights) for label, weights in by_label.items() if weights}
+        if feature.attribute is not None or len(feature.labels) != 2:
+            by_label[feature.labels[-1]].append((feature, weight))
+    shown = {label: _both_ends(weights) for label, weights in by_label.items() if weights}
+    called_by = attribute_names(
+        template, [feature.attribute for ends in shown.values() for end in ends for feature, _ in end]
+    )
+    return {
+        label: Strongest(*([(_name(feature, called_by), weight) for feature, weight in end] for end in ends))
+        for label, ends in shown.items()
+    }
 
 
 def strongest_of(weights: Iterable[tuple[str, float]]) -> Strongest:
     """Return the 10 strongest of a label's features for it and against it, from names and weights."""
-    named = list(weights)
-    return Strongest(
-        nlargest(_TOP, (pair for pair in named if pair[1] > 0.0), key=lambda pair: pair[1]),
-        nsmallest(_TOP, (pair for pair in named if pair[1] < 0.0), key=lambda pair: pair[1]),
+    return Strongest(*_both_ends(list(weights)))
+
+
+def _both_ends(weights: list[tuple[_Named, float]]) -> tuple[list[tuple[_Named, float]], list[tuple[_Named, float]]]:
+    """Return the 10 largest weights above 0, and the 10 smallest below 0."""
+    return (
+        nlargest(_TOP, (pair for pair in weights if pair[1] > 0.0), key=lambda pair: pair[1]),
+        nsmallest(_TOP, (pair for pair in weights if pair[1] < 0.0), key=lambda pair: pair[1]),
     )
 
 
-def _name(feature: Feature) -> str:
+def _name(feature: Feature, called_by: Mapping[str, str]) -> str:
     """Return the name of a feature among those of its last label."""
     before = [f"after {' -> '.join(feature.labels[:-1])}"] if len(feature.labels) > 1 else []
-    return "  ".join([*([] if feature.attribute is None else [feature.attribute]), *before])
+    return "  ".join([*([] if feature.attribute is None else [called_by[feature.attribute]]), *before])
 
 
 def transitions(features: Weighted, labels: Sequence[str]) -> Transitions | None:

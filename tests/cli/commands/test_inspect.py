@@ -62,7 +62,7 @@ def test_report_for_people_names_the_same(done, sample):
     assert f"{report['n_active']:,} of {report['n_features']:,}" in shown
     assert " ".join(report["labels"]) in shown
     for each in report["top_states"]:
-        assert f"{each['weight']:+.4f}  {each['attribute']}  -> {each['label']}" in shown
+        assert f"{each['weight']:+.4f}  {each['name']}  -> {each['label']}" in shown
     for each in report["top_transitions"]:
         assert f"{each['weight']:+.4f}  {each['from']} -> {each['label']}" in shown
     assert sample.template.read_text().rstrip() in shown
@@ -83,7 +83,7 @@ def test_attribute_conditioned_transitions_are_among_the_transitions(done, tiny,
     assert {(each["attribute"], each["from"], each["label"]) for each in report["top_transitions"]} == {
         ("B1:dog", "D", "N"), ("B1:barks", "N", "V"),
     }  # fmt: skip
-    assert "B1:dog  D -> N" in done("inspect", tmp_path / "m").stdout
+    assert "word = dog  D -> N" in done("inspect", tmp_path / "m").stdout
 
 
 def test_triples_of_a_second_order_chain_are_among_the_transitions(done, tmp_path):

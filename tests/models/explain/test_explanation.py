@@ -109,3 +109,14 @@ def test_tokens_are_shown_by_their_first_column():
     lines = str(explanation).splitlines()
     assert [each.text for each in explanation] == ["Ada", "met"]
     assert all(any(line.startswith(f"{word}  ") or f" {word}  " in line for line in lines) for word in ("Ada", "met"))
+
+
+def test_features_of_templates_have_names_that_people_read():
+    X, y = [["a", "dog"], ["the", "cat"]] * 4, [["D", "N"], ["D", "N"]] * 4
+    explanation = ChainCRF(template="pos").fit(X, y).explain(["the", "dog"])
+    names = {contribution.feature: contribution.name for contribution in explanation[0].contributions}
+    assert names["U03:dog"] == "next word = dog"
+    assert names["U01:_B-1"] == "previous word = (start)"
+    assert names["D > N, not N > N"] == "D > N, not N > N"
+    assert "next word = dog" in explanation.text(99)
+    assert "U03" not in explanation.text(99)

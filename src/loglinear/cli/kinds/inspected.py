@@ -55,19 +55,24 @@ def shown(
         **{name: training[name] for name in _TOLD if name in training},
         **({"text": _text(settings["text"])} if "text" in settings else {}),
         "template": about["template"],
-        "top_states": _strongest(states, top),
-        "top_transitions": _strongest(moves, top),
+        "top_states": _strongest(states, top, about["template"]),
+        "top_transitions": _strongest(moves, top, about["template"]),
     }
     return json.dumps(report) if as_json else _rendered(report)
 
 
-def _strongest(features: Sequence[tuple[Feature, float]], top: int) -> list[dict[str, Any]]:
-    strongest = []
-    for feature, weight in sorted(features, key=lambda pair: -abs(pair[1]))[:top]:
-        attribute = {} if feature.attribute is None else {"attribute": feature.attribute}
+def _strongest(features: Sequence[tuple[Feature, float]], top: int, template: str | None) -> list[dict[str, Any]]:
+    from ...data.templates import attribute_names
+
+    strongest = sorted(features, key=lambda pair: -abs(pair[1]))[:top]
+    called_by = attribute_names(template, (feature.attribute for feature, _ in strongest))
+    rows = []
+    for feature, weight in strongest:
+        name = feature.attribute
+        attribute = {} if name is None else {"attribute": name, "name": called_by[name]}
         names = ("before", "from", "label")[-len(feature.labels) :]
-        strongest.append({**attribute, **dict(zip(names, feature.labels, strict=True)), "weight": weight})
-    return strongest
+        rows.append({**attribute, **dict(zip(names, feature.labels, strict=True)), "weight": weight})
+    return rows
 
 
 def _rendered(report: dict[str, Any]) -> str:
@@ -107,7 +112,7 @@ def _rendered(report: dict[str, Any]) -> str:
             lines += ["", f"strongest {title}"]
         for strong_feature in features:
             labels = tuple(strong_feature[name] for name in ("before", "from", "label") if name in strong_feature)
-            lines.append(f"{strong_feature['weight']:+10.4f}  {Feature(strong_feature.get('attribute'), labels)}")
+            lines.append(f"{strong_feature['weight']:+10.4f}  {Feature(strong_feature.get('name'), labels)}")
     if report["template"]:
         lines += ["", "template", report["template"].rstrip()]
     return "\n".join(lines)

@@ -116,7 +116,7 @@ def _entry(
     number: int, text: str, labels: list[str], probabilities: list[float], parts: list[tuple[str, float]]
 ) -> TokenExplanation:
     """Return why the first of two labels, from what each feature adds to the difference of their scores."""
-    contributions = [Contribution(number, feature, weight) for feature, weight in parts if weight != 0.0]
+    contributions = [Contribution(number, feature, weight, feature) for feature, weight in parts if weight != 0.0]
     contributions.sort(key=lambda contribution: -abs(contribution.weight))
     difference = float(sum(contribution.weight for contribution in contributions))
     (label, other), (p, p_other) = labels, probabilities

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...data.templates import attribute_names
 from .explanation import Contribution, Explanation, TokenExplanation
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Explainer:
             threads: 0 for all cores.
         """
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
+        called_by = attribute_names(self.model.template, names)
         states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
         explanations = []
         for at, length in enumerate(corpus.core.lengths()):
@@ -71,7 +73,7 @@ class Explainer:
             pairs = [next(bigrams, []) for _ in range(length)]
             if self.model.intercept is not None:
                 attributes = [[*token_attributes, (self.model.intercept, 1.0)] for token_attributes in attributes]
-            sentence = _Sentence(self, attributes, pairs)
+            sentence = _Sentence(self, attributes, pairs, called_by)
             called = texts[at] if texts is not None else [""] * length
             probabilities = np.array(marginals[at]).reshape(length, len(self.labels))
             explanations.append(Explanation(sentence.explained(called, probabilities)))
@@ -91,8 +93,9 @@ class _Sentence:
         explainer: Explainer,
         attributes: list[list[tuple[str, float]]],
         bigrams: list[list[tuple[str, float]]],
+        called_by: dict[str, str],
     ) -> None:
-        self.explainer, self.attributes, self.bigrams = explainer, attributes, bigrams
+        self.explainer, self.attributes, self.bigrams, self.called_by = explainer, attributes, bigrams, called_by
         n, length = len(explainer.labels), len(attributes)
         self.scores = np.zeros((length, n))
         self.edges = np.broadcast_to(explainer._transitions + explainer._allowed, (length, n, n)).copy()
@@ -167,30 +170,29 @@ class _Sentence:
             if best[token] != other[token]:
                 for name, value in row:
                     weights = dict(explainer._states.get(name, ()))
-                    yield from _difference(
+                    yield from self._difference(
                         token, name, value * (weights.get(best[token], 0.0) - weights.get(other[token], 0.0))
                     )
             if token and best[token - 1 : token + 1] != other[token - 1 : token + 1]:
                 moves = [(labels[token - 1], labels[token]) for labels in (best, other)]
                 for name, _ in pairs:
                     by_move = {(before, label): weight for before, label, weight in explainer._bigrams.get(name, ())}
-                    yield from _difference(token, name, by_move.get(moves[0], 0.0) - by_move.get(moves[1], 0.0))
+                    yield from self._difference(token, name, by_move.get(moves[0], 0.0) - by_move.get(moves[1], 0.0))
                 weight = explainer._transitions[moves[0]] - explainer._transitions[moves[1]]
-                yield from _difference(token, self._moves(moves), float(weight))
+                yield from self._difference(token, self._moves(moves), float(weight))
             if explainer._triples is not None and token > 1:
                 threes = [tuple(labels[token - 2 : token + 1]) for labels in (best, other)]
                 weight = explainer._triples[threes[0]] - explainer._triples[threes[1]]
-                yield from _difference(token, self._moves(threes), float(weight))
+                yield from self._difference(token, self._moves(threes), float(weight))
 
     def _moves(self, moves: Sequence[tuple[int, ...]]) -> str:
         """Return the names of labels in a row in two labellings."""
         first, second = (" > ".join(self.explainer.labels[label] for label in move) for move in moves)
         return f"{first}, not {second}"
 
-
-def _difference(token: int, feature: str, weight: float) -> Iterator[Contribution]:
-    if weight != 0.0:
-        yield Contribution(token, feature, weight)
+    def _difference(self, token: int, feature: str, weight: float) -> Iterator[Contribution]:
+        if weight != 0.0:
+            yield Contribution(token, feature, weight, self.called_by.get(feature, feature))
 
 
 def _rows(corpus: Corpus, names: list[str], *, bigrams: bool) -> Iterator[list[tuple[str, float]]]:

@@ -50,11 +50,13 @@ class Contribution:
         token: number of the token that has the feature, from 0; of a transition, the last of its tokens.
         feature: the attribute; of a transition the labels in a row, of the best labelling and of the runner-up.
         weight: the weight in the best labelling less that in the runner-up, times the attribute's value, in nats.
+        name: what people call the feature, such as "previous word = the" for the attribute `U01:the` of a template.
     """
 
     token: int
     feature: str
     weight: float
+    name: str
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def _strongest(explained: TokenExplanation, top: int) -> list[tuple[float, str]]
     shown = []
     for part in explained.contributions[:top]:
         away = part.token - explained.token
-        shown.append((part.weight, part.feature + (f"  (token {part.token + 1})" if away else "")))
+        shown.append((part.weight, part.name + (f"  (token {part.token + 1})" if away else "")))
     if others := explained.contributions[top:]:
         shown.append((sum(part.weight for part in others), f"{len(others)} others"))
     return shown

@@ -86,7 +86,7 @@ def make_report(
         template=model.template,
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
         trace=trace,
-        strongest=strongest(features, model.labels),
+        strongest=strongest(features, model.labels, model.template),
         transitions=transitions(features, model.labels),
     )
 
