@@ -142,6 +142,8 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         category: class of the warning.
     """
     depth, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == __name__.partition(".")[0]:
+    package = __name__.partition(".")[0]
+    # Code that `exec` runs may have no name.
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, category, stacklevel=depth)

@@ -123,3 +123,10 @@ def test_many_tokens_with_labels_that_a_model_does_not_know_are_a_warning():
         warnings.simplefilter("error")
         check_known(corpus, KNOWN, "dev", least=0.2)
         check_known(corpus, [*KNOWN, "NN"], "dev", least=0.0)
+
+
+def test_code_without_a_module_is_warned_as_well():
+    code = "from loglinear import ChainCRF\nChainCRF().fit([[['a'], ['b']]], [['A', 'A']])"
+    with pytest.warns(DataWarning, match="a single label, 'A'") as caught:
+        exec(code, {})
+    assert (caught[0].filename, caught[0].lineno) == ("<string>", 2)
