@@ -72,6 +72,7 @@ def _add_option(parser: Arguments, option: Field[Any], default: object) -> None:
     text += f" (default: {otherwise})" if otherwise else ""
     flags = _FLAGS.get(option.name, [flag(option.name)])
     kind = _KINDS.get(str(option.type).split(" | ", maxsplit=1)[0], _KINDS["str"])  # types of names are words, too
+    text += "; may be repeated" if kind.get("action") == "append" else ""
     parser.add_argument(*flags, dest=option.name, default=default, help=text.replace("%", "%%"), **kind)
 
 
@@ -179,7 +180,7 @@ def add_columns(parser: Arguments) -> None:
     """Add --separator, --label-column and --skip-comments, of column files; by default as a model or the file says."""
     add = parser.add_argument
     separator = (
-        "what separates columns: tab, which allows blanks in columns, or blank for spaces and tabs (default: blank, or "
+        "column separator: tab (columns may contain spaces) or blank (spaces and tabs) (default: blank, or "
         "tab if only tabs give every line the same number of columns)"
     )
     add("--separator", choices=("tab", "blank"), help=separator)

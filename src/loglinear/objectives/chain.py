@@ -75,15 +75,15 @@ class ChainFeatures(Options):
     )
     constraints: str | Sequence[tuple[Any, Any]] | None = option(
         default=None,
-        help="only allow label sequences that follow a tagging scheme (BIO, IOB1, IOBES, BILOU or BMES), in "
-        "training and in tagging; `auto` detects the scheme from the labels. BIO is also called IOB2. "
+        help="only allow label sequences that follow a tagging scheme (BIO = IOB2, IOB1, IOBES, BILOU or BMES), in "
+        "training and in tagging; `auto` takes the scheme that the labels follow, if any. "
         "Or a list of forbidden pairs (from, to), where None stands for the start or the end of a sentence.",
         check=check_constraints,
     )
     invalid_labels: str = option(
         default="error",
-        help="what to do with training sentences whose labels break the constraints: error, repair (write the chunks "
-        "that conlleval reads), or skip the sentences",
+        help="what to do with training sentences whose labels break the constraints: error, repair (relabel them as "
+        "the chunks that conlleval reads), or skip the sentences",
         check=partial(one_of, choices=POLICIES),
     )
 

@@ -62,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
     from ...models.training.options import DevOptions, SolverOptions, TextOptions
 
     data = parser.add_argument_group("data")
-    train = "training data (gzip, xz, - for stdin): files, folders of files, quoted patterns"
+    train = "training data (gzip, xz, - for stdin): files, folders, or quoted patterns such as 'part-*.txt'"
     data.add_argument("train", nargs="+", metavar="TRAIN", help=train)
     add_format(data, default="columns")
     add_columns(data)

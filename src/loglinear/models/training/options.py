@@ -213,7 +213,7 @@ class DevParameters(Options):
 
     keep: Literal["last", "best"] | None = option(
         default=None,
-        help="weights to keep: last, or best (highest score on the development data); by default last, or best if "
+        help="weights to keep: last, or best by score on the development data; by default last, or best if "
         "patience is set",
         check=optional(partial(one_of, choices=("last", "best"))),
     )
@@ -283,9 +283,10 @@ class TextOptions(Options):
 
     words: str = option(
         default=WORDS,
-        help="what texts are cut into: words, characters:N-M or blanks; by default words. ``words`` are runs of "
-        "letters, digits and marks of any script, C++ and C# among them; scripts without blanks, such as Chinese and "
-        "Thai, are cut into pairs of characters. ``characters:2-4`` are all sequences of 2 to 4 characters. "
+        help="units of texts: words, characters:N-M (n-grams of characters) or blanks (words with punctuation); by "
+        "default words. ``words`` are runs of letters, digits and marks of any script, C++ and C# among "
+        "them; scripts without blanks, such as Chinese and Thai, are cut into pairs of characters. "
+        "``characters:2-4`` are all sequences of 2 to 4 characters. "
         "``blanks`` are words as the blanks of the text separate them, with punctuation.",
         check=check_unit,
     )
