@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from .errors import OptionError
-from .options import fail
+from .options import fail, similar
 from .schemes import detect_scheme, parsed_tag
 
 __all__ = ["Constraints", "as_json", "check_constraints", "check_pairs", "resolved"]
@@ -39,7 +39,8 @@ def check_constraints(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is neither the name of a scheme nor pairs of labels."""
     if value is None or (isinstance(value, str) and (value.upper() in _SCHEMES or value.lower() in ("auto", "none"))):
         return
-    check_pairs(name, value, "a tagging scheme or a list of pairs", _REMEDY)
+    hint = similar(value, ("auto", "none", *_SCHEMES)) if isinstance(value, str) else ""
+    check_pairs(name, value, f"a tagging scheme or a list of pairs{hint}", _REMEDY)
     if (None, None) in map(tuple, value):  # type: ignore[call-overload]
         message = f"{name}: the pair (None, None) has no label; {_REMEDY}"
         raise OptionError(message)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
 
@@ -38,6 +38,7 @@ __all__ = [
     "optional",
     "real_number",
     "seed_number",
+    "similar",
     "strength",
     "text",
     "truth_types",
@@ -116,7 +117,22 @@ def optional(check: Check) -> Check:
 def one_of(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise OptionError if the value of an option is none of the choices."""
     if value not in choices:
-        fail(name, value, f"is not one of {', '.join(choices)}")
+        fail(name, value, f"is not one of {', '.join(choices)}{similar(str(value), choices)}")
+
+
+def similar(word: str, choices: Iterable[str]) -> str:
+    """Return the choice that an unknown word may stand for, as the end of a message; empty if none is similar.
+
+    Example:
+        >>> from loglinear.options import similar
+        >>> similar("trian", ["train", "tag"]), similar("xyz", ["train", "tag"])
+        (' (did you mean train?)', '')
+    """
+    from difflib import get_close_matches
+
+    spelt = {choice.lower(): choice for choice in choices}
+    close = get_close_matches(word.lower(), spelt, n=1)
+    return f" (did you mean {spelt[close[0]]}?)" if close else ""
 
 
 def text(name: str, value: object) -> None:

@@ -20,6 +20,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from loglinear.errors import DataError, OptionError
+from loglinear.options import similar
 
 __all__ = ["MODES", "SCHEMES", "Chunk", "chunks", "detect_scheme"]
 
@@ -170,7 +171,7 @@ def chunk_rule(labels: tuple[str, ...]) -> ChunkRule | None:
 def check_mode(mode: str) -> None:
     """Raise OptionError if there is no such mode."""
     if mode not in MODES:
-        message = f"mode={mode!r} is not one of {', '.join(MODES)}"
+        message = f"mode={mode!r} is not one of {', '.join(MODES)}{similar(mode, MODES)}"
         raise OptionError(message)
 
 
@@ -200,7 +201,7 @@ def checked_scheme(labels: Iterable[object], scheme: str, mode: str) -> str | No
     name = _ALIASES.get(scheme.upper(), scheme.upper())
     name = _ALIASES_IN[mode].get(name, name)
     if name not in _TAGS:
-        message = f"unknown tagging scheme {scheme!r}; choose from {', '.join(SCHEMES)}"
+        message = f"unknown tagging scheme {scheme!r}{similar(scheme, SCHEMES)}; choose from {', '.join(SCHEMES)}"
         raise OptionError(message)
     for label in sorted(labels, key=str):
         if label != "O" and str(label).partition("-")[0] not in _TAGS[name]:

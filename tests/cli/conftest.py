@@ -36,15 +36,18 @@ def done():
 
 @pytest.fixture(scope="session")
 def misuse():
-    """Run what has to be refused in one line; returns the line. Where `usage` is expected, it may stand before it."""
+    """Run what has to be refused in one line; returns the line. An error of `usage` has a second one: where help is."""
 
     def refuse(*arguments, code=2, usage=False, **options):
         finished = run_command(*arguments, **options)
         said = finished.stderr
         assert (finished.returncode, finished.stdout) == (code, ""), said
-        *before, line = said.splitlines()
-        assert usage or not before, said
+        line, *after = said.splitlines()
         assert said.endswith("\n")
+        if usage:
+            assert re.fullmatch(r"see `loglinear( \w+)? --help`", "\n".join(after)), said
+        else:
+            assert not after, said
         found = re.match(r"loglinear( \w+)?: error: " if usage else "loglinear: error: ", line)
         assert found, said
         return line[found.end() :]

@@ -245,7 +245,7 @@ USAGE = [
 
 @pytest.mark.parametrize(("options", "words"), USAGE, ids=lambda each: " ".join(each))
 def test_arguments_that_do_not_parse_are_misuse(misuse, train, tmp_path, options, words):
-    """These are shown with the usage; the last line says what is wrong."""
+    """The first line says what is wrong, the second one where help is."""
     data = tmp_path / "data"
     data.write_text(TINY)
     preset = [] if "--preset" in options else ["--preset", "pos"]

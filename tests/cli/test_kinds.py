@@ -88,8 +88,11 @@ def question(command):
     """The arguments that a command cannot do without, with MODEL, DATA and OUT for files."""
     module, parser = command_parser(command)
     words = []
+    inputs = parser.get_default("inputs")
+    if inputs is not None and inputs.model:
+        words += ["MODEL"] if inputs.data is None else ["MODEL", "DATA"]
     for action in parser._actions:
-        if action.required or not action.option_strings:
+        if action.dest != "places" and (action.required or not action.option_strings):
             read = "MODEL" if action.dest == "model" else "DATA"
             words += [*action.option_strings[:1], read if action.dest in module.READS else "OUT"]
     return " ".join(words)

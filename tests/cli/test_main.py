@@ -61,15 +61,15 @@ def test_no_command_is_misuse_that_shows_the_commands(run):
     assert "evaluate" in finished.stderr
 
 
-@pytest.mark.parametrize("arguments", [["tain"], ["--nope"]])
+@pytest.mark.parametrize("arguments", [["tain"], ["--nope"], ["help", "tain"]])
 def test_command_that_does_not_exist_is_named(run, arguments):
+    name = arguments[-1]
     finished = run(*arguments)
     assert finished.returncode == 2
     assert finished.stdout == ""
-    last = finished.stderr.splitlines()[-1]
-    assert last.startswith("loglinear: error: ")
-    assert repr(arguments[0]) in last
-    assert "evaluate" in last
+    first, last = finished.stderr.splitlines()
+    assert first.startswith(f"loglinear: error: unknown command {name!r}")
+    assert last == "see `loglinear --help`"
 
 
 def test_an_interpreter_of_its_own_does_what_is_done_in_this_process(done, sample, tmp_path):
@@ -84,6 +84,42 @@ def test_an_interpreter_of_its_own_does_what_is_done_in_this_process(done, sampl
         inspected = done("inspect", model, "--top", "5", apart=apart).stdout.split("strongest states")[1]
         said.append((tagged, evaluated, inspected))
     assert said[0] == said[1]
+
+
+def test_help_on_a_command_is_its_help(done):
+    assert done("help", "presets").stdout == done("presets", "--help").stdout
+    assert done("help").stdout == done("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ("trian x", "train"),
+        ("train x -m m --presett ner", "--preset"),
+        ("train x -m m --modle-type=maxent", "--model-type"),
+        ("train x -m m --model-type maxnt", "maxent"),
+        ("tag x y --probabilities tokens", "token"),
+        ("completion bsh", "bash"),
+    ],
+)
+def test_what_is_unknown_gets_a_suggestion(misuse, arguments, meant):
+    assert f"(did you mean {meant}?)" in misuse(*arguments.split(), usage=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ("--preset nre", "ner"),
+        ("--preset ner --solver owlqm", "owlqn"),
+        ("--preset ner --solver owlqn -p memry=3", "memory"),
+        ("--preset ner --format colums", "columns"),
+        ("--preset ner --constraints BOI", "BIO"),
+        ("--preset ner --dev {data} --keep bst", "best"),
+    ],
+)
+def test_an_unknown_value_gets_a_suggestion(misuse, tiny, tmp_path, arguments, meant):
+    options = arguments.format(data=tiny).split()
+    assert f"(did you mean {meant}?)" in misuse("train", tiny, "-m", tmp_path / "m", "-q", *options)
 
 
 @pytest.mark.parametrize(

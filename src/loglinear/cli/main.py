@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TextIO
 from ..errors import ClusterError, DataWarning, LogLinearError
 from ..memory import REMEDY, end_when_exhausted
 from ..version import __version__
+from .inputs import Inputs, take_inputs
 from .output import Interrupted
 from .places import check_places
 from .wrapping import HelpFormatter
@@ -46,8 +47,34 @@ COMMANDS = {
     "completion": "print a completion script for bash, zsh or fish",
 }
 
+# What `loglinear` alone says.
+START = """loglinear trains and applies CRFs and classifiers.
+
+  loglinear demo                    a tagger in seconds
+  loglinear train FILE -m MODEL     train a model
+  loglinear evaluate MODEL FILE     score it on labelled data
+  loglinear tag MODEL FILE          label new data
+
+`loglinear --help` lists all commands, and
+`loglinear help COMMAND` explains one."""
+
 
 class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are two lines: what is wrong, with a suggestion, and where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message."""
+        self.exit(2, f"{self.prog}: error: {message}\nsee `{self.prog} --help`\n")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        # argparse's own method has no suggestions.
+        if action.choices is not None and value not in action.choices:
+            from ..options import similar
+
+            choices = [str(choice) for choice in action.choices]
+            message = f"{value!r} is not one of {', '.join(choices)}{similar(str(value), choices)}"
+            raise argparse.ArgumentError(action, message)
+
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse's own method ignores errors of writing, such as a full disk.
         (file or sys.stderr).write(message)
@@ -90,12 +117,18 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> None:
+    if arguments[:1] == ["help"]:
+        name = arguments[1:2]
+        arguments = [*name, *(["--help"] if not name or name[0] in COMMANDS else [])]
     if not arguments or arguments[0] not in COMMANDS:
         _overview(arguments)
     module, parser = command_parser(arguments[0])
-    parsed, unknown = parser.parse_known_args(arguments[1:])
+    _check_flags(parser, arguments[1:])
+    # Flags may stand between the places, as in `tag MODEL --marginals FILE`.
+    parsed, unknown = parser.parse_known_intermixed_args(arguments[1:])
     if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_translated(unknown, vars(parsed))}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    take_inputs(parser, parsed)
     check_places(parser, parsed, module.READS, module.WRITES)
     end_when_exhausted()
     module.run(parsed)
@@ -112,7 +145,45 @@ def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
         allow_abbrev=False,
     )
     module.configure(parser)
+    parser.usage = f"{parser.prog} {_usage(parser)}"
     return module, parser
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    """Return the places and the required flags of a command on a line."""
+    inputs: Inputs | None = parser.get_default("inputs")
+    words = [] if inputs is None else [inputs.usage]
+    for action in parser._actions:
+        if action.required and action.option_strings:
+            words.append(f"{action.option_strings[0]} {action.metavar}")
+        elif not action.option_strings and action.dest != "places":
+            name = str(action.metavar or "|".join(map(str, action.choices or ())))
+            words.append(name if action.required else f"[{name}]")
+    return " ".join([*words, "[OPTIONS]"])
+
+
+def _check_flags(parser: argparse.ArgumentParser, arguments: list[str]) -> None:
+    """End with an error of usage if a flag is unknown, before argparse asks for others that are missing."""
+    flags = {flag: action for action in parser._actions for flag in action.option_strings}
+    unknown: list[str] = []
+    for at, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument.startswith("--") and argument.partition("=")[0] not in flags:
+            unknown.append(argument)
+            if "=" not in argument and at + 1 < len(arguments) and not arguments[at + 1].startswith("-"):
+                unknown.append(arguments[at + 1])
+    if unknown:
+        advice = _translated(unknown, {action.dest for action in flags.values()}) or _similar_flags(unknown, flags)
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
+
+
+def _similar_flags(unknown: list[str], flags: Collection[str]) -> str:
+    """Return suggestions for the first of the unknown flags that is similar to a flag."""
+    from ..options import similar
+
+    names = [argument.partition("=")[0] for argument in unknown if argument.startswith("--")]
+    return next(filter(None, (similar(name, flags) for name in names)), "")
 
 
 def _translated(unknown: list[str], parameters: Collection[str]) -> str:
@@ -228,6 +299,9 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _overview(arguments: list[str]) -> NoReturn:
     """Handle arguments without a command: help, the version, a mistake."""
+    if not arguments:
+        print(START, file=sys.stderr)
+        sys.exit(2)
     width = max(map(len, COMMANDS))
     parser = _Parser(
         prog="loglinear",
@@ -235,15 +309,14 @@ def _overview(arguments: list[str]) -> NoReturn:
         description="Train, apply and inspect linear-chain CRFs and classifiers, and learn which columns of a table\n"
         "depend on each other.\n\ncommands:\n"
         + "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()),
-        epilog="`loglinear COMMAND --help` explains a command, with an example.",
+        epilog="`loglinear COMMAND --help` or `loglinear help COMMAND` explains a command, with an example.",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"loglinear {__version__}")
     _, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        parser.error(f"unknown command {unknown[0]!r}; choose from {', '.join(COMMANDS)}")
-    parser.print_help(sys.stderr)
-    sys.exit(2)
+    from ..options import similar
+
+    parser.error(f"unknown command {unknown[0]!r}{similar(unknown[0], COMMANDS)}")
 
 
 def _fail(message: object, code: int) -> NoReturn:

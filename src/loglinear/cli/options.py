@@ -18,7 +18,6 @@ __all__ = [
     "add_features",
     "add_format",
     "add_json",
-    "add_model",
     "add_options",
     "add_scheme",
     "add_templates",
@@ -195,11 +194,6 @@ def column_layout(arguments: Namespace, layout: ColumnLayout) -> ColumnLayout:
     names = {"separator": "separator", "label": "label_column", "skip_comments": "skip_comments"}
     flags = {name: getattr(arguments, flag, None) for name, flag in names.items()}
     return layout._replace(**{name: value for name, value in flags.items() if value is not None})
-
-
-def add_model(parser: Arguments) -> None:
-    """Add --model, of a model to read."""
-    parser.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file")
 
 
 def add_scheme(parser: Arguments) -> None:

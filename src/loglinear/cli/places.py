@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from ..errors import DataError, OptionError
@@ -31,7 +31,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
     from ..models.files.settings import kind_of
 
     spelt = {
-        action.dest: action.option_strings[-1] if action.option_strings else action.metavar
+        action.dest: action.metavar if "--data" in action.option_strings else _flag(action)
         for action in parser._actions
     }
     seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]
@@ -52,6 +52,12 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
                 raise OptionError(message)
         check_writable(path)
         seen.append((name, path))
+
+
+def _flag(action: Action) -> str | None:
+    """Return the first long flag of an argument; without flags, its name for users."""
+    flags = [flag for flag in action.option_strings if flag.startswith("--")]
+    return flags[0] if flags else str(action.metavar)
 
 
 def _paths(argument: str | list[str] | None) -> list[str]:

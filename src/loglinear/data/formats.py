@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from .. import _core
 from ..errors import OptionError
+from ..options import similar
 from .column_layout import ColumnLayout
 
 __all__ = [
@@ -120,7 +121,9 @@ def is_format(name: str) -> bool:
 def named(name: str) -> Format:
     """Return the format of a name; raise OptionError if it is unknown."""
     if not is_format(name):
-        message = f"format {name!r} is unknown; choose {listed('sentences', 'samples', 'texts')}"
+        message = (
+            f"format {name!r} is unknown{similar(name, FORMATS)}; choose {listed('sentences', 'samples', 'texts')}"
+        )
         raise OptionError(message)
     return FORMATS[name.partition(":")[0]]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loglinear import _core
 from loglinear.errors import OptionError
-from loglinear.options import fail
+from loglinear.options import fail, similar
 
 __all__ = ["PRESETS", "Preset", "TemplateText", "attribute_names", "preset", "template_text"]
 
@@ -85,7 +85,7 @@ def preset(name: str, n_columns: int | None = None) -> str:
     """
     chosen = PRESETS.get(name)
     if chosen is None:
-        message = f"unknown preset {name!r}; choose from {', '.join(PRESETS)}"
+        message = f"unknown preset {name!r}{similar(name, PRESETS)}; choose from {', '.join(PRESETS)}"
         raise OptionError(message)
     if n_columns is not None and n_columns < chosen.columns:
         fitting = ", ".join(other.name for other in PRESETS.values() if other.columns <= n_columns)

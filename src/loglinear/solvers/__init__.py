@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ..errors import OptionError
+from ..options import similar
 from .adagrad import AdaGrad, AdaGradPasses
 from .auto import Auto
 from .bfgs import BFGS
@@ -150,7 +150,7 @@ def solver_class(name: str) -> type[Any]:
     """Return the class of the solver of this name.
 
     Raises:
-        OptionError: there is no such solver; the message lists similar names and all names.
+        OptionError: there is no such solver; the message has a similar name and all names.
 
     Example:
         >>> from loglinear.solvers import solver_class
@@ -159,12 +159,10 @@ def solver_class(name: str) -> type[Any]:
         >>> solver_class("sagg")
         Traceback (most recent call last):
             ...
-        loglinear.errors.OptionError: unknown solver 'sagg' (did you mean sag or sg?); choose from ...
+        loglinear.errors.OptionError: unknown solver 'sagg' (did you mean sag?); choose from ...
     """
     if name not in SOLVERS:
-        close = get_close_matches(name, SOLVERS)
-        hint = f" (did you mean {' or '.join(close)}?)" if close else ""
-        message = f"unknown solver {name!r}{hint}; choose from {', '.join(sorted(SOLVERS))}"
+        message = f"unknown solver {name!r}{similar(name, SOLVERS)}; choose from {', '.join(sorted(SOLVERS))}"
         raise OptionError(message)
     return SOLVERS[name]
 
@@ -192,8 +190,6 @@ def make_solver(name: str, **options: object) -> Solver[Any]:
         if unknown is None:
             message = f"solver {name}: invalid options ({error}); {hint}"
         else:
-            close = get_close_matches(unknown, names, n=2)
-            asked = f"did you mean {' or '.join(close)}? " if close else ""
-            message = f"solver {name} has no option {unknown!r}; {asked}{hint}"
+            message = f"solver {name} has no option {unknown!r}{similar(unknown, names)}; {hint}"
         raise OptionError(message) from error
     return solver

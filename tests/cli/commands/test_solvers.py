@@ -95,7 +95,7 @@ def test_train_points_to_the_list(done, misuse, tiny, tmp_path):
     assert "`loglinear solvers NAME`" in done("train", "--help").stdout
     common = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m"]
     message = misuse(*common, "--solver", "lbfgs", "-p", "memoy=3")
-    assert message == "solver lbfgs has no option 'memoy'; did you mean memory? `loglinear solvers lbfgs` lists them"
+    assert message == "solver lbfgs has no option 'memoy' (did you mean memory?); `loglinear solvers lbfgs` lists them"
     message = misuse(*common, "--l1", "1", "-p", "mem=3")
     assert message == "solver auto has no option 'mem'; `loglinear solvers auto` lists them"
     message = misuse(*common, "--solver", "grafting", "-p", "unlike=3")

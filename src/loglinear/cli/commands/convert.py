@@ -16,6 +16,7 @@ from argparse import ArgumentParser, Namespace
 
 from ...errors import OptionError
 from ...models.files.schema import PROGRAMS
+from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 
 EXAMPLE = "example: loglinear convert usaddr.crfsuite usaddr.loglinear"
@@ -28,8 +29,8 @@ _EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "logl
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="model file in any of these formats")
-    parser.add_argument("output", metavar="FILE", help="output file; - for stdout")
+    inputs = Inputs("MODEL FILE", model=True, data="output", flag="--output")
+    add_inputs(parser, inputs, "output file; - for stdout", model="model file in any of these formats")
     text = "format of FILE (default: from its extension .crfsuite, .wapiti or .loglinear)"
     parser.add_argument("--to", choices=(*PROGRAMS, "loglinear"), help=text)
 

@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> None:
 Next, on your own file (a token per line, its label in the last column, a blank line after each sentence):
   loglinear presets                                             # pick a template
   loglinear train train.txt --preset ner --l1 1 --model my.loglinear --dev dev.txt
-  loglinear evaluate --model my.loglinear test.txt
-  loglinear tag --model my.loglinear new.txt
+  loglinear evaluate my.loglinear test.txt
+  loglinear tag my.loglinear new.txt
   loglinear inspect {model} --top 10"""
     )

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...errors import OptionError
+from ..inputs import Inputs, add_data
 from ..options import add_columns, add_format, add_templates, add_threads, column_layout
 from ..output import counted, say
 
@@ -34,7 +35,8 @@ _PERIOD = 2.0
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="labelled sentences (gzip, xz, - for stdin) or encoded corpora")
+    inputs = Inputs("FILE...", model=False, data="files", several=True)
+    add_data(parser, parser, inputs, "FILE", "labelled sentences (gzip, xz, - for stdin) or encoded corpora")
     add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; an existing corpus is replaced")
     add("--append", action="store_true", help="add the sentences to the existing corpus, with its template")
     add_format(parser, "sentences", "samples", default="columns")

@@ -8,19 +8,20 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_json, add_model, add_scheme, add_threads
+from ..options import add_columns, add_format, add_json, add_scheme, add_threads
 
-EXAMPLE = """example: loglinear evaluate --model chunker.loglinear test.txt
-         loglinear evaluate --model chunker.loglinear test.txt --output - | perl conlleval.pl"""
+EXAMPLE = """example: loglinear evaluate chunker.loglinear test.txt
+         loglinear evaluate chunker.loglinear test.txt --output - | perl conlleval.pl"""
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output", "calibration")
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_model(parser)
-    parser.add_argument("file", metavar="FILE", help="labelled sentences, samples or texts, or a table; - for stdin")
+    inputs = Inputs("MODEL FILE", model=True, data="file")
+    add_inputs(parser, inputs, "labelled sentences, samples or texts, or a table; - for stdin")
     add_json(parser)
     output = (
         "write the input columns (the position of the token if there are none), gold label and predicted label to this "

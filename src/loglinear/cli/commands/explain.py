@@ -12,22 +12,22 @@ import json
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_model, add_threads, count
+from ..options import add_columns, add_format, add_threads, count
 
 if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
 
-EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain --model pos.loglinear"
+EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain pos.loglinear"
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output",)
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_model(parser)
-    text = "sentences, texts or a table, as for `loglinear tag` (default: -, stdin)"
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help=text)
+    inputs = Inputs("MODEL [FILE]", model=True, data="file", default="-")
+    add_inputs(parser, inputs, "sentences, texts or a table, as for `loglinear tag` (default: stdin)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
     parser.add_argument(
         "--top", type=count, default=8, metavar="N", help="number of features to show per token (default: 8)"

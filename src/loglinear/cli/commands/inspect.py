@@ -11,6 +11,7 @@ from argparse import ArgumentParser, Namespace
 
 from ...data.corpus import Corpus
 from ...data.formats import is_corpus
+from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_json, count
 from ..output import counted
@@ -22,7 +23,8 @@ WRITES: tuple[str, ...] = ()
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of an encoded corpus")
+    inputs = Inputs("MODEL", model=True, data=None)
+    add_inputs(parser, inputs, model="model file, or the folder of an encoded corpus")
     parser.add_argument(
         "--top", type=count, default=20, metavar="N", help="number of strongest weights to show (default: 20)"
     )

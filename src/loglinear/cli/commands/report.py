@@ -12,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from ...errors import OptionError
+from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_scheme, add_threads
 from ..output import say
@@ -19,17 +20,15 @@ from ..output import say
 if TYPE_CHECKING:
     from ...report.page import Report
 
-EXAMPLE = "example: loglinear report chunker.loglinear --data dev.txt -o report.html"
+EXAMPLE = "example: loglinear report chunker.loglinear dev.txt -o report.html"
 READS: tuple[str, ...] = ("data", "model", "trace")
 WRITES: tuple[str, ...] = ("output",)
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("model", metavar="MODEL", help="model file")
-    parser.add_argument(
-        "--data", required=True, metavar="FILE", help="labelled sentences, samples or texts, or a table"
-    )
+    inputs = Inputs("MODEL FILE", model=True, data="data")
+    add_inputs(parser, inputs, "labelled sentences, samples or texts, or a table")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write; - for stdout")
     trace = "file written by `loglinear train --trace`, for the training curve"
     parser.add_argument("--trace", metavar="FILE", help=trace)

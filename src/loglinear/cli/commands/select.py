@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
 from ..ending import certainty, ending
+from ..inputs import Inputs, add_data
 from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
 from ..output import Interrupted, counted, say, tab_separated
 
@@ -40,7 +41,8 @@ def configure(parser: ArgumentParser) -> None:
     from ...models.training.options import SolverOptions
 
     add = parser.add_argument
-    add("train", metavar="TRAIN", help="training data (gzip, xz, - for stdin)")
+    inputs = Inputs("TRAIN", model=False, data="train")
+    add_data(parser, parser, inputs, "TRAIN", "training data (gzip, xz, - for stdin)")
     add_format(parser, "sentences", default="columns")
     add_columns(parser)
     add_templates(parser)
@@ -62,7 +64,15 @@ def configure(parser: ArgumentParser) -> None:
     add("--solver", default="grafting_light", choices=("grafting_light", "grafting"), help=solver)
     add("--select", type=int, metavar="M", help="number of features added per round (default: 10; 1000 with --path)")
     add("--steps", type=int, metavar="K", help="grafting_light: iterations per round (default: 10)")
-    add("--table", default="-", metavar="FILE", help="output file for the table, tab-separated (default: stdout)")
+    add(
+        "-o",
+        "--output",
+        "--table",
+        dest="table",
+        default="-",
+        metavar="FILE",
+        help="output file for the table, tab-separated (default: stdout)",
+    )
     add("--plot", metavar="FILE", help="plot to this file (.svg, .png or .pdf; needs matplotlib)")
     add(
         "-m",

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError, OptionError
 from ...options import whole_number
 from ..ending import certainty, ending, numbers, size_text
+from ..inputs import Inputs, add_data
 from ..options import add_json, add_options, add_threads, add_verbose, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 
@@ -50,8 +51,17 @@ def configure(parser: ArgumentParser) -> None:
     from ...networks.inference import INFERENCES
 
     add = parser.add_argument
-    add("table", metavar="DATA", help="CSV, TSV (gzip and xz too; - for stdin) or Parquet")
-    add("--edges", default="-", metavar="FILE", help="output file for the edges, tab-separated (default: stdout)")
+    inputs = Inputs("DATA", model=False, data="table")
+    add_data(parser, parser, inputs, "DATA", "CSV, TSV (gzip and xz too; - for stdin) or Parquet")
+    add(
+        "-o",
+        "--output",
+        "--edges",
+        dest="edges",
+        default="-",
+        metavar="FILE",
+        help="output file for the edges, tab-separated (default: stdout)",
+    )
     plot = "draw the graph to FILE: .svg, .png or .pdf (pip install matplotlib), or .html (interactive)"
     add("--plot", metavar="FILE", help=plot)
     add("-m", "--model", metavar="MODEL", help="model file to write")

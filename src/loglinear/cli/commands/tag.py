@@ -35,20 +35,19 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ...errors import OptionError
+from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_model, add_threads
+from ..options import add_columns, add_format, add_threads
 
-EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag --model pos.loglinear"
+EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag pos.loglinear"
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output",)
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_model(parser)
-    parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="sentences, texts or a table (default: stdin)"
-    )
+    inputs = Inputs("MODEL [FILE]", model=True, data="file", default="-")
+    add_inputs(parser, inputs, "sentences, texts or a table (default: stdin)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
     marginals = "add the probabilities of all labels, as label:probability"
     parser.add_argument("--marginals", action="store_true", help=marginals)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import OptionError
 from ..distributed import add_cluster, fit_on_cluster, is_local, spread
 from ..ending import best_step, certainty, ending, numbers, size_text
+from ..inputs import Inputs, add_data
 from ..options import (
     add_columns,
     add_features,
@@ -63,7 +64,8 @@ def configure(parser: ArgumentParser) -> None:
 
     data = parser.add_argument_group("data")
     train = "training data (gzip, xz, - for stdin): files, folders, or quoted patterns such as 'part-*.txt'"
-    data.add_argument("train", nargs="+", metavar="TRAIN", help=train)
+    inputs = Inputs("TRAIN...", model=False, data="train", several=True)
+    add_data(parser, data, inputs, "TRAIN", train)
     add_format(data, default="columns")
     add_columns(data)
     add_templates(data)
@@ -72,7 +74,9 @@ def configure(parser: ArgumentParser) -> None:
     add_options(parser.add_argument_group("texts (--model-type maxent --format text)"), TextOptions)
 
     model = parser.add_argument_group("model")
-    model.add_argument("-m", "--model", required=True, metavar="MODEL", help="model file to write")
+    model.add_argument(
+        "-m", "--model", "-o", "--output", dest="model", required=True, metavar="MODEL", help="model file to write"
+    )
     kinds = "chain: a CRF for sequences; maxent: a classifier (default: chain)"
     model.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
     start = "model to start from (warm start); also provides the template, unless one is given"
@@ -243,7 +247,7 @@ def _account(results: list[Result], model: str, *, verbose: bool) -> list[str]:
         lines.append(f"start: {results[0].start}")
     if verbose:
         lines += numbers(results)
-    return [*lines, f"wrote {model}; label text with: loglinear tag --model {model} FILE"]
+    return [*lines, f"wrote {model}; label text with: loglinear tag {model} FILE"]
 
 
 def _solver_options(texts: list[str]) -> dict[str, Any]:
