@@ -19,7 +19,7 @@ import numpy as np
 import loglinear
 from loglinear import ChainCRF, MaxEnt, PairwiseMRF, Tagger
 from loglinear.datasets import make_network
-from loglinear.vectors import instruction_set
+from loglinear.processor import instruction_set
 
 X = [[["word=The", "cap"], ["word=dog"], ["word=barks"]], [["word=Dogs", "cap"], ["word=bark"]]] * 20
 y = [["DET", "NOUN", "VERB"], ["NOUN", "VERB"]] * 20

@@ -19,7 +19,7 @@ PYTHON, NATIVE, BENCHMARKS = ROOT / "src" / "loglinear", ROOT / "native" / "src"
 # From the ground up; a floor may use those below it and itself, not those beside it in another tuple that come later.
 PYTHON_FLOORS = (
     ("_core", "version", "errors"),
-    ("options", "vectors", "memory", "replacing"),
+    ("options", "vectors", "memory", "replacing", "extras", "processor"),
     ("penalty", "trace"),
     ("problem", "result"),
     ("gap", "gain"),
@@ -82,7 +82,16 @@ ROOMS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
     "native": {"chain": (("inference",), ("features",), ("objective",), ("model",), ("tagging",), ("mod",))},
 }
 # The files that may name the native module.
-AT_THE_WALL = ("models/files/", "objectives/", "networks/", "data/", "compat/pycrfsuite/", "vectors.py", "memory.py")
+AT_THE_WALL = (
+    "models/files/",
+    "objectives/",
+    "networks/",
+    "data/",
+    "compat/pycrfsuite/",
+    "vectors.py",
+    "memory.py",
+    "processor.py",
+)
 
 Graph = dict[str, set[str]]
 

@@ -10,6 +10,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from .extras import needed_by as _needed_by
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     from .data.graphs import grid_edges
     from .errors import (
         ClusterError,
+        ConvergenceWarning,
         DataError,
         DataWarning,
         LogLinearError,
+        MissingPackageError,
         ModelFileError,
+        NotFittedError,
         ObjectiveError,
         OptionError,
         TemplateError,
@@ -49,12 +53,15 @@ if TYPE_CHECKING:
 
 _HOME = {
     "ClusterError": "errors",
+    "ConvergenceWarning": "errors",
     "Corpus": "data.corpus",
     "CorpusFile": "data.encoding",
     "DataError": "errors",
     "DataWarning": "errors",
     "LogLinearError": "errors",
+    "MissingPackageError": "errors",
     "ModelFileError": "errors",
+    "NotFittedError": "errors",
     "ObjectiveError": "errors",
     "OptionError": "errors",
     "TemplateError": "errors",
@@ -99,6 +106,7 @@ __all__ = [
     "Checkpoint",
     "ClassifierObjective",
     "ClusterError",
+    "ConvergenceWarning",
     "Corpus",
     "CorpusFile",
     "DataError",
@@ -107,7 +115,9 @@ __all__ = [
     "GraphCRF",
     "LogLinearError",
     "MaxEnt",
+    "MissingPackageError",
     "ModelFileError",
+    "NotFittedError",
     "Objective",
     "ObjectiveError",
     "OptionError",
@@ -147,7 +157,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    with _needed_by(f"{__name__}.{name}"):
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value
     return value
 

@@ -7,6 +7,8 @@ Every exception names the offending value, its place and the remedy. The tree::
      +-- TemplateError (ValueError)    a feature template that cannot be understood
      +-- ModelFileError (ValueError)   a damaged, truncated or foreign model file
      +-- OptionError (ValueError)      an option out of its range, or options that contradict each other
+     +-- NotFittedError (ValueError, AttributeError)  an estimator that is used before it is fitted
+     +-- MissingPackageError (ModuleNotFoundError)  a package that is not installed, of an extra
      +-- ClusterError (RuntimeError)   a cluster that is gone, or whose machines cannot do the work
      +-- ObjectiveError (ArithmeticError)  an objective or gradient that is not finite where training starts
 
@@ -21,10 +23,13 @@ import warnings
 
 __all__ = [
     "ClusterError",
+    "ConvergenceWarning",
     "DataError",
     "DataWarning",
     "LogLinearError",
+    "MissingPackageError",
     "ModelFileError",
+    "NotFittedError",
     "ObjectiveError",
     "OptionError",
     "TemplateError",
@@ -107,6 +112,21 @@ class OptionError(LogLinearError, ValueError):
     """
 
 
+class MissingPackageError(LogLinearError, ModuleNotFoundError):
+    """A package that is not installed, and without which something cannot be done; says how to install it.
+
+    Example:
+        >>> from loglinear import MissingPackageError
+        >>> from loglinear.extras import needed_by
+        >>> try:
+        ...     with needed_by("loglinear.MaxEnt"):
+        ...         raise ModuleNotFoundError(name="sklearn")
+        ... except MissingPackageError as error:
+        ...     print(error)
+        loglinear.MaxEnt needs scikit-learn; install it: pip install 'loglinear[sklearn]'
+    """
+
+
 class ClusterError(LogLinearError, RuntimeError):
     """A cluster that is gone, or whose machines cannot do the work.
 
@@ -131,6 +151,33 @@ class ObjectiveError(LogLinearError, ArithmeticError):
         Traceback (most recent call last):
             ...
         loglinear.errors.ObjectiveError: the objective is inf at the starting point; ...
+    """
+
+
+class NotFittedError(LogLinearError, ValueError, AttributeError):
+    """An estimator that is used before it is fitted; once scikit-learn is imported, it is its NotFittedError as well.
+
+    Example:
+        >>> from loglinear import ChainCRF, NotFittedError
+        >>> try:
+        ...     ChainCRF().predict([["a"]])
+        ... except NotFittedError as error:
+        ...     print(error)
+        this ChainCRF is not fitted; call fit or load a model
+    """
+
+
+class ConvergenceWarning(UserWarning):
+    """A training that ended before it converged; once scikit-learn is imported, it is its ConvergenceWarning as well.
+
+    Filters of either class work. scikit-learn is never imported for the sake of a warning.
+
+    Example:
+        >>> import warnings
+        >>> from loglinear import ChainCRF, ConvergenceWarning
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", ConvergenceWarning)
+        ...     crf = ChainCRF(max_iterations=1).fit([[["a"], ["b"]]], [["A", "B"]])
     """
 
 

@@ -16,8 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._core import instruction_set as _instruction_set
-from ._core import limit_instruction_set as _limit_instruction_set
 from ._core import vectors as _native
 
 __all__ = [
@@ -27,8 +25,6 @@ __all__ = [
     "Vector",
     "count_nonzero",
     "dot",
-    "instruction_set",
-    "limit_instruction_set",
     "norms",
     "on_threads",
     "pseudo_gradient",
@@ -193,22 +189,3 @@ def shrink(v: Vector, threshold: float, factor: float, out: Vector) -> None:
     """Write factor * sign(v) * max(|v| - threshold, 0) to ``out``, which may be v itself."""
     np.subtract(v, np.clip(v, -threshold, threshold), out=out)
     out *= factor
-
-
-def instruction_set() -> str:
-    """Return the name of the instruction set in use: AVX-512, AVX2 and FMA, NEON, or baseline."""
-    return _instruction_set()
-
-
-def limit_instruction_set(name: str) -> None:
-    """Leave out instruction sets above the named one from now on, to have the results of another processor.
-
-    AVX2 and AVX-512 give the same bits; the baseline and NEON agree with them up to rounding.
-
-    Args:
-        name: AVX-512, AVX2 and FMA, NEON, or baseline; what the processor lacks stays unused.
-
-    Raises:
-        OptionError: an unknown name.
-    """
-    _limit_instruction_set(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 
 import pytest
 
@@ -27,20 +28,19 @@ def test_bar_and_time_fit_the_terminal_and_do_not_move(monkeypatch, width):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("loglinear.cli.bar._PERIOD", 0.0)
     with Progress(OWLQN()) as progress:
         points = progress.count_points(20)
         for step in range(13):
             given = record(step % 5, dev={"accuracy": 0.123456} if step % 5 == 0 else None)
             points(given, None)
             progress(given, None)
-            progress._bar.refresh()
-    lines = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue()))
-    assert all(len(line) <= width for line in lines)
+    lines = re.split(r"[\r\n]+", terminal.getvalue())
+    assert all(len(line) < width for line in lines)
     texts = [line for line in lines if "point" in line]
     if width >= 60:
         assert len(texts) >= 13
-        assert all(re.search(r"[━╸╺]{10,}.* 0:00:0\d", text) for text in texts)
+        assert all(re.search(r"[━─]{10,}.* 0:00:0\d", text) for text in texts)
         assert len({re.search(r"0:00:0\d", text).start() for text in texts}) == 1
         assert ("dev accuracy" in texts[-1]) == (width > 60)
         assert ("active features" in texts[-1]) == (width == 160)
@@ -50,11 +50,54 @@ def test_the_gap_stands_beside_the_bar(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("loglinear.cli.bar._PERIOD", 0.0)
     with Progress(OWLQN()) as progress:
         progress(record(0), None)
-        assert "gap" not in progress._fitting(record(0))
-        assert "active features 1,234,567, gap 0.81 %" in progress._fitting(record(0, gap=1e4))
+        assert "gap" not in terminal.getvalue()
+        progress(record(0, gap=1e4), None)
+        assert "active features 1,234,567, gap 0.81 %" in terminal.getvalue()
+
+
+def on_screen(output: str) -> list[str]:
+    """What a terminal shows: a carriage return goes back to the start of the line, where text replaces text."""
+    lines = []
+    for line in output.split("\n"):
+        shown = ""
+        for piece in line.split("\r"):
+            shown = piece + shown[len(piece) :]
+        lines.append(shown.rstrip())
+    return lines
+
+
+def test_messages_stay_above_the_bar_and_nothing_of_it_stays_beside_them(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    with Progress(OWLQN()) as progress:
+        progress(record(0), None)
+        progress.note("resumed")
+        print("warning: a", file=sys.stderr)
+        progress(record(1), None)
+    assert sys.stderr is terminal
+    resumed, warning, bar, end = on_screen(terminal.getvalue())
+    assert (resumed, warning, end) == ("resumed", "warning: a", "")
+    assert re.fullmatch(r"training ━{10} iteration 1, .* 0:00:0\d", bar)
+
+
+def test_a_bar_whose_work_failed_is_not_full(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def interrupted():
+        with Progress(OWLQN()) as progress:
+            progress(record(0), None)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert sys.stderr is terminal
+    assert "─" * 10 in on_screen(terminal.getvalue())[-2]
 
 
 def test_seconds_go_on_from_point_to_point_and_folds_are_named(capsys, monkeypatch):

@@ -160,6 +160,7 @@ def test_parameters_can_be_read_set_cloned_pickled_and_printed(kind):
     assert repr(estimator) == f"{kind.__name__}(l1=0.5, max_iterations=7)"
     assert repr(kind(l1=np.array([0.5, 1.0]))) == f"{kind.__name__}(l1=array([0.5, 1. ]))"
     assert estimator.set_params(l1=1.5).l1 == 1.5
+    assert kind(solver=ChainCRF()).set_params(solver__l1=2.5).solver.l1 == 2.5
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
@@ -302,11 +303,13 @@ assert crf.predict(X) == y and crf.score(X, y) == 1.0 and repr(crf)
 heavy()
 assert ChainCRF(l1=0.01).fit(X, y).marginals(X)
 heavy()
-crf.get_params()
+assert crf.set_params(**crf.get_params()) is crf
+print("sklearn" in sys.modules)
+crf.__sklearn_tags__()
 print("sklearn" in sys.modules)
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines() == ["", "loglinear.minimize numpy", "True"]
+    assert found.stdout.splitlines() == ["", "loglinear.minimize numpy", "False", "True"]
 
 
 def test_what_scikit_learn_asks_of_a_light_estimator_it_answers_itself():

@@ -198,5 +198,5 @@ def test_parameters_of_other_programs_are_translated_in_a_search():
         GridSearchCV(ChainCRF(), {"c2": [0.5]}, cv=2).fit(X, Y)
     with pytest.raises(OptionError, match="has no parameter 'c2'; use"):
         ChainCRF().set_params(l1=0.1, c2=0.5)
-    with pytest.raises(ValueError, match="Invalid parameter 'typo'"):
+    with pytest.raises(ValueError, match="has no parameter 'typo'; choose from all_states, "):
         ChainCRF().set_params(typo=1)

@@ -237,7 +237,7 @@ def test_columns_of_polars_and_pandas_need_no_pyarrow(words, monkeypatch):
         labels = Tagger(crf).tag_batch(column)
         assert labels.to_list() == predicted(crf, X[:9])
         assert len(Tagger(crf).tag_batch(column, probabilities=True)) == 9
-    with pytest.raises(loglinear.OptionError, match=r"returned with pyarrow .*pip install pyarrow"):
+    with pytest.raises(loglinear.MissingPackageError, match=r"a column of labels needs pyarrow; .*pip install pyarrow"):
         Tagger(crf).tag_batch(duckdb.sql("select ['a'] as words"))
 
 

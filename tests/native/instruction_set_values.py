@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 
 from loglinear import ChainCRF, MaxEnt, PairwiseMRF
-from loglinear.vectors import instruction_set, limit_instruction_set
+from loglinear.processor import instruction_set, limit_instruction_set
 
 N_LABELS = 11  # More than the widest vector holds.
 

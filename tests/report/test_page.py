@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from loglinear import ChainCRF, Corpus, MaxEnt, OptionError, Status, TraceRecord, evaluate
+from loglinear import ChainCRF, Corpus, MaxEnt, MissingPackageError, Status, TraceRecord, evaluate
 from loglinear.calibration import calibration
 from loglinear.data.formats import word
 from loglinear.data.templates import attribute_names
@@ -171,11 +171,13 @@ def test_a_missing_jinja2_is_named_with_its_remedy(tagger, monkeypatch):
 
     def without(name, *arguments, **options):
         if name == "jinja2":
-            raise ImportError(name)
+            raise ModuleNotFoundError(name, name=name)
         return original(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(OptionError, match=r"pip install 'loglinear\[report\]'"):
+    with pytest.raises(
+        MissingPackageError, match=r"a report needs Jinja2; install it: pip install 'loglinear\[report\]'"
+    ):
         report.html()
 
 

@@ -72,7 +72,7 @@ def spread(
     """Start or find a cluster and have it read the training data; yield these, and a callback that notes their cost.
 
     Raises:
-        OptionError: Dask is not installed.
+        MissingPackageError: Dask is not installed.
         DataError: bad data; names file and line.
         ClusterError: the cluster is gone or of no use; names the checkpoint to go on from.
     """
@@ -109,7 +109,7 @@ def fit_on_cluster(
     """Start or find a cluster and train a classifier with these options on files of samples; return it.
 
     Raises:
-        OptionError: Dask is not installed.
+        MissingPackageError: Dask is not installed.
         DataError: bad data; names file and line.
         ClusterError: the cluster is gone or of no use; names the checkpoint to go on from.
     """
@@ -137,12 +137,10 @@ def _cluster(
     arguments: Namespace, progress: Progress, checkpoint: Checkpoint | None
 ) -> Iterator[tuple[Cluster, Tally, Callback]]:
     """Start or find a cluster; yield it, the costs of the training, and a callback that shows them."""
-    try:
-        from ..dask.chain import resumable
-        from ..dask.cluster import Cluster, connected, local_client
-        from ..dask.spread import Tally
-    except ImportError as error:
-        raise OptionError(str(error)) from error
+    from ..dask.chain import resumable
+    from ..dask.cluster import Cluster, connected, local_client
+    from ..dask.spread import Tally
+
     begun = connected(arguments.cluster) if arguments.workers is None else local_client(arguments.workers)
     with begun as client, resumable(checkpoint):
         tally = Tally()

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO
 
 from ..errors import ClusterError, DataWarning, LogLinearError
+from ..extras import needed_by
 from ..memory import REMEDY, end_when_exhausted
 from ..version import __version__
 from .inputs import Inputs, take_inputs
@@ -122,16 +123,17 @@ def _run(arguments: list[str]) -> None:
         arguments = [*name, *(["--help"] if not name or name[0] in COMMANDS else [])]
     if not arguments or arguments[0] not in COMMANDS:
         _overview(arguments)
-    module, parser = command_parser(arguments[0])
-    _check_flags(parser, arguments[1:])
-    # Flags may stand between the places, as in `tag MODEL --marginals FILE`.
-    parsed, unknown = parser.parse_known_intermixed_args(arguments[1:])
-    if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    take_inputs(parser, parsed)
-    check_places(parser, parsed, module.READS, module.WRITES)
-    end_when_exhausted()
-    module.run(parsed)
+    with needed_by(f"`loglinear {arguments[0]}`"):
+        module, parser = command_parser(arguments[0])
+        _check_flags(parser, arguments[1:])
+        # Flags may stand between the places, as in `tag MODEL --marginals FILE`.
+        parsed, unknown = parser.parse_known_intermixed_args(arguments[1:])
+        if unknown:
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        take_inputs(parser, parsed)
+        check_places(parser, parsed, module.READS, module.WRITES)
+        end_when_exhausted()
+        module.run(parsed)
 
 
 def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:

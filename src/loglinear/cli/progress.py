@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..solvers import EndedByPasses, Tolerant
 from ..trace import TraceRecord, TraceWriter, percentage
+from .bar import Bar
 from .output import say
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ _WINDOW = 5
 # The tolerance of most solvers.
 _USUAL = 1e-5
 _PERIOD = 2.0
-# Characters of the bar's line that are not bar or text ("training", the time, blanks), and including a long text.
-_AROUND = 20
-_TEXT = _AROUND + 110
 
 
 class Progress:
@@ -63,41 +61,26 @@ class Progress:
         self._before = self._seconds = 0.0
         # The last scores on development data.
         self._dev = ""
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: Bar | None = None
         # Parts of a step that did not fit the terminal, and the longest text so far: both only grow, against flicker.
         self._n_dropped = self._widest = 0
 
     def __enter__(self) -> Progress:
         if not self._quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as Bar
-
-            console = Console(stderr=True)
-            self._bar_width = min(max(console.width - _TEXT, 10), 40)
-            text = TextColumn("{task.description}", markup=False)
-            columns = (TextColumn("training"), BarColumn(self._bar_width), text, TimeElapsedColumn())
-            self._bar = Bar(*columns, console=console)
-            self._task = self._bar.add_task("", total=1.0)
-            self._bar.start()
+            self._bar = Bar()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
-            if kind is None:
-                self._bar.update(self._task, completed=1.0)
-            self._bar.stop()
+            self._bar.end(finished=kind is None)
         elif self._unshown is not None and kind is None:
             self._show(self._unshown)
 
     def note(self, message: str) -> None:
-        """Print a line above the bar."""
-        if self._bar is not None:
-            self._bar.console.print(message, highlight=False, markup=False)
-        elif not self._quiet:
+        """Print a line, above the bar if there is one."""
+        if not self._quiet:
             say(message)
 
     def count_points(self, number: int, folds: int = 0) -> Callback:
@@ -141,7 +124,7 @@ class Progress:
         if due:
             self._last = time.monotonic()
         if self._bar is not None:
-            self._bar.update(self._task, completed=self._progress(), description=self._fitting(record))
+            self._bar.update(self._progress(), self._fitting(record, self._bar.room))
         elif due:
             self._show(record)
 
@@ -150,14 +133,13 @@ class Progress:
         say(f"{self._before + record.seconds:7.1f} s  {text}")
         self._unshown = None
 
-    def _fitting(self, record: TraceRecord) -> str:
+    def _fitting(self, record: TraceRecord, room: int) -> str:
         """Return a step as the text next to the bar; a narrow terminal drops the least important parts."""
         if record.dev is not None:
             self._dev = f"dev {' '.join(record.headline)} at {record.iteration}"
         iteration, objective, active = record.line.split(", ")[:3]
         gap = "" if record.gap is None else f"gap {percentage(record.gap, record.objective)}"
         parts = [part for part in (self.label, iteration, objective, active, gap, self._dev) if part]
-        room = max(self._bar.console.width - self._bar_width - _AROUND, 0)
         by_worth = [part for part in (active, objective, iteration, gap, self._dev) if part]
         self._n_dropped = min(self._n_dropped, len(by_worth))
         while self._n_dropped < len(by_worth) and len(self._joined(parts, by_worth)) > room:

@@ -10,13 +10,12 @@ Importing `loglinear` does not import Dask.
 
 from __future__ import annotations
 
-try:
-    import distributed  # noqa: F401
-except ImportError as error:
-    message = f"loglinear.dask needs Dask ({error}); install it: pip install 'loglinear[distributed]'"
-    raise ImportError(message) from error
+from ..extras import needed_by
 
-from .chain import ChainCRF, train
-from .maxent import MaxEnt
+with needed_by("loglinear.dask"):
+    import distributed  # noqa: F401
+
+    from .chain import ChainCRF, train
+    from .maxent import MaxEnt
 
 __all__ = ["ChainCRF", "MaxEnt", "train"]

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from .. import _core
-from ..errors import DataError, OptionError
+from ..errors import DataError
+from ..extras import needed_by
 
 __all__ = ["ListColumn", "as_lists", "is_arrow", "is_column", "is_series"]
 
@@ -164,9 +165,7 @@ def _library(column: object) -> str:
 
 
 def _pyarrow() -> Any:
-    try:
+    with needed_by("a column of labels"):
         import pyarrow
-    except ImportError as error:
-        message = f"labels of this column are returned with pyarrow ({error}); install it: pip install pyarrow"
-        raise OptionError(message) from error
+
     return pyarrow

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import _core
 from ..errors import DataError
+from ..extras import needed_by
 from .column_layout import ColumnLayout, Noticed
 from .corpus import Corpus, labels_as
 from .formats import format_of, is_corpus
@@ -284,7 +285,8 @@ def _sentences(path: str, template: str | None, part_bytes: int) -> list[Part]:
 
 def _row_groups(path: str, template: str | None) -> list[Part]:
     """Return a part for each row group of a Parquet file."""
-    import pyarrow.parquet as parquet
+    with needed_by(f"{path}: a Parquet file"):
+        import pyarrow.parquet as parquet
 
     file = parquet.ParquetFile(path)
     lacking = [name for name in ("tokens", "labels") if name not in file.schema_arrow.names]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, DataWarning, OptionError, warn
+from ..extras import needed_by
 from ..options import fail
 from .formats import file_name
 from .lines import decoded, read_lines
@@ -123,7 +124,8 @@ def read_table(
 
     Raises:
         DataError: the file is not a table; names file, line or column, and remedy.
-        OptionError: an option is out of its range or names no column, or pyarrow is missing.
+        OptionError: an option is out of its range or names no column.
+        MissingPackageError: pyarrow, which reads Parquet files, is not installed.
         OSError: the file cannot be read.
 
     Warns:
@@ -408,12 +410,9 @@ def _is_plain(value: str) -> bool:
 
 def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str], marks: frozenset[str]) -> Table:
     """Read a Parquet file."""
-    try:
+    with needed_by(f"{path}: a Parquet file"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        message = f"{path}: Parquet files need pyarrow ({error}); install it: pip install 'loglinear[network]'"
-        raise OptionError(message) from error
     try:
         with open(path, "rb") as file:
             opened = pyarrow.parquet.ParquetFile(file)

@@ -19,6 +19,7 @@ from ..data.labels import LabelSequences, typed
 from ..data.survey import check_known
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
+from ..extras import needed_by
 from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
 from ..options import one_of
 from .chain_single import SingleSentences
@@ -151,7 +152,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         checkpoint: Checkpoint | None,
     ) -> None:
         """Train on the data that a function returns for a template; see `fit` for the other arguments."""
-        from .training.chain import DevSet, train_chain
+        with needed_by("ChainCRF.fit"):
+            from .training.chain import DevSet, train_chain
 
         use, options = self._options(DevOptions), self._options(SolverOptions)
         use.check(has_data=X_dev is not None)
@@ -289,7 +291,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     def marginals(self, X: Corpus | Sentences) -> list[npt.NDArray[np.float64]]:
         """Return p(label | sentence) for each sentence, shape (tokens, labels), in the order of `classes_`."""
-        import numpy as np
+        with needed_by("ChainCRF.marginals"):
+            import numpy as np
 
         model, corpus = self._inputs(X)
         rows = model.marginals(corpus.core, threads=self._threads)
@@ -297,7 +300,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     def transition_marginals(self, X: Corpus | Sentences) -> list[npt.NDArray[np.float64]]:
         """Return p(y[t], y[t+1] | sentence) for each sentence, shape (tokens - 1, labels, labels)."""
-        import numpy as np
+        with needed_by("ChainCRF.transition_marginals"):
+            import numpy as np
 
         model, corpus = self._inputs(X)
         size = len(self.classes_)
@@ -322,8 +326,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             >>> explanation[1].label, explanation[1].other
             ('NN', 'DT')
         """
-        from ..data.tokens import shown_words
-        from .explain.explainer import Explainer
+        with needed_by("ChainCRF.explain"):
+            from ..data.tokens import shown_words
+            from .explain.explainer import Explainer
 
         tokens = list(tokens)
         model, corpus = self._inputs([tokens])
@@ -331,14 +336,16 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     def log_partition(self, X: Corpus | Sentences) -> npt.NDArray[np.float64]:
         """Return log Z(x) of each sentence, in nats, shape (sentences,)."""
-        import numpy as np
+        with needed_by("ChainCRF.log_partition"):
+            import numpy as np
 
         model, corpus = self._inputs(X)
         return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads)])
 
     def log_probability(self, X: Corpus | Sentences, y: Labels | None = None) -> npt.NDArray[np.float64]:
         """Return log p(y | x) of each sentence, in nats, shape (sentences,); -inf if a label is unknown."""
-        import numpy as np
+        with needed_by("ChainCRF.log_probability"):
+            import numpy as np
 
         model, corpus = self._inputs(X, y)
         corpus.true_labels()
@@ -426,9 +433,10 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             >>> report.scores.accuracy, report.mistakes
             (1.0, [])
         """
-        from ..data.tokens import shown_words
-        from .explain.answers import Answers
-        from .explain.reports import make_report
+        with needed_by("ChainCRF.report"):
+            from ..data.tokens import shown_words
+            from .explain.answers import Answers
+            from .explain.reports import make_report
 
         if not isinstance(X, Corpus):
             X = list(as_lists(X, tuples=self._constrained_model.template is not None))

@@ -8,6 +8,7 @@ BaseEstimator, imported when it is needed (`LightEstimator`).
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, fields
@@ -15,7 +16,8 @@ from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import WeakSet
 
-from ..errors import OptionError, warn
+from ..errors import ConvergenceWarning, NotFittedError, OptionError, warn
+from ..extras import needed_by
 from ..options import Options
 from .files.schema import check_options
 from .training.options import RunOptions, thread_count
@@ -159,21 +161,28 @@ class Estimator(RunOptions):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, and if ``deep`` the parameters of those that are estimators."""
-        return dict(_base_estimator().get_params(self, deep=deep))
+        own = {name: getattr(self, name) for name in self._get_param_names()}
+        parts = {name: value for name, value in own.items() if deep and isinstance(value, Estimator)}
+        inner = {f"{name}__{key}": value for name, part in parts.items() for key, value in part.get_params().items()}
+        return own | inner
 
     def set_params(self: E, **params: object) -> E:
         """Set parameters by name, as scikit-learn's searches do; return self.
 
         Raises:
-            OptionError: there is no such parameter, but another program has it; says how it is called here.
-            ValueError: there is no such parameter.
+            OptionError: there is no such parameter; says how it is called here if another program has it.
         """
-        parameters = self.get_params(deep=False)
-        unknown = {name: value for name, value in params.items() if name not in parameters}
-        if words := hint(unknown, parameters):
+        parameters = self.get_params()
+        if unknown := {name: value for name, value in params.items() if name not in parameters}:
+            words = hint(unknown, parameters) or f"; choose from {', '.join(parameters)}"
             message = f"{type(self).__name__} has no parameter {', '.join(map(repr, unknown))}{words}"
             raise OptionError(message)
-        _base_estimator().set_params(self, **params)
+        for name, value in params.items():
+            part, _, inner = name.partition("__")
+            if inner:
+                getattr(self, part).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
         return self
 
     @classmethod
@@ -253,7 +262,7 @@ def check_end(result: Result, remedy: str = "") -> None:
         KeyboardInterrupt: Ctrl-C ended the training.
 
     Warns:
-        ConvergenceWarning: scikit-learn's, if the training has not converged.
+        ConvergenceWarning: the training has not converged.
     """
     from ..result import Status
 
@@ -261,25 +270,37 @@ def check_end(result: Result, remedy: str = "") -> None:
         message = f"training was interrupted at iteration {result.iterations}; the estimator has the weights so far"
         raise KeyboardInterrupt(message)
     if not result.status.converged:
-        from sklearn.exceptions import ConvergenceWarning
-
         stuck = result.status in (Status.STALLED, Status.LINE_SEARCH_FAILED)
         ending = result.ending.partition(";")[0] if remedy and stuck else result.ending
         ending += f"; {remedy}" if remedy else ""
-        warn(f"{ending} (details: result_.account)", ConvergenceWarning)
+        warn(f"{ending} (details: result_.account)", _convergence_warning())
 
 
 def check_fitted(estimator: object, attribute: str) -> None:
-    """Raise scikit-learn's NotFittedError if an estimator has no attribute of this name, which `fit` sets."""
+    """Raise NotFittedError if an estimator has no attribute of this name, which `fit` sets."""
     if attribute not in vars(estimator):
         refuse_unfitted(f"this {type(estimator).__name__} is not fitted; call fit or load a model")
 
 
 def refuse_unfitted(message: str) -> NoReturn:
-    """Raise scikit-learn's NotFittedError."""
-    from sklearn.exceptions import NotFittedError
+    """Raise NotFittedError; it is scikit-learn's as well in a program that has imported scikit-learn."""
+    if "sklearn" in sys.modules:
+        from . import scikit_learn
 
+        raise scikit_learn.NotFittedError(message)
     raise NotFittedError(message)
+
+
+def _convergence_warning() -> type[ConvergenceWarning]:
+    """Return the class of the warning; it is scikit-learn's as well in a program that has imported scikit-learn.
+
+    A program that filters scikit-learn's class has imported it. Importing it here would take up to a second.
+    """
+    if "sklearn" in sys.modules:
+        from . import scikit_learn
+
+        return scikit_learn.ConvergenceWarning
+    return ConvergenceWarning
 
 
 def _has_made_constructor(kind: type) -> bool:
@@ -289,7 +310,8 @@ def _has_made_constructor(kind: type) -> bool:
 
 
 def _base_estimator() -> Any:
-    from sklearn.base import BaseEstimator
+    with needed_by("scikit-learn's search or pipeline"):
+        from sklearn.base import BaseEstimator
 
     return BaseEstimator
 

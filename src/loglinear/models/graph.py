@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +18,7 @@ from ..data.frames import as_column
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
 from ..errors import DataError, OptionError
+from ..extras import needed_by
 from ..minimize import Callback
 from ..networks.graph import Inference
 from ..networks.inference import make_inference
@@ -29,7 +29,7 @@ from .estimator import Estimator, check_end
 from .files import graph as graph_file
 from .files.network import check_setting
 from .files.settings import training_summary
-from .scikit_learn import BaseEstimator
+from .scikit_learn import BaseEstimator, ConvergenceWarning
 from .training.options import SolverOptions, SolverParameters, check_class_weight
 from .training.run import train
 
@@ -262,13 +262,10 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         The attributes ``first`` and ``second`` of an edge keep its direction.
 
         Raises:
-            OptionError: networkx is not installed.
+            MissingPackageError: networkx is not installed.
         """
-        try:
+        with needed_by("GraphCRF.predict_graphs"):
             import networkx
-        except ImportError as error:
-            message = f"predict_graphs needs networkx ({error}); install it: pip install networkx"
-            raise OptionError(message) from error
         field = self._field(X)
         best, (_, nodes, pairs) = field.best(self._w), field.marginals(self._w)
         sure = nodes[np.arange(best.size), best]

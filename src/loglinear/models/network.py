@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..data.frames import Frame, as_column, check_names
 from ..data.inputs import Array, Observations
 from ..data.table import Table
-from ..errors import DataError, OptionError
+from ..errors import DataError
+from ..extras import needed_by
 from ..minimize import Callback
 from ..networks.categories import categories_of, decoded, encoded, variables_of
 from ..networks.cleaning import Samples, cleaned, with_missing
@@ -33,7 +33,7 @@ from ..vectors import Vector
 from .estimator import Estimator, check_end
 from .files import network as network_file
 from .files.settings import training_summary
-from .scikit_learn import BaseEstimator
+from .scikit_learn import BaseEstimator, ConvergenceWarning
 from .training.options import SolverOptions
 from .training.resampling import EdgeConfidence, confidence_of
 from .training.structure import NetworkOptions, NetworkParameters, Trained, Training, train_network
@@ -279,11 +279,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     def graph_(self) -> networkx.Graph:
         """Edges as a networkx.Graph with ``strength`` and ``weights``; nodes are the names of the variables."""
         check_is_fitted(self, "edges_")
-        try:
+        with needed_by("PairwiseMRF.graph_"):
             import networkx
-        except ImportError as error:
-            message = f"graph_ needs networkx ({error}); install it: pip install networkx"
-            raise OptionError(message) from error
         names = self._names()
         graph = networkx.Graph()
         graph.add_nodes_from(names)

@@ -1,10 +1,12 @@
-"""The base classes that scikit-learn lends to estimators, with types: scikit-learn itself has none."""
+"""The classes that scikit-learn lends to estimators, with types, which scikit-learn has none of; needs scikit-learn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["BaseEstimator", "ClassifierMixin"]
+from .. import errors
+
+__all__ = ["BaseEstimator", "ClassifierMixin", "ConvergenceWarning", "NotFittedError"]
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,5 +35,19 @@ if TYPE_CHECKING:
 
         def score(self, X: Corpus | Samples, y: Classes, sample_weight: npt.ArrayLike | None = None) -> float:
             """Return the accuracy."""
+
+    class ConvergenceWarning(errors.ConvergenceWarning):
+        """The warning, which filters of scikit-learn's ConvergenceWarning match as well."""
+
+    class NotFittedError(errors.NotFittedError):
+        """The error, which handlers of scikit-learn's NotFittedError catch as well."""
+
 else:
+    import sklearn.exceptions
     from sklearn.base import BaseEstimator, ClassifierMixin
+
+    class ConvergenceWarning(errors.ConvergenceWarning, sklearn.exceptions.ConvergenceWarning):
+        """The warning, which filters of scikit-learn's ConvergenceWarning match as well."""
+
+    class NotFittedError(errors.NotFittedError, sklearn.exceptions.NotFittedError):
+        """The error, which handlers of scikit-learn's NotFittedError catch as well."""

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ..errors import OptionError
+from ..extras import needed_by
 
 __all__ = ["FORMATS", "check_figure", "is_page", "new_figure", "written"]
 
@@ -16,18 +17,15 @@ FORMATS = ("svg", "png", "pdf")
 
 
 def check_figure(path: str, *, pages: bool = False) -> None:
-    """Raise OptionError if the name has no known format, or matplotlib is missing; with ``pages`` .html is one too."""
+    """Raise OptionError if the name has no known format; with ``pages`` .html is one too."""
     formats = (*FORMATS, "html") if pages else FORMATS
     if _format(path) not in formats:
         message = f"{path}: unknown figure format; the name must end in .{', .'.join(formats[:-1])} or .{formats[-1]}"
         raise OptionError(message)
     if is_page(path):
         return
-    try:
+    with needed_by(f"{path}: a figure"):
         import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        message = f"{path}: figures need matplotlib ({error}); install it: pip install matplotlib"
-        raise OptionError(message) from error
 
 
 def is_page(path: str) -> bool:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from ..metrics import Evaluation
 from ..schemes import Chunk, is_tag, parsed_tag, read_chunks
@@ -17,7 +16,7 @@ from ..schemes import Chunk, is_tag, parsed_tag, read_chunks
 __all__ = ["DRAWS", "Interval", "Intervals", "bootstrap", "resamples"]
 
 DRAWS = 1_000
-# Numbers (one per sentence and draw) held in memory at a time.
+# Numbers (one per count of a sentence and draw) held in memory at a time.
 _TOGETHER = 1 << 21
 # Percentiles of an interval of 95 %.
 _ENDS = (2.5, 97.5)
@@ -86,14 +85,7 @@ def bootstrap(
     chunks = scores.scheme is not None
     counted = [_sentence_counts(*pair, scheme=scheme, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
     column = {key: at for at, key in enumerate(dict.fromkeys(key for sentence in counted for key in sentence))}
-    ends = np.cumsum([0, *(len(sentence) for sentence in counted)])
-    places = [column[key] for sentence in counted for key in sentence]
-    counts = scipy.sparse.csr_array(
-        ([n for sentence in counted for n in sentence.values()], places, ends),
-        shape=(len(counted), len(column)),
-        dtype=float,
-    )
-    sums = _Sums(_drawn(counts, draws, seed), column)
+    sums = _Sums(_drawn(_Counts.of(counted, column), len(counted), draws, seed), column)
     overall = {
         "accuracy": _interval(sums.of("all", "", "right"), sums.of("all", "", "tokens")),
         "sentence_accuracy": _interval(sums.of("all", "", "right sentence"), sums.of("all", "", "sentence")),
@@ -109,16 +101,39 @@ def bootstrap(
     )
 
 
-def _drawn(counts: scipy.sparse.csr_array, draws: int, seed: int) -> Table:
-    """Return the sums of the counts of each draw, shape (draws, columns)."""
-    n = counts.shape[0]
+class _Counts(NamedTuple):
+    """The counts of sentences that are not 0, column by column.
+
+    Attributes:
+        values: shape (counts,).
+        sentences: number of the sentence of each.
+        starts: where each column begins; no column is empty.
+    """
+
+    values: npt.NDArray[np.float64]
+    sentences: npt.NDArray[np.intp]
+    starts: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, counted: Sequence[Counter[Key]], column: dict[Key, int]) -> _Counts:
+        """Return the counts of some sentences; ``column`` numbers their keys."""
+        columns = np.array([column[key] for sentence in counted for key in sentence], dtype=np.intp)
+        order = np.argsort(columns, kind="stable")
+        values = np.array([n for sentence in counted for n in sentence.values()], dtype=np.float64)
+        sentences = np.repeat(np.arange(len(counted)), [len(sentence) for sentence in counted])
+        starts = np.searchsorted(columns[order], np.arange(len(column)))
+        return cls(values[order], sentences[order], starts)
+
+
+def _drawn(counts: _Counts, n: int, draws: int, seed: int) -> Table:
+    """Return the sums of the counts of n sentences in each draw, shape (draws, columns)."""
     drawn = resamples(n, draws, seed)
     parts = []
-    step = max(_TOGETHER // n, 1)
+    step = max(_TOGETHER // counts.values.size, 1)
     for start in range(0, draws, step):
         size = min(step, draws - start)
         times = np.array([np.bincount(next(drawn), minlength=n) for _ in range(size)], dtype=np.float64)
-        parts.append((counts.T @ times.T).T)
+        parts.append(np.add.reduceat(counts.values * times[:, counts.sentences], counts.starts, axis=1))
     return np.concatenate(parts)
 
 

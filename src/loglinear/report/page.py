@@ -12,7 +12,7 @@ from typing import Any
 
 from ..calibration import Calibration
 from ..data.writing import check_writable, write_output
-from ..errors import OptionError
+from ..extras import needed_by
 from ..metrics import Evaluation
 from ..trace import TraceRecord
 from . import charts
@@ -30,12 +30,9 @@ _SHOWN = 50
 
 
 def check_report(path: str | None = None) -> None:
-    """Raise OptionError if Jinja2 is missing, which makes the pages, or the file cannot be written."""
-    try:
+    """Raise MissingPackageError without Jinja2, which makes the pages, or OptionError if the file cannot be written."""
+    with needed_by("a report"):
         import jinja2  # noqa: F401
-    except ImportError as error:
-        message = f"reports need Jinja2 ({error}); install it: pip install 'loglinear[report]'"
-        raise OptionError(message) from error
     if path not in (None, "-"):
         check_writable(str(path))
 
@@ -97,7 +94,7 @@ class Report:
         """Return the page; equal reports give equal pages.
 
         Raises:
-            OptionError: Jinja2 is missing.
+            MissingPackageError: Jinja2 is not installed.
         """
         check_report()
         from jinja2 import Environment, StrictUndefined
@@ -128,7 +125,8 @@ class Report:
         """Write the page to a file, which is replaced whole or not at all.
 
         Raises:
-            OptionError: Jinja2 is missing, or the file cannot be written.
+            MissingPackageError: Jinja2 is not installed.
+            OptionError: the file cannot be written.
             OSError: writing has failed.
         """
         check_report(os.fspath(path))

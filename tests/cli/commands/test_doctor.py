@@ -18,7 +18,7 @@ def test_versions_and_threads_are_those_of_this_machine(done):
     assert platform.python_version() in found["python"]
     assert found["packages"]["numpy"] == np.__version__
     assert found["threads"] >= 1
-    assert set(found["extras"]) == {"report", "network", "distributed", "compat"}
+    assert set(found["extras"]) == {"sklearn", "report", "network", "distributed", "compat"}
     assert found["extras"]["report"]["matplotlib"] == metadata.version("matplotlib")
     assert "pyarrow" in found["extras"]["network"]
 

@@ -18,7 +18,7 @@ READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
 
 # Extras that some commands and modules need; packages without an extra are always needed.
-_NEEDED, _EXTRAS = "", ("report", "network", "distributed", "compat")
+_NEEDED, _EXTRAS = "", ("sklearn", "report", "network", "distributed", "compat")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -34,16 +34,16 @@ def run(arguments: Namespace) -> None:
 
 def report() -> dict[str, Any]:
     """Return versions, the processor's offer, and the packages of each extra with None for what is missing."""
-    from ... import vectors
+    from ... import processor
 
     packages = {extra: {name: _version(name) for name in names} for extra, names in _packages().items()}
     return {
         "loglinear": __version__,
-        "installed_at": os.path.dirname(os.path.abspath(vectors.__file__)),
+        "installed_at": os.path.dirname(os.path.abspath(processor.__file__)),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": platform.platform(),
         "threads": _threads(),
-        "instruction_set": vectors.instruction_set(),
+        "instruction_set": processor.instruction_set(),
         "packages": packages.pop(_NEEDED),
         "extras": packages,
     }

@@ -18,7 +18,8 @@ from contextlib import ExitStack
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import OptionError
+from ...errors import ConvergenceWarning, OptionError
+from ...extras import needed_by
 from ..distributed import add_cluster, fit_on_cluster, is_local, spread
 from ..ending import best_step, certainty, ending, numbers, size_text
 from ..inputs import Inputs, add_data
@@ -334,10 +335,9 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
     # Chains are trained without scikit-learn, which takes longer to import than everything else.
     import warnings
 
-    from sklearn.exceptions import ConvergenceWarning
-
-    from ...models.maxent import MaxEnt
-    from ...models.text_classifier import TextClassifier
+    with needed_by("--model-type maxent"):
+        from ...models.maxent import MaxEnt
+        from ...models.text_classifier import TextClassifier
 
     arguments, features = asked.arguments, asked.features
     if arguments.partial or arguments.start is not None:

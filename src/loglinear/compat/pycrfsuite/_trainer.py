@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...data.instances import Instances
+from ...extras import needed_by
 from ._logparser import TrainLogParser
 from ._parameters import ALGORITHMS, ALIASES, Parameter
 
@@ -163,7 +164,8 @@ class BaseTrainer:
             OSError: the file cannot be written.
         """
         # This imports NumPy, which programs that only label do not need.
-        from ._training import train
+        with needed_by("pycrfsuite.Trainer.train"):
+            from ._training import train
 
         path = os.fsdecode(model)
         self._before_train()

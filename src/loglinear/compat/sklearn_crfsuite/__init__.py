@@ -1,5 +1,8 @@
 """The interface of sklearn-crfsuite, for programs that change an import and nothing else."""
 
-from .estimator import CRF
+from ...extras import needed_by
+
+with needed_by("loglinear.compat.sklearn_crfsuite"):
+    from .estimator import CRF
 
 __all__ = ["CRF"]

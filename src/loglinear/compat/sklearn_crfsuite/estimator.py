@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...models.estimator import refuse_unfitted
 from ...models.scikit_learn import BaseEstimator
 from .. import pycrfsuite
 from ..pycrfsuite._logparser import TrainLogParser
@@ -202,10 +203,7 @@ class CRF(BaseEstimator):
         """
         tagger = self.tagger_
         if tagger is None:
-            from sklearn.exceptions import NotFittedError
-
-            message = "this CRF has no model; call fit, or set model_filename to an existing model"
-            raise NotFittedError(message)
+            refuse_unfitted("this CRF has no model; call fit, or set model_filename to an existing model")
         return tagger
 
     @property

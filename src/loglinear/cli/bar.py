@@ -1,0 +1,91 @@
+"""A line at the bottom of the terminal that is drawn again and again: a bar, a text and the time."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from contextlib import redirect_stderr
+from typing import TextIO
+
+__all__ = ["Bar"]
+
+_TITLE = "training"
+# Characters of the line that are not bar or text: the title, the time, blanks; and with a long text.
+_AROUND = len(_TITLE) + len("  0:00:00") + 2
+_TEXT = _AROUND + 110
+_PERIOD = 0.1
+
+
+class Bar:
+    """A bar on the terminal of standard error; other messages are printed above it.
+
+    Attributes:
+        room: number of characters of text for which there is space in the line.
+    """
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr
+        # The last column stays empty: some terminals start a new line as soon as it is filled.
+        self._columns = _columns(self._terminal) - 1
+        self._width = min(max(self._columns - _TEXT, 10), 40)
+        self.room = max(self._columns - self._width - _AROUND, 0)
+        self._share, self._text = 0.0, ""
+        self._begun = time.monotonic()
+        self._drawn_at = -_PERIOD
+        self._shown = 0
+        self._redirection = redirect_stderr(_Above(self))
+        self._redirection.__enter__()
+
+    def update(self, share: float, text: str) -> None:
+        """Show the share of the work that is done, from 0 to 1, and a text; ten times a second at most."""
+        self._share, self._text = share, text
+        if time.monotonic() - self._drawn_at >= _PERIOD:
+            self._draw()
+
+    def end(self, *, finished: bool) -> None:
+        """Draw the last state, full if the work is finished, and go to the next line."""
+        self._redirection.__exit__(None, None, None)
+        self._share = 1.0 if finished else self._share
+        self._draw()
+        self._terminal.write("\n")
+        self._terminal.flush()
+
+    def write_above(self, text: str) -> int:
+        """Write text in place of the line; the next update draws the line again, below the text."""
+        if self._shown:
+            self._terminal.write(f"\r{'':{self._shown}}\r")
+            self._shown = 0
+        return self._terminal.write(text)
+
+    def _draw(self) -> None:
+        self._drawn_at = time.monotonic()
+        minutes, seconds = divmod(int(self._drawn_at - self._begun), 60)
+        elapsed = f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+        full = round(self._share * self._width)
+        bar = "━" * full + "─" * (self._width - full)
+        line = f"{_TITLE} {bar} {self._text} {elapsed}"[: self._columns]
+        self._terminal.write(f"\r{line:{self._shown}}")
+        self._terminal.flush()
+        self._shown = len(line)
+
+
+class _Above(io.TextIOBase):
+    """Standard error while there is a bar."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def write(self, text: str, /) -> int:
+        return self._bar.write_above(text)
+
+
+def _columns(terminal: TextIO) -> int:
+    """Return the width of the terminal, or what the environment says about it."""
+    if (said := os.environ.get("COLUMNS", "")).isdecimal() and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
