@@ -499,7 +499,7 @@ def test_one_of_a_kind_is_singular(done, tmp_path):
     (tmp_path / "data").write_text("a D\na N\n")
     (tmp_path / "template").write_text("U:%x[0,0]\n")
     said = done("train", tmp_path / "data", "--template", tmp_path / "template", "-m", tmp_path / "m").stderr
-    assert f"{tmp_path / 'data'}: 1 sentence, 2 tokens\n  1 attribute\n" in said
+    assert f"{tmp_path / 'data'}: 1 sentence, 2 tokens\n  1 attribute of 1 column; the label is the last\n" in said
 
 
 @pytest.mark.parametrize(
