@@ -177,7 +177,7 @@ def test_a_mistake_in_a_file_is_named_and_no_file_is_left(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a.jsonl", "b.jsonl", "--model-type", "maxent", "--format", "text"], "reads one file"),
+        (["a.jsonl", "b.jsonl"], "a.jsonl: No such file"),
         (["*.none"], "no such file"),
         (["a.jsonl", "--workers", "2", "--cluster", "tcp://here:1"], "exclude each other"),
         (["a.jsonl", "--part-mb", "4"], "--part-mb needs --workers or --cluster"),
