@@ -76,3 +76,39 @@ def test_wheels_have_no_bill_of_materials_that_names_the_build_machine():
 def test_the_command_is_there():
     module, name = of_toml("pyproject.toml")["project"]["scripts"]["loglinear"].split(":")
     assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_hooks_before_a_commit_have_the_versions_of_continuous_integration():
+    hooks = re.findall(r'"([\w-]+==[\d.]+)"', (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert {hook.partition("==")[0] for hook in hooks} == {"ruff", "check-jsonschema"}
+    assert set(hooks) <= set((ROOT / ".ci" / "tools.txt").read_text(encoding="utf-8").split())
+
+
+def test_the_conda_recipe_has_the_version_and_dependencies_of_the_package():
+    project = of_toml("pyproject.toml")["project"]
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{project["version"]}"' in recipe
+    assert project["version"] == loglinear.__version__
+    wanted = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["sklearn"],
+        "python" + project["requires-python"],
+    ]
+    for requirement in wanted:
+        assert f"- {requirement.replace('>=', ' >=')}\n" in recipe
+    assert f"- loglinear = {project['scripts']['loglinear']}" in recipe
+    assert project["description"] in recipe
+    assert project["license"] in recipe
+
+
+def test_the_metadata_name_developers_and_no_address():
+    project = of_toml("pyproject.toml")["project"]
+    assert project["authors"] == project["maintainers"] == [{"name": "loglinear developers"}]
+    assert "urls" not in project
+    assert {"classifier", "network", "conditional random field"} <= set(project["keywords"])
+
+
+def test_the_sizes_on_the_page_on_deploying_are_those_of_readme():
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/deploy.md")]
+    sizes = [re.findall(r"`pip install ([^`]*)` \| (\d+ MB)", page) for page in pages]
+    assert [size for _, size in sizes[0]] == [size for _, size in sizes[1]] == ["14 MB", "71 MB", "220 MB"]
