@@ -11,7 +11,7 @@ from seqeval.metrics import sequence_labeling as seqeval
 from seqeval.metrics import v1 as strict_seqeval
 
 from loglinear.errors import DataError, DataWarning, OptionError
-from loglinear.metrics import chunk_f1, chunk_f1_scorer, chunks, detect_scheme, evaluate
+from loglinear.metrics import chunk_f1, chunk_f1_scorer, chunk_scores, chunks, detect_scheme, evaluate
 
 TYPES = ("LOC", "some-type", "X")
 
@@ -258,6 +258,7 @@ def test_nothing_to_count_gives_zero():
         "per_type": {},
         "per_label": {},
         "averages": {name: {"precision": 0.0, "recall": 0.0, "f1": 0.0} for name in ("macro", "weighted")},
+        "type_averages": {},
         "confusion": {},
         "n_tokens": 0,
         "n_sentences": 0,
@@ -442,3 +443,17 @@ def test_data_without_a_label_in_common_are_a_warning():
         assert evaluate(gold, predicted).accuracy == 0.0
     assert evaluate([["NN"] * 19], [["O"] * 19]).accuracy == 0.0
     assert evaluate([["NN", "DT"] * 10], [["DT", "NN"] * 10]).accuracy == 0.0
+
+
+def test_averages_over_types_weight_types_equally_or_by_support():
+    gold = [["B-PER", "O", "B-PER", "O", "B-PER"], ["B-LOC", "O"]]
+    predicted = [["B-PER", "O", "B-PER", "O", "O"], ["O", "B-LOC"]]
+    scores = evaluate(gold, predicted)
+    per, loc = scores.per_type["PER"], scores.per_type["LOC"]
+    assert per["recall"] == pytest.approx(2 / 3)
+    for name in ("precision", "recall", "f1"):
+        assert scores.type_averages["macro"][name] == pytest.approx((per[name] + loc[name]) / 2)
+        assert scores.type_averages["weighted"][name] == pytest.approx((3 * per[name] + loc[name]) / 4)
+    assert scores.to_dict()["type_averages"] == scores.type_averages
+    assert f"macro average         {100 * scores.type_averages['macro']['precision']:6.2f}" in scores.report()
+    assert chunk_scores(gold, predicted) == {name: getattr(scores, name) for name in ("precision", "recall", "f1")}

@@ -14,7 +14,7 @@ from .errors import OptionError
 from .options import fail, similar
 from .schemes import detect_scheme, parsed_tag
 
-__all__ = ["Constraints", "as_json", "check_constraints", "check_pairs", "resolved"]
+__all__ = ["NAMES", "Constraints", "as_json", "check_constraints", "check_pairs", "resolved"]
 
 Constraints = str | Sequence[tuple[Any, Any]] | None
 """Name of a scheme, "auto" or "none", or pairs (from, to) that are forbidden, None for the edge of the sentence."""
@@ -29,6 +29,7 @@ _SCHEMES = {
     "BILOU": "BILOU",
     "BMES": "BMES",
 }
+NAMES = ("auto", *_SCHEMES, "none")
 _REMEDY = (
     "give auto, BIO, IOB1, IOBES, BILOU, BMES or none; or, in Python, a list of forbidden pairs (from, to) of labels, "
     "with None for the start or the end of a sentence"
@@ -39,7 +40,7 @@ def check_constraints(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is neither the name of a scheme nor pairs of labels."""
     if value is None or (isinstance(value, str) and (value.upper() in _SCHEMES or value.lower() in ("auto", "none"))):
         return
-    hint = similar(value, ("auto", "none", *_SCHEMES)) if isinstance(value, str) else ""
+    hint = similar(value, NAMES) if isinstance(value, str) else ""
     check_pairs(name, value, f"a tagging scheme or a list of pairs{hint}", _REMEDY)
     if (None, None) in map(tuple, value):  # type: ignore[call-overload]
         message = f"{name}: the pair (None, None) has no label; {_REMEDY}"

@@ -35,6 +35,7 @@ __all__ = [
     "calibration",
     "chunk_f1",
     "chunk_f1_scorer",
+    "chunk_scores",
     "chunks",
     "detect_scheme",
     "evaluate",
@@ -106,22 +107,12 @@ class Evaluation(NamedTuple):
     @property
     def averages(self) -> dict[str, dict[str, float]]:
         """Precision, recall and F1 of the labels, averaged: "macro" weights labels equally, "weighted" by support."""
-        weights = {
-            "macro": [1] * len(self.per_label),
-            "weighted": [label_scores["support"] for label_scores in self.per_label.values()],
-        }
-        names = ("precision", "recall", "f1")
-        scores = [
-            [label_scores["precision"], label_scores["recall"], label_scores["f1"]]
-            for label_scores in self.per_label.values()
-        ]
-        return {
-            average: {
-                name: _quotient(sum(w * row[at] for w, row in zip(by, scores, strict=True)), sum(by))
-                for at, name in enumerate(names)
-            }
-            for average, by in weights.items()
-        }
+        return _averages(self.per_label.values())
+
+    @property
+    def type_averages(self) -> dict[str, dict[str, float]]:
+        """Precision, recall and F1 of the chunk types, averaged likewise; empty without a scheme."""
+        return {} if self.scheme is None else _averages(self.per_type.values())
 
     def to_dict(self, *, samples: bool = False) -> dict[str, Any]:
         """Return everything, ready for JSON.
@@ -130,7 +121,7 @@ class Evaluation(NamedTuple):
             samples: whether tokens are samples of a classifier: `n_samples` stands for `n_tokens`, and sentences are
                 left out.
         """
-        values = self._asdict() | {"averages": self.averages}
+        values = self._asdict() | {"averages": self.averages, "type_averages": self.type_averages}
         if samples:
             del values["sentence_accuracy"], values["n_sentences"]
             values["n_samples"] = values.pop("n_tokens")
@@ -158,7 +149,8 @@ class Evaluation(NamedTuple):
         total = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         support = sum(scores["support"] for scores in self.per_type.values())
         rows = [(name or "words", scores) for name, scores in self.per_type.items()]
-        return _table(f"chunks{strict}", [*rows, ("overall", total | {"support": support})])
+        averages = {f"{name} average": scores | {"support": support} for name, scores in self.type_averages.items()}
+        return _table(f"chunks{strict}", [*rows, ("overall", total | {"support": support}), *averages.items()])
 
     def _label_table(self) -> list[str]:
         averages = {f"{name} average": scores | {"support": self.n_tokens} for name, scores in self.averages.items()}
@@ -304,11 +296,25 @@ def chunk_f1(gold: Labels, predicted: Labels) -> float:
         >>> chunk_f1([["B-PER", "I-PER", "O"], ["B-LOC"]], [["B-PER", "I-PER", "O"], ["O"]])
         0.6666666666666666
     """
+    return chunk_scores(gold, predicted)["f1"]
+
+
+def chunk_scores(gold: Labels, predicted: Labels) -> dict[str, float]:
+    """Return precision, recall and F1 of chunks by name, as `evaluate` computes them.
+
+    Raises:
+        DataError: the labels do not follow a tagging scheme; or see `evaluate`.
+
+    Example:
+        >>> from loglinear.metrics import chunk_scores
+        >>> chunk_scores([["B-PER", "O"], ["B-LOC"]], [["B-PER", "O"], ["O"]])["recall"]
+        0.5
+    """
     scores = evaluate(gold, predicted)
     if scores.f1 is None and scores.n_tokens:
-        message = f"the F1 of chunks needs tags such as B-PER, I-PER and O; the labels are {_some(scores.per_label)}"
+        message = f"a score of chunks needs tags such as B-PER, I-PER and O; the labels are {_some(scores.per_label)}"
         raise DataError(message)
-    return scores.f1 or 0.0
+    return {"precision": scores.precision or 0.0, "recall": scores.recall or 0.0, "f1": scores.f1 or 0.0}
 
 
 def chunk_f1_scorer(estimator: Any, X: Any, y: Labels | None = None) -> float:
@@ -378,6 +384,19 @@ def _score(support: int, predicted: int, correct: int) -> Score:
         "support": support,
         "predicted": predicted,
         "correct": correct,
+    }
+
+
+def _averages(scores: Iterable[Score]) -> dict[str, dict[str, float]]:
+    """Return the averages of scores: with equal weights, and weighted by support."""
+    rows = [([row["precision"], row["recall"], row["f1"]], row["support"]) for row in scores]
+    weights = {"macro": [1] * len(rows), "weighted": [support for _, support in rows]}
+    return {
+        average: {
+            name: _quotient(sum(w * row[at] for w, (row, _) in zip(by, rows, strict=True)), sum(by))
+            for at, name in enumerate(("precision", "recall", "f1"))
+        }
+        for average, by in weights.items()
     }
 
 

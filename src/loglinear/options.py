@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
 
@@ -58,17 +59,21 @@ is far above the distance."""
 _SHOWN = 200
 
 
-def option(*, default: T, help: str, check: Check | None = None) -> T:
+def option(*, default: T, help: str, check: Check | None = None, choices: Sequence[str] = ()) -> T:
     """Return a field of a class of options.
 
     Args:
         default: value of an option that is not given.
         help: description in docstrings; its first clause, up to a semicolon or a full stop, is the help of the flag.
         check: called with the name and the value of the option; raises OptionError.
+        choices: values of an option that is a name; they make the check, and shells complete them.
     """
     from dataclasses import field
 
-    return field(default=default, metadata={"help": help, "check": check})
+    if choices:
+        check = partial(one_of, choices=choices)
+        check = optional(check) if default is None else check
+    return field(default=default, metadata={"help": help, "check": check, "choices": tuple(choices)})
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(option,))

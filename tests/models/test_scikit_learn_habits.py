@@ -90,9 +90,13 @@ def test_metrics_of_score_are_those_of_evaluate(data):
     assert crf.score(*data) == crf.score(*data, metric="accuracy") == scores.accuracy
     assert crf.score(*data, metric="sentence_accuracy") == scores.sentence_accuracy
     assert crf.score(*data, metric="f1") == chunk_f1_scorer(crf, *data) == scores.f1
+    for name in ("precision", "recall"):
+        assert crf.score(*data, metric=name) == getattr(scores, name)
     weighted = sum(w for w, true, guess in zip(WEIGHTS, Y, crf.predict(X), strict=True) if true == guess) / sum(WEIGHTS)
     assert crf.score(*data, sample_weight=WEIGHTS, metric="sentence_accuracy") == pytest.approx(weighted)
-    with pytest.raises(OptionError, match="metric='f2' is not one of accuracy, sentence_accuracy, f1"):
+    with pytest.raises(
+        OptionError, match="metric='f2' is not one of accuracy, sentence_accuracy, precision, recall, f1"
+    ):
         crf.score(*data, metric="f2")
     with pytest.raises(OptionError, match="does not support sample_weight"):
         crf.score(*data, sample_weight=WEIGHTS, metric="f1")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["WORDS", "WordCounts", "Words", "character_lengths", "check_unit", "ngram_lengths", "unspaced"]
 
 WORDS = "words"
+# What texts are cut into, besides characters:N-M.
+UNITS = (WORDS, "blanks")
 """What a text is cut into by default."""
 
 # How models that say nothing of their words cut texts, as scikit-learn does.
@@ -61,7 +63,7 @@ def character_lengths(unit: str | None) -> tuple[int, int] | None:
 
 def check_unit(name: str, value: object) -> None:
     """Raise OptionError if a value does not say what texts are cut into."""
-    if not isinstance(value, str) or (value not in (WORDS, "blanks") and character_lengths(value) is None):
+    if not isinstance(value, str) or (value not in UNITS and character_lengths(value) is None):
         fail(name, value, "is none of words, blanks and characters:N-M, such as characters:2-4")
 
 

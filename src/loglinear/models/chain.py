@@ -366,29 +366,30 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             X: sentences, or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
             sample_weight: a weight >= 0 for each sentence, which applies to its tokens.
-            metric: "accuracy" of tokens; "sentence_accuracy", the share of sentences without a wrong label; "f1" of
-                chunks, as `loglinear.metrics.chunk_f1_scorer`.
+            metric: "accuracy" of tokens; "sentence_accuracy", the share of sentences without a wrong label;
+                "precision", "recall" or "f1" of chunks, as `loglinear.evaluate`.
 
         Raises:
-            OptionError: unknown metric, or "f1" with weights.
-            DataError: invalid data, or the model knows none of the labels; with "f1", labels that do not follow a
-                tagging scheme.
+            OptionError: unknown metric, or a metric of chunks with weights.
+            DataError: invalid data, or the model knows none of the labels; with a metric of chunks, labels that do
+                not follow a tagging scheme.
 
         Warns:
             DataWarning: at least a tenth of the tokens have labels that the model does not know.
         """
-        one_of("metric", metric, ("accuracy", "sentence_accuracy", "f1"))
-        if metric == "f1" and sample_weight is not None:
-            message = "metric='f1' does not support sample_weight; leave it out"
+        of_chunks = ("precision", "recall", "f1")
+        one_of("metric", metric, ("accuracy", "sentence_accuracy", *of_chunks))
+        if metric in of_chunks and sample_weight is not None:
+            message = f"metric={metric!r} does not support sample_weight; leave it out"
             raise OptionError(message)
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
         check_known(corpus, model.labels, "the data")
         predicted = typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
-        if metric == "f1":
-            from ..metrics import chunk_f1
+        if metric in of_chunks:
+            from ..metrics import chunk_scores
 
-            return chunk_f1(gold, predicted)
+            return chunk_scores(gold, predicted)[metric]
         weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(as_lists(sample_weight))
         if len(weights) != len(corpus):
             message = f"{len(weights)} weights for {len(corpus)} sentences; give one weight per sentence"

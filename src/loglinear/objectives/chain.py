@@ -15,7 +15,7 @@ from ..data.corpus import Corpus
 from ..data.features import Feature
 from ..data.labels import typed
 from ..data.survey import Survey
-from ..options import Options, one_of, option, option_class, truth_value, whole_number
+from ..options import Options, option, option_class, truth_value, whole_number
 from .invalid_labels import POLICIES, are_bio, bio_errors, check_policy, valid_corpus
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ChainFeatures(Options):
         default="error",
         help="what to do with training sentences whose labels break the constraints: error, repair (relabel them as "
         "the chunks that conlleval reads), or skip the sentences",
-        check=partial(one_of, choices=POLICIES),
+        choices=POLICIES,
     )
 
     def settled(self, labels: list[Any], are_bio: Callable[[], bool]) -> ChainFeatures:

@@ -38,6 +38,31 @@ def test_commands_flags_and_values_are_offered(completed):
     assert "--n-best" in completed("tag", "--n")
     assert completed("tag", "--probabilities", "s") == ["span", "sequence"]
     assert completed("completion", "z") == ["zsh"]
+    assert completed("presets", "chu") == ["chunking"]
+    assert completed("solvers", "owl") == ["owlqn"]
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("tag --layout wap", "wapiti"),
+        ("evaluate --scheme BIL", "BILOU"),
+        ("tag --constraints IOBE", "IOBES"),
+        ("train --constraints au", "auto"),
+        ("train --format conllu:x", "conllu:xpos"),
+        ("train --keep b", "best"),
+        ("train --multi-class o", "ovr"),
+        ("train --invalid-labels r", "repair"),
+        ("train --words bl", "blanks"),
+        ("train --separator t", "tab"),
+        ("train -p learning_r", "learning_rate="),
+        ("train --set max_line", "max_line_search="),
+        ("evaluate --mode st", "strict"),
+        ("convert --to wap", "wapiti"),
+    ],
+)
+def test_the_values_of_options_are_offered(completed, words, value):
+    assert completed(*words.split()) == [value]
 
 
 def test_files_are_offered_elsewhere(completed, tmp_path):

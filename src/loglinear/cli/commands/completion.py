@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import shlex
 from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
 
 EXAMPLE = "example: source <(loglinear completion bash)"
 READS: tuple[str, ...] = ()
@@ -36,6 +39,9 @@ _BASH = """_loglinear() {{
         return;;
     esac
     COMPREPLY=($(compgen -W "$words" -- "$word"))
+    case "${{COMPREPLY[0]}}" in
+    *=) compopt -o nospace 2>/dev/null;;
+    esac
 }}
 complete -o filenames -F _loglinear loglinear"""
 
@@ -65,12 +71,47 @@ def _commands() -> dict[str, list[Action]]:
 
 def _values(action: Action) -> list[str]:
     """Return what an argument may be, where that is a list; numbers and files are none."""
-    from ...data.templates import PRESETS
-    from ...solvers import SOLVERS
-
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
-    return {"solver": ["auto", *SOLVERS], "preset": [*PRESETS]}.get(action.dest, [])
+    return list(_names().get(action.dest, ()))
+
+
+def _place_values(command: str, action: Action) -> list[str]:
+    """Return what the place of a command may be: `presets` and `solvers` take the name of one."""
+    one_of = {"presets": "preset", "solvers": "solver"}.get(command, "")
+    return _values(action) or list(_names().get(one_of, ()))
+
+
+@cache
+def _names() -> dict[str, Sequence[str]]:
+    """Return the values of arguments that the library checks, by argument; options say what they may be."""
+    from ...constraints import NAMES
+    from ...data.column_layout import SEPARATORS
+    from ...data.formats import FORMATS
+    from ...data.templates import PRESETS
+    from ...data.words import UNITS
+    from ...models.training.options import ClassifierParameters, DevOptions
+    from ...models.training.structure import NetworkOptions
+    from ...objectives.chain import ChainFeatures
+    from ...schemes import MODES, SCHEMES
+    from ...solvers import SOLVERS, option_names
+    from .tag import LAYOUTS
+
+    columns = [f"{name}:{column}" for name, format in FORMATS.items() for column in format.columns[1:]]
+    kinds = (ClassifierParameters, DevOptions, NetworkOptions, ChainFeatures)
+    of_options = {option.name: option.metadata["choices"] for kind in kinds for option in fields(kind)}
+    return of_options | {
+        "solver": ["auto", *SOLVERS],
+        "solver_options": sorted({f"{name}=" for kind in SOLVERS.values() for name in option_names(kind)}),
+        "preset": [*PRESETS],
+        "format": [*FORMATS, *columns],
+        "constraints": NAMES,
+        "scheme": SCHEMES,
+        "mode": MODES,
+        "layout": LAYOUTS,
+        "words": [*UNITS, "characters:2-4"],
+        "separator": SEPARATORS,
+    }
 
 
 def _bash(commands: dict[str, list[Action]]) -> str:
@@ -79,7 +120,7 @@ def _bash(commands: dict[str, list[Action]]) -> str:
         spelt = [flag for action in actions for flag in action.option_strings]
         flags.append(f"        {name}) words={shlex.quote(' '.join(spelt))};;")
         for action in actions:
-            if listed := _values(action):
+            if listed := _values(action) if action.option_strings else _place_values(name, action):
                 # A place is asked for behind the command's name.
                 patterns = "|".join(f'"{name} {flag}"' for flag in action.option_strings or [name])
                 values.append(f"    {patterns}) words={shlex.quote(' '.join(listed))};;")
@@ -97,7 +138,7 @@ def _fish(commands: dict[str, list[Action]]) -> str:
         condition = f"complete -c loglinear -n '__fish_seen_subcommand_from {name}'"
         for action in actions:
             if not action.option_strings:
-                if listed := _values(action):
+                if listed := _place_values(name, action):
                     lines.append(f"{condition} -f -a {_quoted(' '.join(listed))}")
                 continue
             names = [f"-{'l' if flag.startswith('--') else 's'} {flag.lstrip('-')}" for flag in action.option_strings]

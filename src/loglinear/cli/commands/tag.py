@@ -43,6 +43,8 @@ EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag pos.loglinear"
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output",)
 
+LAYOUTS = ("crf++", "crfsuite", "wapiti")
+
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -55,7 +57,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--probabilities", action="append", choices=("token", "span", "sequence"), help=probabilities)
     n_best = "write the N most probable label sequences of each sentence, with their probabilities"
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
-    layout = "output format of another program: crf++, crfsuite or wapiti"
+    layout = f"output format of another program: {', '.join(LAYOUTS[:-1])} or {LAYOUTS[-1]}"
     parser.add_argument("--layout", metavar="NAME", help=layout)
     detail = "with --layout: 0 for labels only, 1 or 2 to add scores or probabilities, as above (default: 0)"
     parser.add_argument("-v", "--detail", type=int, choices=(0, 1, 2), help=detail)

@@ -17,7 +17,6 @@ from ...options import (
     fail,
     limit,
     mapping,
-    one_of,
     option,
     option_class,
     optional,
@@ -215,7 +214,7 @@ class DevParameters(Options):
         default=None,
         help="weights to keep: last, or best by score on the development data; by default last, or best if "
         "patience is set",
-        check=optional(partial(one_of, choices=("last", "best"))),
+        choices=("last", "best"),
     )
     patience: int | None = option(
         default=None,
@@ -262,7 +261,7 @@ class ClassifierParameters(Options):
         default="softmax",
         help='how to handle more than two classes: "softmax" (one model) or "ovr" (one model per class against the '
         "rest)",
-        check=partial(one_of, choices=("softmax", "ovr")),
+        choices=("softmax", "ovr"),
     )
     fit_intercept: bool = option(default=True, help="fit an intercept", check=truth_value)
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(

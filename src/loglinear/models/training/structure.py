@@ -21,7 +21,6 @@ from ...objectives.pseudolikelihood import PseudoLikelihood
 from ...options import (
     fail,
     mapping,
-    one_of,
     option,
     option_class,
     optional,
@@ -85,13 +84,13 @@ class NetworkParameters(Minimisation):
         default="pseudolikelihood",
         help='"likelihood", "pseudolikelihood" (all conditionals at once; both ends of an edge share its weights) or '
         '"nodewise" (one regression per variable; ``rule`` combines the two estimates of an edge)',
-        check=partial(one_of, choices=OBJECTIVES),
+        choices=OBJECTIVES,
     )
     inference: InferenceName | None = option(
         default=None,
         help='inference for objective="likelihood": "loopy_bp" (the default), "trw", "exact" (small treewidth) or '
         '"gibbs"',
-        check=optional(partial(one_of, choices=tuple(INFERENCES))),
+        choices=tuple(INFERENCES),
     )
     inference_options: Mapping[str, Any] | None = option(
         default=None, help="options of the inference method, a dict; see `loglinear.networks`", check=optional(mapping)
@@ -105,7 +104,7 @@ class NetworkParameters(Minimisation):
         default="and",
         help='for "nodewise": keep an edge if both estimates are non-zero ("and") or either is ("or"); its weight is '
         "their mean",
-        check=partial(one_of, choices=RULES),
+        choices=RULES,
     )
     path_options: Mapping[str, Any] | None = option(
         default=None,
