@@ -24,6 +24,7 @@ def result(status=Status.CONVERGED, *, gap=None, violation=1e-9, scores=(), kept
     ("outcome", "said"),
     [
         (result(gap=0.05), "within 0.05 % of the optimum"),
+        (result(gap=1e-9), "within 0.01 % of the optimum"),
         (result(Status.GAP_REACHED, gap=0.1), "within 0.1 % of the optimum"),
         (result(Status.MAX_ITERATIONS, gap=0.05), "within 0.05 % of the optimum; stopped at the iteration limit"),
         (result(gap=5.0), "probably close to the optimum, and at most 5 % from it; lower --tolerance to get closer"),
@@ -60,6 +61,9 @@ def test_the_end_names_the_step_that_was_kept_and_how_to_keep_a_better_one():
     best = replace(last, kept=1)
     assert ending([best]) == "done: 2 iterations, 0.5 s, dev F1 75.00 at iteration 1 (the best)"
     assert best_step(best) == []
+    tied = result(scores=(0.1, 0.75, 0.75))
+    assert ending([tied]) == "done: 2 iterations, 0.5 s, dev F1 75.00 at iteration 2 (the best)"
+    assert best_step(tied) == []
     assert best_step(result(scores=(0.5, 0.75))) == best_step(result()) == []
 
 

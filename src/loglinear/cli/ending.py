@@ -15,6 +15,8 @@ __all__ = ["best_step", "certainty", "ending", "numbers", "size_text"]
 
 # Up to this share of the objective, a bound of the distance from the optimum needs no remark.
 CLOSE = 1e-2
+# A smaller share is not told to people.
+LEAST = 1e-4
 # An optimum is probably near if the violation is at most this share of the first one.
 NEAR = 1e-3
 
@@ -45,14 +47,14 @@ def _score(result: Result) -> str:
     """Return the development score of the weights that were kept; empty without one."""
     if not result.trace or result.record.dev is None:
         return ""
-    best = " (the best)" if result.best is result.record else ""
+    best = "" if best_step(result) else " (the best)"
     return f"dev {' '.join(result.record.headline)} at iteration {result.record.iteration:,}{best}"
 
 
 def best_step(result: Result) -> list[str]:
     """Return how to keep the weights with the best development score, if others were kept."""
     best = result.best
-    if best is None or best is result.record:
+    if best is None or best.headline == result.record.headline:
         return []
     score = " ".join(best.headline)
     return [f"the best step was iteration {best.iteration:,} with dev {score}; add --keep best to keep its weights"]
@@ -74,7 +76,7 @@ def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
     reason = status.message.replace("raise the limit", "raise --max-iterations" if remedies else "raise the limit")
     reason = reason.removeprefix("finished: ").removeprefix("converged: ")
     if share is not None and share <= CLOSE:
-        bound = distance(result.gap, result.objective)
+        bound = distance(max(share, LEAST), 1.0)
         return bound if status.converged else f"{bound}; {reason}"
     if status in (Status.DEV_SCORE_TURNED, Status.FEATURES_SELECTED):
         return reason

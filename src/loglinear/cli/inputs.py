@@ -42,12 +42,11 @@ def add_inputs(parser: ArgumentParser, inputs: Inputs, help: str = "", *, model:
         model: help of the model.
     """
     _add_place(parser, "MODEL", model)
-    parser.add_argument("-m", "--model", metavar="MODEL", help="the model, instead of its place")
+    parser.add_argument("-m", "--model", metavar="MODEL", help="MODEL as a flag")
     if inputs.data is not None:
         _add_place(parser, "FILE", help)
         flags = [inputs.flag] if inputs.flag == "--data" else ["-o", inputs.flag]
-        noun = "data" if inputs.flag == "--data" else "output file"
-        parser.add_argument(*flags, dest=inputs.data, metavar="FILE", help=f"the {noun}, instead of its place")
+        parser.add_argument(*flags, dest=inputs.data, metavar="FILE", help="FILE as a flag")
     parser.set_defaults(inputs=inputs)
 
 
@@ -55,9 +54,7 @@ def add_data(parser: ArgumentParser, group: Arguments, inputs: Inputs, metavar: 
     """Add the data of a command without a model to read, in their place and as a flag."""
     _add_place(group, metavar, help, several=inputs.several)
     nargs = "+" if inputs.several else None
-    group.add_argument(
-        "--data", dest=inputs.data, nargs=nargs, metavar=metavar, help="the same as a flag, instead of its place"
-    )
+    group.add_argument("--data", dest=inputs.data, nargs=nargs, metavar=metavar, help=f"{metavar} as a flag")
     parser.set_defaults(inputs=inputs)
 
 
