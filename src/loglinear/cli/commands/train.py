@@ -231,7 +231,7 @@ def _slimming(arguments: Namespace) -> str:
     options = []
     if not arguments.l1:
         of_texts = "--l1 0.05 --l2 0.1" if arguments.tfidf else "--tfidf --l1 0.05 --l2 0.1"
-        options.append(of_texts if arguments.format == "text" else "--l1 1")
+        options.append(of_texts if arguments.format == "text" else "--l1 0.3 --l2 0.1")
     if arguments.min_count == 1:
         options.append("--min-count 2")
     remedy = " or ".join(options) or f"a larger --l1 than {arguments.l1:g}"
