@@ -9,7 +9,7 @@ import pytest
 
 from loglinear.cli.main import COMMANDS
 from loglinear.data.templates import PRESETS
-from loglinear.solvers import SOLVERS
+from loglinear.solvers import SOLVERS, option_names
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +57,17 @@ def test_commands_flags_and_values_are_offered(completed):
         ("train --separator t", "tab"),
         ("train -p learning_r", "learning_rate="),
         ("train --set max_line", "max_line_search="),
+        ("train --solver sag -p sampl", "sampling="),
         ("evaluate --mode st", "strict"),
         ("convert --to wap", "wapiti"),
     ],
 )
 def test_the_values_of_options_are_offered(completed, words, value):
     assert completed(*words.split()) == [value]
+
+
+def test_only_the_options_of_the_solver_on_the_line_are_offered(completed):
+    assert completed("train", "--solver", "owlqn", "-p", "") == [f"{name}=" for name in option_names(SOLVERS["owlqn"])]
 
 
 def test_files_are_offered_elsewhere(completed, tmp_path):

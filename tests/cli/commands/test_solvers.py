@@ -27,7 +27,7 @@ def test_every_solver_is_listed_with_what_it_needs(done):
         assert named == [chosen, list(FOR_RESEARCH)]
     for name, each in found.items():
         assert f"{name} " in shown
-        assert each["summary"] in shown
+        assert each["summary"] in " ".join(shown.split())
     assert found["owlqn"]["penalties"] == ["L1", "L2", "elastic net", "none"]
     assert found["lbfgs"]["penalties"] == ["L2", "none"]
     assert found["pegasos"]["penalties"] == ["L2"]
@@ -108,3 +108,11 @@ def test_help_is_plain_text(done):
         assert "``" not in done(*command).stdout
     assert "(default: 1, or 0 if l1 > 0)" not in " ".join(done("select", "--help").stdout.split())
     assert "(default: 1, or 0 if l1 > 0)" in " ".join(done("train", "--help").stdout.split())
+
+
+def test_narrow_terminals_wrap_the_options_of_a_solver(done, monkeypatch):
+    for columns in (60, 90):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for name in ("owlqn", "sag"):
+            *_, options = done("solvers", name).stdout.partition("options, with")
+            assert max(map(len, options.splitlines())) <= columns

@@ -32,11 +32,18 @@ _BASH = """_loglinear() {{
         COMPREPLY=($(compgen -W "$words" -- "$word"))
         return;;
     esac
+    local solver="" at
+    for ((at = 2; at < COMP_CWORD; at++)); do
+        if [ "${{COMP_WORDS[at]}}" = --solver ]; then solver="${{COMP_WORDS[at+1]}}"; fi
+    done
     case "${{COMP_WORDS[1]}} $before" in
 {values}
     *)
         COMPREPLY=($(compgen -f -- "$word"))
         return;;
+    esac
+    case "$before $solver" in
+{of_solvers}
     esac
     COMPREPLY=($(compgen -W "$words" -- "$word"))
     case "${{COMPREPLY[0]}}" in
@@ -74,6 +81,15 @@ def _values(action: Action) -> list[str]:
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     return list(_names().get(action.dest, ()))
+
+
+def _solvers() -> dict[str, list[str]]:
+    """Return the options of each solver, as patterns of the flag before them and the solver."""
+    from ...solvers import SOLVERS, option_names
+
+    return {
+        f'"-p {name}"|"--set {name}"': [f"{option}=" for option in option_names(kind)] for name, kind in SOLVERS.items()
+    }
 
 
 def _place_values(command: str, action: Action) -> list[str]:
@@ -124,7 +140,12 @@ def _bash(commands: dict[str, list[Action]]) -> str:
                 # A place is asked for behind the command's name.
                 patterns = "|".join(f'"{name} {flag}"' for flag in action.option_strings or [name])
                 values.append(f"    {patterns}) words={shlex.quote(' '.join(listed))};;")
-    return _BASH.format(commands=" ".join(commands), values="\n".join(values), flags="\n".join(flags))
+    of_solvers = "\n".join(
+        f"    {name}) words={shlex.quote(' '.join(options))};;" for name, options in _solvers().items()
+    )
+    return _BASH.format(
+        of_solvers=of_solvers, commands=" ".join(commands), values="\n".join(values), flags="\n".join(flags)
+    )
 
 
 def _fish(commands: dict[str, list[Action]]) -> str:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ...problem import Objective
     from ...solvers import SolverOption
 
-# Width of the lines that explain an option, in characters.
-WIDTH = 120
+# Greatest width of a line, and least width of the text beside the name of an option, in characters.
+WIDTH, LEAST = 120, 30
 EXAMPLE = "example: loglinear solvers sag"
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ()
@@ -110,7 +110,10 @@ class _Plain:
 def _table(accounts: list[dict[str, Any]]) -> str:
     width = max(len(account["name"]) for account in accounts)
     pairs = ((account["name"], account["summary"], _needs(account)) for account in accounts)
-    lines = under_headings({name: f"{name:<{width}}  {text}\n{'':<{width}}  {needs}" for name, text, needs in pairs})
+    indent = " " * (width + 2)
+    lines = under_headings(
+        {name: f"{_filled(text, f'{name:<{width}}  ')}\n{_filled(needs, indent)}" for name, text, needs in pairs}
+    )
     hints = (
         "auto, the default, chooses among the others; `loglinear inspect MODEL` shows its choice and why.\n"
         "`loglinear solvers NAME` lists the options of a solver, which `loglinear train --solver NAME -p OPTION=VALUE` "
@@ -127,8 +130,6 @@ def _needs(account: dict[str, Any]) -> str:
 
 def _options(options: list[SolverOption]) -> str:
     """Return the options of a solver and, under headings, of its inner solvers, as text."""
-    from textwrap import fill
-
     settings = [f"{option.name}={_written(option.default)}" for option in options]
     name_width, type_width = max(map(len, settings)), max(len(option.type) for option in options)
     lines: list[str] = []
@@ -138,10 +139,26 @@ def _options(options: list[SolverOption]) -> str:
             inner = option.inner
             lines.append("options, with their defaults:" if inner is None else f"options of its {inner}:")
         start = f"  {start:<{name_width}}  {option.type:<{type_width}}  "
-        lines.append(
-            fill(option.meaning.replace("``", "`"), WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
-        )
+        meaning = option.meaning.replace("``", "`")
+        if _width() - len(start) < LEAST:
+            lines.append(start.rstrip())
+            start = " " * 6
+        lines.append(_filled(meaning, start))
     return "\n".join(lines)
+
+
+def _width() -> int:
+    """Return the width of a line on this terminal, in characters."""
+    from shutil import get_terminal_size
+
+    return min(get_terminal_size().columns, WIDTH)
+
+
+def _filled(text: str, start: str) -> str:
+    """Return a text after the start of its first line; later lines are indented as far."""
+    from textwrap import fill
+
+    return fill(text, _width(), initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)
 
 
 def _written(value: object) -> str:
