@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from loglinear import ChainCRF, Corpus, DataError, GraphCRF, MaxEnt, OptionError, evaluate
+from loglinear.compat.sklearn_crfsuite import CRF
 from loglinear.metrics import chunk_f1_scorer
 
 draw = random.Random(3)
@@ -74,6 +75,37 @@ def test_cross_val_predict_gives_lists_where_all_sentences_have_one_length():
     sentences, labels = [[["a"], ["b"]]] * 6, [[1, 2]] * 6
     found = cross_val_predict(ChainCRF(), sentences, labels, cv=3)
     assert (found.shape, found.tolist()) == ((6,), labels)
+
+
+@pytest.mark.parametrize("method", ["predict_marginals", "tag"])
+@pytest.mark.parametrize(
+    "data", [(X, Y), (CORPUS,), ([[["a"], ["b"]]] * 6, [["A", "B"]] * 6)], ids=["lists", "corpus", "one length"]
+)
+@pytest.mark.parametrize("kind", [ChainCRF, CRF])
+def test_cross_val_predict_joins_the_probabilities_of_each_fold(kind, data, method):
+    if kind is CRF and (method == "tag" or data == (CORPUS,)):
+        pytest.skip("not in sklearn-crfsuite's interface")
+    with sklearn.config_context(skip_parameter_validation=True):
+        joined = cross_val_predict(kind(), *data, cv=KFold(3), method=method)
+
+    def chosen(items, at):
+        return items[at] if items is CORPUS else [items[each] for each in at]
+
+    expected = []
+    for train, test in KFold(3).split(data[0]):
+        crf = kind().fit(*(chosen(items, train) for items in data))
+        expected += getattr(crf, method)(chosen(data[0], test))
+    assert (joined.shape, joined.tolist()) == ((len(data[0]),), expected)
+
+
+def test_a_chain_has_no_predict_proba_and_names_what_to_use():
+    crf = ChainCRF().fit(X, Y)
+    assert not hasattr(crf, "predict_proba")
+    words = r"ChainCRF has no predict_proba: .*; use predict_marginals \(a dict .* or marginals \(an array"
+    with pytest.raises(AttributeError, match=words):
+        crf.predict_proba(X)
+    with pytest.raises(AttributeError, match=words):
+        cross_val_predict(ChainCRF(), CORPUS, cv=KFold(3), method="predict_proba")
 
 
 def test_predictions_are_lists():

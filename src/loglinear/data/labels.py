@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LabelNames",
-    "LabelSequences",
     "check_classes",
     "check_ordered",
     "check_sentence",
@@ -27,21 +26,6 @@ __all__ = [
 _FEW_SAMPLES = 20
 # The label of a name, by the labels' type.
 _OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
-
-
-class LabelSequences(list[list[Any]]):
-    """A list with the labels of each sentence.
-
-    NumPy makes an array of lists of it, one for each sentence, whatever their lengths: so scikit-learn joins the
-    predictions for several folds in `cross_val_predict`.
-    """
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """Return the lists as an array of objects, shape (sentences,)."""
-        import numpy as np
-
-        array = np.fromiter(self, dtype=object, count=len(self))
-        return array if dtype is None else array.astype(dtype)
 
 
 class LabelNames:

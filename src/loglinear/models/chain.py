@@ -9,13 +9,14 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from operator import eq
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from ..constraints import as_json, check_constraints, resolved
 from ..data.column_layout import ColumnLayout, check_n_columns
 from ..data.columns import ListColumn, as_lists, is_column
 from ..data.corpus import Corpus, checked_weights
-from ..data.labels import LabelSequences, typed
+from ..data.labels import typed
+from ..data.per_sentence import PerSentence
 from ..data.survey import check_known
 from ..data.templates import TemplateText
 from ..errors import DataError, OptionError
@@ -226,11 +227,11 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         if n_best is None and is_column(X):
             return self._predict_column(X, decode)
         if n_best is None and decode == "viterbi" and (label_names := self._predicted_at_once(X, threads)) is not None:
-            return LabelSequences(typed(label_names, self._label_type))
+            return PerSentence(typed(label_names, self._label_type))
         model, corpus = self._inputs(X)
         if n_best is None:
             names = model.predict(corpus.core, decode=decode, threads=threads)
-            return LabelSequences(typed(names, self._label_type))
+            return PerSentence(typed(names, self._label_type))
         if decode != "viterbi":
             message = f"n_best is not available with decode={decode!r}; leave out one"
             raise OptionError(message)
@@ -265,7 +266,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             decode: "viterbi" or "marginal", as in `predict`.
 
         Returns:
-            A `Tagging` for each sentence.
+            A `Tagging` for each sentence; as a NumPy array, shape (sentences,).
 
         Raises:
             OptionError: unknown decode.
@@ -281,13 +282,49 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         """
         one_of("decode", decode, DECODE)
         model, corpus = self._inputs(X)
-        return tag_corpus(model, corpus, decode=decode, label_type=self._label_type, threads=self._threads)
+        taggings = tag_corpus(model, corpus, decode=decode, label_type=self._label_type, threads=self._threads)
+        return PerSentence(taggings)
 
     def predict_marginals(self, X: Corpus | Sentences) -> list[list[dict[Any, float]]]:
-        """Return p(label | sentence) for each token of each sentence, as a dict by label."""
-        return [
-            [dict(zip(self.classes_, row, strict=True)) for row in sentence.tolist()] for sentence in self.marginals(X)
-        ]
+        """Return p(label | sentence) for each token of each sentence, as a dict by label.
+
+        `cross_val_predict` joins the results of its folds. scikit-learn must be told to accept the name of the method.
+
+        Args:
+            X: sentences or a Corpus.
+
+        Returns:
+            A list of dicts for each sentence; as a NumPy array, an array of lists, shape (sentences,).
+
+        Example:
+            >>> from sklearn import config_context
+            >>> from sklearn.model_selection import cross_val_predict
+            >>> from loglinear import ChainCRF
+            >>> X, y = [[["the"], ["dog"]], [["dog"]]] * 3, [["DET", "NOUN"], ["NOUN"]] * 3
+            >>> with config_context(skip_parameter_validation=True):
+            ...     probabilities = cross_val_predict(ChainCRF(l2=0.1), X, y, cv=3, method="predict_marginals")
+            >>> [round(token["NOUN"], 2) for token in probabilities[0]]
+            [0.06, 0.98]
+        """
+        labels = self.classes_
+        return PerSentence(
+            [dict(zip(labels, row, strict=True)) for row in sentence.tolist()] for sentence in self.marginals(X)
+        )
+
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Not available for chains: `predict_marginals` and `marginals` return the probabilities of each token.
+
+        scikit-learn expects one row of probabilities per sample, with the same columns in every fold.
+
+        Raises:
+            AttributeError: always, so ``hasattr(crf, "predict_proba")`` is False.
+        """
+        message = (
+            f"{type(self).__name__} has no predict_proba: each token of a sentence has its own probabilities; use "
+            "predict_marginals (a dict by label for each token) or marginals (an array for each sentence)"
+        )
+        raise AttributeError(message)
 
     def marginals(self, X: Corpus | Sentences) -> list[npt.NDArray[np.float64]]:
         """Return p(label | sentence) for each sentence, shape (tokens, labels), in the order of `classes_`."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ...data.labels import LabelSequences
+from ...data.per_sentence import PerSentence
 
 __all__ = ["Sequences", "flatten"]
 
@@ -26,7 +26,7 @@ def flatten(y: Iterable[Iterable[T]]) -> list[T]:
     return list(chain.from_iterable(y))
 
 
-class Sequences(LabelSequences):
+class Sequences(PerSentence[list[Any]]):
     """A list with the labels of each sequence, which == compares as NumPy compares an array.
 
     sklearn-crfsuite returned lists up to version 0.3.6, and returns arrays of objects since 0.5: of these programs ask
