@@ -11,7 +11,8 @@ import pytest
 from loglinear.solvers import FOR_RESEARCH, OWLQN, SAG, SOLVERS, option_names
 
 
-def test_every_solver_is_listed_with_what_it_needs(done):
+def test_every_solver_is_listed_with_what_it_needs(done, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     shown = done("solvers").stdout
     found = {each["name"]: each for each in json.loads(done("solvers", "--json").stdout)}
     assert list(found) == list(SOLVERS)
