@@ -35,7 +35,7 @@ def checked(make):
 
     def made(**options):
         found = make(**options)
-        found.check(**({"given": True} if make is DevOptions else {}))
+        found.check(**({"has_data": True} if make is DevOptions else {}))
         return found
 
     made.__name__ = make.__name__

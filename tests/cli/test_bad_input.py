@@ -54,7 +54,7 @@ FILES = [
     ("no tokens", "jsonl", b'{"words": ["a"], "labels": ["A"]}\n', 1, ["tokens", "looks like"]),
     ("missing labels", "jsonl", b'{"tokens": ["a"], "labels": ["A"]}\n{"tokens": ["a"]}\n', 2, ["labels"]),
     ("labels of another length", "jsonl", b'{"tokens": ["a", "b"], "labels": ["A"]}\n', 1, ["2 tokens", "1 label"]),
-    ("label that is no string", "jsonl", b'{"tokens": ["a"], "labels": [1]}\n', 1, ["label 0", "string"]),
+    ("label that is no string", "jsonl", b'{"tokens": ["a"], "labels": [1.5]}\n', 1, ["label 0", "string"]),
     ("no possible label", "jsonl", b'{"tokens": ["a"], "labels": [[]]}\n', 1, ["label 0", "empty list", "null"]),
     ("NaN of JSON", "jsonl", b'\n{"tokens": [{"a": NaN}], "labels": ["A"]}\n', 2, []),
     ("Infinity of JSON", "jsonl", b'{"tokens": [{"a": -Infinity}], "labels": ["A"]}\n', 1, []),

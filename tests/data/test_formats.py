@@ -115,7 +115,10 @@ def test_both_halves_know_the_same_names(tmp_path):
             _core.Corpus.read(str(tmp_path / "missing"), name, template)
     for bad in ("conllu:", "conllu:form", "conllu:UPOS", "conllux", "conllu:upos:xpos", "jsonl:upos", "", "nope"):
         assert not is_format(bad)
-        with pytest.raises(OptionError, match=f"^format '{bad}' is unknown; choose columns, conllu .* or text$"):
+        with pytest.raises(
+            OptionError,
+            match=f"^format '{bad}' is unknown( .did you mean [a-z]*..)?; choose columns, conllu .* or text$",
+        ):
             named(bad)
         with pytest.raises(OptionError, match=f"^format '{bad}' is unknown; choose ") as failure:
             _core.Corpus.read(str(tmp_path / "missing"), bad, None)

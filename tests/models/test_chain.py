@@ -279,7 +279,7 @@ def test_dev_scores_are_in_the_trace_and_a_callback_stops():
     with pytest.warns(ConvergenceWarning, match="callback"):
         crf.fit(COLUMNS, LABELS, X_dev=COLUMNS, y_dev=LABELS, callbacks=[stop_at_ten])
     assert len(seen) == 11
-    assert [bool(dev) for dev in seen] == [at % 10 == 0 for at in range(11)]
+    assert all(seen)
     assert seen[10]["accuracy"] == pytest.approx(crf.score(COLUMNS, LABELS))
 
 

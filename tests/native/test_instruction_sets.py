@@ -18,7 +18,7 @@ import pytest
 
 import loglinear
 from loglinear import OptionError
-from loglinear.vectors import instruction_set, limit_instruction_set
+from loglinear.processor import instruction_set, limit_instruction_set
 from oracles.patience import patience
 
 SCRIPT = Path(__file__).with_name("instruction_set_values.py")

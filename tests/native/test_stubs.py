@@ -13,7 +13,7 @@ from loglinear import _core
 
 STUBS = sorted((Path(loglinear.__file__).parent / "_core").glob("*.pyi"))
 # Members with two underscores that users meet.
-SPECIAL = {"__len__"}
+SPECIAL = {"__len__", "__arrow_c_array__"}
 
 
 def declared() -> dict[str, tuple[Path, ast.stmt]]:

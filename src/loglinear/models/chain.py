@@ -306,10 +306,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             >>> [round(token["NOUN"], 2) for token in probabilities[0]]
             [0.06, 0.98]
         """
-        labels = self.classes_
-        return PerSentence(
-            [dict(zip(labels, row, strict=True)) for row in sentence.tolist()] for sentence in self.marginals(X)
-        )
+        sentences = self.marginals(X)
+        return PerSentence([dict(zip(self.classes_, row, strict=True)) for row in rows.tolist()] for rows in sentences)
 
     @property
     def predict_proba(self) -> NoReturn:

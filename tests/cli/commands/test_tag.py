@@ -34,7 +34,7 @@ def unlabelled(sample, part, kind):
 
 
 def test_help_shows_an_example(done):
-    assert "loglinear tag --model" in done("tag", "--help").stdout.split("example:")[1]
+    assert "loglinear tag pos.loglinear" in done("tag", "--help").stdout.split("example:")[1]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -571,4 +571,4 @@ def test_spans_need_a_scheme_and_probabilities_a_known_name(misuse, sample):
     message = misuse("tag", "-m", sample.model, sample.test, "--probabilities", "span")
     assert "do not follow a tagging scheme" in message
     assert "--probabilities token" in message
-    assert "choose from" in misuse("tag", "-m", sample.model, sample.test, "--probabilities", "all", usage=True)
+    assert "not one of token" in misuse("tag", "-m", sample.model, sample.test, "--probabilities", "all", usage=True)
