@@ -44,6 +44,17 @@ def test_the_optimum_is_that_of_the_whole_matrix(client, options, classes, inter
     assert (there.predict(X) == here.predict(X)).mean() > 0.98
 
 
+@pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
+def test_a_training_starts_from_a_model(client, multi_class):
+    X, y = samples(classes="abc")
+    options = {"l2": 0.5, "tolerance": 1e-13, "multi_class": multi_class}
+    old = loglinear.MaxEnt(**options).fit(X, y)
+    there = MaxEnt(client=client, **options).fit(chunks(X, y), start=old)
+    for before, after in zip(old.results_, there.results_, strict=True):
+        assert after.trace[0].objective == pytest.approx(before.objective, rel=1e-9)
+        assert after.start.n_shared == np.count_nonzero(before.w)
+
+
 def test_the_options_are_those_of_one_process():
     for name, more in (("__init__", {"client", "part_bytes"}), ("fit", {"format", "template", "tally"})):
         here, there = (signature(getattr(kind, name)).parameters for kind in (loglinear.MaxEnt, MaxEnt))

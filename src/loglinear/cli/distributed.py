@@ -125,6 +125,7 @@ def fit_on_cluster(
                 format=reading.format,
                 template=reading.template,
                 X_dev=X_dev,
+                start=arguments.start,
                 callbacks=[account, *callbacks],
                 checkpoint=checkpoint,
                 tally=tally,

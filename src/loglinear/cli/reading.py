@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.survey import Survey
     from ..models.training.chain import DevSet
+    from ..models.training.classifier_start import ClassifierStart
     from ..models.training.options import DevOptions
     from ..models.training.start import Start
     from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
@@ -135,7 +136,9 @@ class Reading(NamedTuple):
     columns: ColumnLayout = ColumnLayout()
 
     @classmethod
-    def of(cls, arguments: Namespace, path: str, *, partial: bool = False, start: Start | None = None) -> Reading:
+    def of(
+        cls, arguments: Namespace, path: str, *, partial: bool = False, start: Start | ClassifierStart | None = None
+    ) -> Reading:
         """Return what the flags of a command say; a model to start at has the template for data without another one.
 
         Args:

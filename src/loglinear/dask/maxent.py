@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -73,6 +74,7 @@ class MaxEnt(local.MaxEnt):
         *,
         X_dev: Corpus | Samples | None = None,
         y_dev: Classes | None = None,
+        start: local.MaxEnt | str | os.PathLike[str] | None = None,
         format: str | None = None,
         template: str | None = None,
         callbacks: Iterable[Callback] = (),
@@ -89,6 +91,7 @@ class MaxEnt(local.MaxEnt):
             sample_weight: a `dask.array` of weights, chunked as X; otherwise None.
             X_dev: development data in this process; see `loglinear.MaxEnt.fit`.
             y_dev: classes of the samples in X_dev.
+            start: model to start from (warm start), or the path of its file; see `loglinear.MaxEnt.fit`.
             format: format of files, see `Corpus.read`.
             template: template of column files.
             callbacks: called as callback(record, state) after each step; return True to stop.
@@ -103,6 +106,7 @@ class MaxEnt(local.MaxEnt):
         """
         self._check_options(has_dev=X_dev is not None)
         whole_number("part_bytes", self.part_bytes, 1, 2**62)
+        begun = None if start is None else local.opened_start(start)
         cluster = Cluster(client_of(self.client))
         self._template, self._format, self.attributes_ = None, "python", None
         self._layout = ColumnLayout()
@@ -116,7 +120,7 @@ class MaxEnt(local.MaxEnt):
                 chunks = _of_chunks(cluster, X, y, sample_weight, tally)
             data = ClassifierParts(chunks, intercept=bool(self.fit_intercept), class_weights=self._class_weights)
             self.classes_, self.n_features_in_ = data.classes, data.n_columns
-            self._fit(data, X_dev, y_dev, callbacks=callbacks, checkpoint=checkpoint)
+            self._fit(data, X_dev, y_dev, start=begun, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
     def _of_files(self, group: Group) -> Group:

@@ -43,6 +43,7 @@ from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
 from .training.checkpoint import Checkpoint, Saving
+from .training.classifier_start import ClassifierStart, Columns, StartingWeights
 from .training.options import (
     ClassifierParameters,
     DevOptions,
@@ -106,6 +107,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         *,
         X_dev: Corpus | Samples | None = None,
         y_dev: Classes | None = None,
+        start: MaxEnt | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> MaxEnt:
@@ -119,20 +121,33 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             X_dev: development data: samples to score during training; not with "ovr". The trace has the accuracy of
                 every step.
             y_dev: classes of the samples in X_dev.
+            start: model to start from (warm start), or the path of its file. Columns or attributes with the same names
+                start at its weights for the same classes, all others at 0; `result_.start` reports how many. Columns
+                without names are matched by number. The optimum is the same as from 0.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with
                 "ovr".
 
         Warns:
             DataWarning: there is a class for most samples, no column varies, or X seems to be numbers in strings.
+            UserWarning: the model to start from has another template.
 
         Raises:
             OptionError: an option is out of range, or differs from the checkpoint.
             ValueError: invalid data; DataError and OptionError are ValueErrors too.
             ObjectiveError: a stochastic solver diverged.
+            ModelFileError: the file to start from is damaged or of another kind.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
+
+        Example:
+            >>> from loglinear import MaxEnt
+            >>> old = MaxEnt().fit([["good"], ["bad"]], ["+", "-"])
+            >>> new = MaxEnt().fit([["good"], ["bad"], ["fine"]], ["+", "-", "+"], start=old)
+            >>> print(new.result_.start)
+            2 of 4 features start from the older model
         """
         self._check_options(has_dev=X_dev is not None)
+        begun = None if start is None else opened_start(start)
         y, sample_weight = as_column(y), as_column(sample_weight)
         check_classes(y)
         corpus = attribute_corpus(X)
@@ -180,7 +195,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             )
             self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
-        self._fit(objective, X_dev, y_dev, callbacks=callbacks, checkpoint=checkpoint)
+        self._fit(objective, X_dev, y_dev, start=begun, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
     def _check_options(self, *, has_dev: bool) -> None:
@@ -195,13 +210,26 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         X_dev: Corpus | Samples | None,
         y_dev: Classes | None,
         *,
+        start: ClassifierStart | None,
         callbacks: Iterable[Callback],
         checkpoint: Checkpoint | None,
     ) -> None:
         """Train on data in this process or elsewhere; see `fit` for the other arguments."""
         self._sizes = {"n_samples": data.n_samples, "n_features": data.n_features}
         dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
-        self._train(data, self._observers(callbacks), dev, self._saving(checkpoint, data))
+        starting = None if start is None else self._starting(start)
+        self._train(data, self._observers(callbacks), dev, self._saving(checkpoint, data), starting)
+
+    def _starting(self, start: ClassifierStart) -> StartingWeights:
+        """Return the weights of an older classifier for the classes and columns of the training data."""
+        one_vs_rest = self.multi_class == "ovr" and self.classes_.size > 2
+        return start.weights(self.classes_, self._columns_of_data(), self._template, one_vs_rest=one_vs_rest)
+
+    def _columns_of_data(self) -> Columns:
+        """Return the columns of the training data."""
+        names = self._column_names()
+        texts = None if names is None else [str(name) for name in names]
+        return Columns(self.n_features_in_, texts, names is None or "feature_names_in_" in vars(self))
 
     def _saving(self, checkpoint: Checkpoint | None, data: ClassifierData) -> Saving | None:
         """Return the object that writes checkpoints."""
@@ -275,13 +303,15 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         callbacks: tuple[Callback, ...],
         dev: DevData | None,
         saving: Saving | None,
+        starting: StartingWeights | None = None,
     ) -> None:
         options = self._options(SolverOptions)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = [data.one_against_rest(k) for k in range(self.classes_.size)] if apart else [data]
         results: list[Result] = []
         interrupted = False
-        for objective in objectives:
+        for k, objective in enumerate(objectives):
+            w0, account = (None, None) if starting is None else starting.of(objective, k if apart else None)
             # After Ctrl-C the remaining classes keep their first weights.
             chosen = replace(options, max_iterations=0) if interrupted else options
             result = train(
@@ -290,9 +320,11 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
                 unpenalised=objective.n_unpenalised,
                 callbacks=callbacks,
                 dev=dev,
+                w0=w0,
                 saving=saving,
                 named=partial(self._named, 1 if apart or self.classes_.size == 2 else self.classes_.size),
             )
+            result = replace(result, start=account)
             interrupted = interrupted or result.status is Status.INTERRUPTED
             results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
         parts = [objective.coefficients(result.w) for objective, result in zip(objectives, results, strict=True)]
@@ -563,6 +595,16 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def opened_start(start: MaxEnt | str | os.PathLike[str]) -> ClassifierStart:
+    """Return the classifier that training starts from."""
+    if not isinstance(start, MaxEnt):
+        return ClassifierStart.open(start)
+    check_fitted(start, "coef_")
+    columns = start._columns_of_data()
+    names = None if columns.names is None else [*columns.names]
+    return ClassifierStart(start._contents(names), "the older model", are_numbered=columns.are_numbered)
 
 
 def _best(scores: Vector) -> npt.NDArray[np.intp]:

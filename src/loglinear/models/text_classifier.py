@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ class TextClassifier(MaxEnt, TextOptions):
         *,
         X_dev: Corpus | Samples | None = None,
         y_dev: Classes | None = None,
+        start: MaxEnt | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> TextClassifier:
@@ -67,7 +69,15 @@ class TextClassifier(MaxEnt, TextOptions):
         self._check_options(has_dev=X_dev is not None)
         counts, matrix = self.counted(texts_of(X))
         return self.fit_counted(
-            counts, matrix, y, sample_weight, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks, checkpoint=checkpoint
+            counts,
+            matrix,
+            y,
+            sample_weight,
+            X_dev=X_dev,
+            y_dev=y_dev,
+            start=start,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
         )
 
     def counted(self, texts: Sequence[str]) -> tuple[WordCounts, scipy.sparse.csr_array]:
@@ -90,14 +100,25 @@ class TextClassifier(MaxEnt, TextOptions):
         *,
         X_dev: Corpus | Samples | None = None,
         y_dev: Classes | None = None,
+        start: MaxEnt | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> TextClassifier:
         """Train on what `counted` has returned; see `fit`."""
+        start = copy(self) if start is self else start  # whose words remain
         self._counts = counts
         self._columns: list[int] | None = None
         self.words_ = list(counts.vocabulary)
-        super().fit(matrix, y, sample_weight, X_dev=X_dev, y_dev=y_dev, callbacks=callbacks, checkpoint=checkpoint)
+        super().fit(
+            matrix,
+            y,
+            sample_weight,
+            X_dev=X_dev,
+            y_dev=y_dev,
+            start=start,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+        )
         self._format = "text"
         return self
 

@@ -22,7 +22,7 @@ from ..problem import Objective
 from ..vectors import Vector
 from .balance import best_shift, flows, is_affordable, stationary
 
-__all__ = ["ClassifierData", "ClassifierObjective", "coefficients"]
+__all__ = ["ClassifierData", "ClassifierObjective", "coefficients", "weights_of"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -45,6 +45,9 @@ class ClassifierData(Objective, Protocol):
 
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
+
+    def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
+        """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
 
 
 class ClassifierObjective:
@@ -210,6 +213,10 @@ class ClassifierObjective:
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
         return coefficients(w, self.n_outputs, self.intercept)
+
+    def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
+        """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
+        return weights_of(coef, intercept, self.intercept)
 
     @property
     def design(self) -> scipy.sparse.csr_array:
@@ -450,3 +457,15 @@ def coefficients(w: Vector, n_outputs: int, intercept: float) -> tuple[Vector, V
     if not intercept:
         return matrix.T, np.zeros(n_outputs)
     return matrix[:-1].T, matrix[-1] * intercept
+
+
+def weights_of(coef: Vector, intercept: Vector, scale: float) -> Vector:
+    """Return the weights, column by column, of which `coefficients` makes these.
+
+    Args:
+        coef: shape (n_outputs, columns).
+        intercept: what the intercept adds to each score, shape (n_outputs,); ignored without an intercept.
+        scale: value of the intercept's column; 0 without an intercept.
+    """
+    rows = np.vstack([coef.T, intercept / scale]) if scale else coef.T
+    return np.ascontiguousarray(rows, dtype=np.float64).ravel()

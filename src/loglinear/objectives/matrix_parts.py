@@ -17,7 +17,7 @@ from ..data.labels import check_several
 from ..data.samples import labels_and_weights, samples_with
 from ..errors import DataError
 from ..vectors import Vector
-from .classifier import ClassifierObjective, coefficients
+from .classifier import ClassifierObjective, coefficients, weights_of
 from .groups import Group
 from .part import EncodedPart
 from .parts import PartsObjective
@@ -203,6 +203,10 @@ class ClassifierParts(PartsObjective):
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
         return coefficients(w, self.n_outputs, self.intercept)
+
+    def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
+        """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
+        return weights_of(coef, intercept, self.intercept)
 
 
 @dataclass(frozen=True)

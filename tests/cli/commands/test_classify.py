@@ -148,6 +148,19 @@ def test_attribute_files_and_columns_are_classified_token_by_token(done, data):
     assert scores["accuracy"] == 1.0
 
 
+@pytest.mark.parametrize("of_texts", [True, False])
+def test_a_classifier_starts_from_a_model_and_takes_its_template(done, data, of_texts):
+    (data / "words.txt").write_text("".join(f"{word} {'AB'[at % 2]}\n" for at, word in enumerate(COMMON.split())))
+    (data / "template").write_text("U1:%x[0,0]\n")
+    file, options = ("train.tsv", ["--format", "text"]) if of_texts else ("words.txt", [])
+    old = train(done, data, *options, *([] if of_texts else ["--template", data / "template"]), file=file)
+    old = old.rename(data / "old")
+    command = ["train", data / file, "--model-type", "maxent", *options, "-m", data / "new", "--start", old]
+    lines = done(*command, apart=True).stderr.splitlines()
+    assert not any("iteration 0" in line and line.endswith("active features 0") for line in lines), lines
+    assert any(line.startswith("start: ") and f"features start from {old}" in line for line in lines), lines
+
+
 def test_the_trace_has_the_accuracy_of_the_development_set(done, data):
     train(done, data, "-f", "text", "--dev", data / "test.tsv", "--trace", data / "trace")
     records = [json.loads(line) for line in (data / "trace").read_text().splitlines()]

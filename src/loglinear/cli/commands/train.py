@@ -340,9 +340,8 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
         from ...models.text_classifier import TextClassifier
 
     arguments, features = asked.arguments, asked.features
-    if arguments.partial or arguments.start is not None:
-        name = "--partial" if arguments.partial else "--start"
-        message = f"{name} is not available for classifiers; leave it out, or train a chain"
+    if arguments.partial:
+        message = "--partial is not available for classifiers; leave it out, or train a chain"
         raise OptionError(message)
     if replace(features, min_count=1) != type(features)():
         *others, last = (flag(field.name) for field in fields(features) if field.name != "min_count")
@@ -398,6 +397,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
             documents.labels,
             X_dev=None if dev is None else dev.texts,
             y_dev=None if dev is None else dev.labels,
+            start=arguments.start,
             callbacks=asked.callbacks(),
             checkpoint=asked.checkpoint,
         )
@@ -408,6 +408,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     """Train a classifier on samples with attributes, write the model and return it."""
     from ...data.formats import format_of
     from ...data.survey import Survey, check_known
+    from ...models.training.classifier_start import ClassifierStart
     from ..reading import Reading, naming, show
 
     arguments, path = asked.arguments, asked.files[0]
@@ -415,7 +416,8 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     if asked.texts != type(asked.texts)():
         message = f"{_TEXT_FLAGS} need --format text, not {format}; leave them out"
         raise OptionError(message)
-    reading = Reading.of(arguments, path)
+    begun = None if arguments.start is None else ClassifierStart.open(arguments.start)
+    reading = Reading.of(arguments, path, start=begun)
     if alone and reading.template is None and format == "columns":
         message = (
             "columns need --template or --preset (see `loglinear presets`); for texts (a label, a TAB and a text per "
@@ -440,6 +442,6 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         if X_dev is not None:
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
         with naming(" ".join(asked.files)), keeping_reached(classifier):
-            classifier.fit(X, X_dev=X_dev, callbacks=callbacks, checkpoint=checkpoint)
+            classifier.fit(X, X_dev=X_dev, start=arguments.start, callbacks=callbacks, checkpoint=checkpoint)
     classifier.save(arguments.model)
     return classifier

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...objectives.chain import ChainData
     from ...vectors import Vector
 
-__all__ = ["Start"]
+__all__ = ["Start", "warn_of_template"]
 
 
 class Start:
@@ -68,16 +68,21 @@ class Start:
         if data.label_type != self.label_type:
             message = f"the labels have type {data.label_type}, but {self.name} has labels of type {self.label_type}"
             raise DataError(message)
-        if data.template != self.model.template:
-            warn(f"{self._other_template(data.template)}; only attributes with the same names start from its weights")
+        warn_of_template(self.name, self.model.template, data.template)
         w, n_shared = data.start_weights(self.model)
         old_labels = {*self.model.labels}
         new_labels = [label for label in data.label_names if label not in old_labels]
         return w, WarmStart(self.name, n_shared, data.n_features, new_labels)
 
-    def _other_template(self, template: str | None) -> str:
-        if template is None:
-            return f"{self.name} has a template, but the data are read without one"
-        if self.model.template is None:
-            return f"{self.name} has no template, but the data are read with one"
-        return f"{self.name} has another template (leave out the new one to use it)"
+
+def warn_of_template(name: str, older: str | None, template: str | None) -> None:
+    """Warn if the data to train on have another template than the older model, which is called ``name``."""
+    if template == older:
+        return
+    if template is None:
+        difference = f"{name} has a template, but the data are read without one"
+    elif older is None:
+        difference = f"{name} has no template, but the data are read with one"
+    else:
+        difference = f"{name} has another template (leave out the new one to use it)"
+    warn(f"{difference}; only attributes with the same names start from its weights")
