@@ -46,13 +46,23 @@ def test_columns_and_classes_of_the_same_names_start_at_the_weights_of_the_model
     old = MaxEnt(**TIGHT).fit(NAMES, CLASSES[3])
     samples = [[name for name in names if name != "w=p"] + ["w=new"] for names in NAMES]
     classes = np.where(CLASSES[3] == "a", "d", CLASSES[3])
-    new = MaxEnt(max_iterations=1, **TIGHT)
+    new = MaxEnt(max_iterations=0, **TIGHT)
     with pytest.warns(UserWarning, match="iteration limit"):
         new.fit(samples, classes, start=old)
     start = new.result_.start
     assert (start.n_shared, start.n_features, start.new_labels) == (2 * (3 + 1), 3 * (4 + 1), ["d"])
+    names = [new.attributes_.index(name) for name in old.attributes_ if name != "w=p"]
+    older = [k for k, name in enumerate(old.attributes_) if name != "w=p"]
+    np.testing.assert_allclose(new.coef_[np.ix_([0, 1], names)], old.coef_[np.ix_([1, 2], older)], rtol=1e-12)
     assert str(start) == "8 of 15 features start from the older model; 1 label is new"
     assert json.loads(maxent_file.model_of(new._contents(new.attributes_)).settings)["training"]["start"] == vars(start)
+
+
+def test_a_classifier_of_texts_starts_from_itself_with_its_old_words():
+    model = TextClassifier(**TIGHT).fit(TEXTS, CLASSES[3])
+    n_words = len(model.words_)
+    start = model.fit([f"{text} aa" for text in TEXTS], CLASSES[3], start=model).result_.start
+    assert (start.n_shared, start.n_features) == (3 * (n_words + 1), 3 * (n_words + 2))
 
 
 @pytest.mark.parametrize(("older", "newer"), [(2, 3), (3, 2)])
