@@ -96,6 +96,7 @@ def numpy_alone(folder: Path) -> None:
     """Train chains, and try what needs an extra."""
     assert not any(map(find_spec, ("scipy", "sklearn", "rich")))
     chains_with_numpy(folder)
+    assert "unseen words" in command("demo", "-m", folder / "demo")
     import loglinear
 
     for name in ("MaxEnt", "GraphCRF", "PairwiseMRF"):

@@ -4,16 +4,32 @@ The sample is a part of the Universal Dependencies English Web Treebank, words w
 is CC BY-SA 4.0: see ATTRIBUTION.md in this folder.
 """
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import DataError
+from ..extras import needed_by
 from .chain import ChainSample, make_chain
-from .network import NetworkSample, make_network
+
+if TYPE_CHECKING:
+    from .network import NetworkSample, make_network
 
 __all__ = ["ChainSample", "NetworkSample", "data_dir", "demo_paths", "make_chain", "make_network"]
 
 _HERE = Path(__file__).parent
+
+
+def __getattr__(name: str) -> object:
+    """Import the networks when they are first used: they need SciPy, and the sample does not."""
+    if name not in ("NetworkSample", "make_network"):
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    with needed_by(f"loglinear.datasets.{name}"):
+        from . import network
+    return getattr(network, name)
 
 
 def demo_paths() -> tuple[Path, Path]:

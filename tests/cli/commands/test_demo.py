@@ -6,6 +6,8 @@ import os
 import re
 import shlex
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -32,6 +34,14 @@ def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
     # It ends with what to try next; the command on its own model works as it stands.
     (command,) = [line for line in lines if line.strip().startswith("loglinear inspect")]
     assert "strongest states" in done(*shlex.split(command)[1:]).stdout
+
+
+def test_the_demonstration_needs_no_scipy(tmp_path):
+    program = "import sys; sys.modules |= dict.fromkeys(('scipy', 'sklearn', 'threadpoolctl'));"
+    program += "from loglinear.datasets import demo_paths; from loglinear.__main__ import main; main()"
+    path = tmp_path / "demo.loglinear"
+    finished = subprocess.run([sys.executable, "-c", program, "demo", "-m", path], capture_output=True, text=True)
+    assert (finished.returncode, path.exists()) == (0, True), finished.stderr
 
 
 def test_help_shows_an_example(done):
