@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import pytest
 
@@ -181,3 +182,14 @@ def test_a_model_without_a_number_of_columns_takes_any():
     settings = json.loads(model.settings)
     assert settings.pop("columns") == {"separator": None, "label": -1, "skip_comments": False, "n": 1}
     assert ColumnLayout.of_settings(settings) == ColumnLayout()
+
+
+def test_the_word_number_sign_before_a_tab_is_no_comment(tmp_path):
+    path = tmp_path / "data"
+    path.write_text("#\tNN\tSYM\na\tDT\tD\n\n" * 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Corpus.read(path, template="U:%x[0,0]\n")
+    path.write_text("# newdoc\na D\n\n" * 3)
+    with pytest.warns(DataWarning, match="3 sentences begin with a comment line"):
+        Corpus.read(path, template="U:%x[0,0]\n")

@@ -294,10 +294,10 @@ impl Shape {
     }
 }
 
-/// Whether a line that begins with `#` looks like a comment, and not like a word such as #berlin.
+/// Whether a line that begins with `#` looks like a comment, and not like a word such as #berlin, or the word # before a tab.
 fn is_comment(line: &[u8]) -> bool {
     let first = split(line).next().unwrap_or_default();
-    first == b"#" || first == b"#begin" || first == b"#end"
+    (first == b"#" || first == b"#begin" || first == b"#end") && !line.contains(&b'\t')
 }
 
 /// Valid texts to start fuzzing with.
