@@ -47,7 +47,7 @@ def test_other_columns_than_in_training_are_named(done, tmp_path):
     more.write_text("a N I X\nb V I Y\n")
     done("train", data, "--preset", "ner", "-m", model, "-q")
     assert "4 columns, the training data had 1 plus the label" in done("tag", "-m", model, more).stderr
-    assert "3 columns, the training data had 1 plus the label" in done("evaluate", "-m", model, more).stderr
+    assert "4 columns, the training data had 1 plus the label" in done("evaluate", "-m", model, more).stderr
     assert done("tag", "-m", model, data).stderr.startswith("note: ")
 
 
@@ -69,8 +69,18 @@ def test_conlleval_gets_one_cell_for_a_label_with_blanks(done, tmp_path):
     data, model = tmp_path / "data.txt", tmp_path / "m"
     data.write_text("a\tA B\nb\tC\n\nb\tC\na\tA B\n")
     done("train", data, "--preset", "pos", "--separator", "tab", "-m", model, "-q")
-    lines = done("evaluate", "-m", model, data, "--output", "-").stdout.splitlines()
-    assert lines[:2] == ["a A_B A_B", "b C C"]
+    evaluated = done("evaluate", "-m", model, data, "--output", "-")
+    assert evaluated.stdout.splitlines()[:2] == ["a A_B A_B", "b C C"]
+    assert "the label 'A B' is written as A_B" in evaluated.stderr
+
+
+def test_evaluate_counts_the_label_among_the_columns_of_a_file(done, tmp_path):
+    data, more, model = tmp_path / "data.txt", tmp_path / "more.txt", tmp_path / "m"
+    data.write_text("a x D\nb x N\n\nb x N\na x D\n")
+    more.write_text("a x y D\nb x y N\n\n")
+    done("train", data, "--preset", "pos", "-m", model, "-q")
+    assert "4 columns, the training data had 2 plus the label" in done("evaluate", model, more).stderr
+    assert "columns" not in done("evaluate", model, data).stderr
 
 
 def test_words_without_a_gold_label_are_not_scored(done, misuse, tmp_path):

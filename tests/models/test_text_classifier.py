@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -87,6 +88,7 @@ def test_texts_may_be_a_column_of_any_frame_but_no_frame():
         frame["text"].astype("category"),
         pl.Series(TEXTS),
         pa.array(TEXTS),
+        duckdb.from_arrow(pa.table({"text": TEXTS})),
         pa.chunked_array([TEXTS[:2], TEXTS[2:]]),
     ]
     for column in columns:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from ..data.columns import as_lists, is_arrow
 from ..data.corpus import Corpus
 from ..data.inputs import Classes, Samples
 from ..data.words import WordCounts, Words, ngram_lengths
@@ -190,6 +191,8 @@ def texts_of(X: object) -> list[str]:
         DataError: X is a single string or a table, or holds something else; names the text.
     """
     texts: list[object] = []
+    if is_arrow(X) and not isinstance(X, Iterable):  # a relation of DuckDB
+        X = as_lists(X)
     if isinstance(X, (list, tuple)):
         texts = list(X)
     elif isinstance(X, (str, bytes)) or not isinstance(X, Iterable):

@@ -36,6 +36,8 @@ def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
     assert "strongest states" in done(*shlex.split(command)[1:]).stdout
 
 
+# `.ci/run` runs the demonstration where only NumPy is installed, too.
+@pytest.mark.slow
 def test_the_demonstration_needs_no_scipy(tmp_path):
     program = "import sys; sys.modules |= dict.fromkeys(('scipy', 'sklearn', 'threadpoolctl'));"
     program += "from loglinear.datasets import demo_paths; from loglinear.__main__ import main; main()"

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from ...data.column_layout import ColumnLayout
 from ...errors import OptionError
+from ..output import say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ...calibration import Calibration
     from ...metrics import Evaluation
     from ...models.explain.answers import Answers
     from ...models.files.chain import ChainModel
 
-__all__ = ["check_calibration", "numbered", "scheme_hint", "shown", "tagged_columns"]
+__all__ = ["check_calibration", "numbered", "scheme_hint", "shown", "tagged_columns", "tell_of_blanks"]
 
 
 def check_calibration(picture: str, mode: str) -> None:
@@ -37,6 +40,15 @@ def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int)
     if plain and columns.label == -1 and not columns.skip_comments and columns.separator != "tab":
         return _tagged_lines(model, file, columns, threads)
     return _relaid_lines(file, columns, answers)
+
+
+def tell_of_blanks(labels: Iterable[str], output: str) -> None:
+    """Say how labels are written that conlleval would take for several columns."""
+    blanks = sorted(label for label in labels if re.search(r"\s", label))
+    if blanks:
+        written = re.sub(r"\s", "_", blanks[0])
+        others = f", and {len(blanks) - 1} others likewise" if len(blanks) > 1 else ""
+        say(f"warning: {output}: the label {blanks[0]!r} is written as {written}, because it has blanks{others}")
 
 
 def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers) -> bytes:

@@ -256,6 +256,8 @@ class Sentences(Kind):
             from ...report.reliability import reliability_diagram
 
             write_output(arguments.calibration, reliability_diagram(calibrations, arguments.calibration))
+        if arguments.output:
+            scored.tell_of_blanks({*self.model.labels, *answers.gold_labels}, arguments.output)
         if arguments.output and format == "columns":
             write_output(arguments.output, scored.tagged_columns(self.model, arguments.file, answers, threads))
         elif arguments.output:
@@ -290,7 +292,8 @@ class Sentences(Kind):
             corpus = read_to_score(path, format, self.template, columns, threads)
         with naming(path):
             gold = corpus.known_labels()
-        note_other_columns(path, corpus.columns.n, columns.n)
+        if corpus.columns.n > columns.n:  # the label is a column of the file, too
+            note_other_columns(path, corpus.columns.n + 1, columns.n)
         n_unknown = sum(labels.count(None) for labels in gold)
         if n_unknown and sure:
             corpus = corpus[[at for at, labels in enumerate(gold) if None not in labels]]
