@@ -47,6 +47,7 @@ class Table:
         header: whether the file's first line holds the names.
         counts: how many samples of the file each sample stands for, shape (n_rows,); None for 1 each.
         orders: values of columns in the order that the file declares, by name of the column.
+        texts: the cells of each column as the file has them, spaces included; None if they were not asked for.
     """
 
     names: list[str]
@@ -55,6 +56,7 @@ class Table:
     header: bool = True
     counts: npt.NDArray[np.int64] | None = None
     orders: Mapping[str, list[Any]] = field(default_factory=dict)
+    texts: list[list[str]] | None = None
 
     @property
     def n_samples(self) -> int:
@@ -100,6 +102,7 @@ def read_table(
     flags: bool = True,
     distinct: bool = False,
     missing: Collection[object] = (),
+    with_texts: bool = False,
 ) -> Table:
     """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
 
@@ -121,6 +124,7 @@ def read_table(
         flags: whether messages may advise --delimiter and --no-header, which one command has.
         distinct: whether samples of a text that repeat others are only counted, where that saves much.
         missing: further values, such as "?" and -999, that stand for a missing value.
+        with_texts: whether to keep the cells of delimited text as the file has them, too.
 
     Raises:
         DataError: the file is not a table; names file, line or column, and remedy.
@@ -134,7 +138,8 @@ def read_table(
     marks = frozenset(map(str, missing))
     if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
         return _parquet(path, columns, ignore, marks)
-    return _text(_Lines(path, _separator(path, delimiter), flags), columns, ignore, header, distinct, marks)
+    lines = _Lines(path, _separator(path, delimiter), flags)
+    return _text(lines, columns, ignore, header, distinct, marks, with_texts=with_texts)
 
 
 def join_names(names: Iterable[str]) -> str:
@@ -250,6 +255,8 @@ def _text(
     header: bool | Collection[str],
     distinct: bool,
     marks: frozenset[str],
+    *,
+    with_texts: bool,
 ) -> Table:
     """Read delimited text."""
     rows = iter(lines)
@@ -267,16 +274,19 @@ def _text(
     chosen = _chosen(lines.path, names, columns, ignore)
     cells = [_Cells(marks) for _ in chosen]
     rows_read = _Counted(len(chosen)) if distinct and len(chosen) <= _WIDEST else _Whole(len(chosen))
+    texts: list[list[str]] | None = [[] for _ in chosen] if with_texts else None
     rows = _of_width(lines, rows if header else chain([first], rows), len(names))
     while part := list(islice(rows, _LINES_AT_ONCE)):
         across = list(zip(*part, strict=True))
         rows_read.add([map(value_of.__getitem__, across[k]) for value_of, k in zip(cells, chosen, strict=True)])
+        for column, k in zip(texts or (), chosen, strict=False):
+            column.extend(across[k])
     if not rows_read.columns[0]:
         hint = lines.remedy("; add --no-header if the file has no header", "")
         message = f"{lines.name}: no rows after the header{hint}"
         raise DataError(message)
     columns_found = [_column(values) for values in rows_read.columns]
-    table = Table([names[k] for k in chosen], columns_found, lines.delimiter, header, rows_read.counts)
+    table = Table([names[k] for k in chosen], columns_found, lines.delimiter, header, rows_read.counts, texts=texts)
     return table if table.names[0] or not lines.flags else _without_index(lines, place, table)
 
 

@@ -60,8 +60,8 @@ class Tables(Kind):
         A network that was trained without names takes columns as they come.
         """
         try:
-            header = self.needed if self.named else True
-            table = read_table(path, header=header, flags=False, missing=self.network.missing or ())
+            header, marks = self.needed if self.named else True, self.network.missing or ()
+            table = read_table(path, header=header, flags=False, missing=marks, with_texts=True)
         except DataError as error:
             message = f"{error} ({self.path} is {self.called})"
             raise DataError(message) from error
@@ -84,11 +84,12 @@ class Tables(Kind):
         """Write the table with the most probable state in place of each missing value.
 
         With --marginals, a column p(NAME) follows for each variable that had missing values: the probability of the
-        state that was filled in, and nothing where the value was there.
+        state that was filled in, and nothing where the value was there. All other cells stay as they were read.
         """
         self.take_only(vars(arguments))
         table, samples = self.read(arguments.file)
-        columns, sure = list(table.columns), {}
+        columns = table.columns if table.texts is None else [np.array(cells, dtype=object) for cells in table.texts]
+        columns, sure = list(columns), {}
         with naming(arguments.file):
             probabilities_of = self.network.predict_proba(samples)
         for i, (name, column) in enumerate(zip(samples.names, samples.columns, strict=True)):
