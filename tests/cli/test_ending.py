@@ -29,7 +29,7 @@ def result(status=Status.CONVERGED, *, gap=None, violation=1e-9, scores=(), kept
         (result(Status.MAX_ITERATIONS, gap=0.05), "within 0.05 % of the optimum; stopped at the iteration limit"),
         (result(gap=5.0), "probably close to the optimum, and at most 5 % from it; lower --tolerance to get closer"),
         (result(), "probably close to the optimum"),
-        (result(violation=5.0), "not certain: the objective hardly decreases, but may be far from the optimum; lower"),
+        (result(violation=5.0), "converged; how far from the optimum is not known; lower"),
         (result(violation=5.0, gap=5.0), "not certain: the objective hardly decreases, but may be 5 % from the optimu"),
         (result(Status.MAX_ITERATIONS), "not certain: stopped at the iteration limit, before convergence; raise --max"),
         (result(Status.PASSES_MADE), "not certain: the solver made the requested number of passes"),

@@ -11,7 +11,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 
-from loglinear import DataError, MaxEnt, OptionError, TextClassifier
+from loglinear import ChainCRF, DataError, MaxEnt, ModelFileError, OptionError, Tagger, TextClassifier
 from loglinear.cli.kinds import opened
 from loglinear.data.words import WordCounts, Words
 from loglinear.models.files.maxent import model_of
@@ -131,3 +131,10 @@ def test_a_model_that_does_not_say_its_words_labels_as_before(tmp_path, kind):
     rows = list(opened(str(tmp_path / "old")).counts.rows(new))
     for row, expected in zip(rows, vectorizer.transform(new), strict=True):
         assert row == pytest.approx({names[j]: value for j, value in zip(expected.indices, expected.data, strict=True)})
+
+
+def test_other_classes_name_the_one_that_opens_a_classifier_of_texts(tmp_path):
+    TextClassifier(l2=0.1).fit(TEXTS, LABELS).save(tmp_path / "m")
+    for opener in (Tagger, ChainCRF.load):
+        with pytest.raises(ModelFileError, match=r"open it with loglinear\.TextClassifier"):
+            opener(tmp_path / "m")

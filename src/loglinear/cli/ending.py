@@ -86,8 +86,9 @@ def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
         return "probably close to the optimum" + (
             "" if share is None else f", and at most {100 * share:.2g} % from it{closer}"
         )
-    bound = "may be far from the optimum" if share is None else f"may be {100 * share:.2g} % from the optimum"
-    return f"not certain: the objective hardly decreases, but {bound}{closer}"
+    if share is None:
+        return f"converged; how far from the optimum is not known{closer}"
+    return f"not certain: the objective hardly decreases, but may be {100 * share:.2g} % from the optimum{closer}"
 
 
 def numbers(results: Sequence[Result]) -> list[str]:

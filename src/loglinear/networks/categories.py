@@ -177,10 +177,11 @@ def _refused(
         remedies.append(_marks_named(strays(categories[marked[0]].tolist())))
     if texts:
         left_out = "" if names is None else f" (--ignore {shlex.quote(join_names([names[i] for i in texts]))})"
-        remedies.append(f"leave out identifiers{left_out}")
+        remedies.append(f"leave out identifiers or free text{left_out}")
+    remedy = " and ".join(remedies)
     if (most := max(categories[i].size for i in many)) * _ROWS_PER_STATE <= n_samples:
-        remedies.append(f"raise max_states (--max-states {most})")
-    return f"{shown}, more than max_states={max_states}; {', or '.join(remedies)}"
+        remedy += f"{', or ' if remedy else ''}raise max_states (--max-states {most})"
+    return f"{shown}, more than max_states={max_states}; {remedy}"
 
 
 def _marks_named(marks: list[str]) -> str:

@@ -107,3 +107,11 @@ def test_a_network_is_explained_line_by_line_of_its_table(done, misuse, tmp_path
     assert "<h2>Sample 2</h2>" in page
     message = misuse("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv", "--format", "text")
     assert "--format" in message
+
+
+def test_each_text_has_its_own_number(done, tmp_path):
+    data, model = tmp_path / "texts.tsv", tmp_path / "m"
+    data.write_text("a\toil price\nb\tnet loss\na\toil up\nb\tloss cts\n")
+    done("train", data, "--model-type", "maxent", "--format", "text", "-m", model, "-q")
+    explained = done("explain", model, input="oil up\nnet loss\n")
+    assert "(token" not in explained.stdout

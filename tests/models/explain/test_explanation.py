@@ -99,7 +99,7 @@ def test_explanations_are_shown_as_text_and_as_html_without_loss_or_markup():
     assert "&lt;A&gt;" in shown
     for each in explanation[0].contributions:
         assert f"{each.weight:+.3f}" in str(explanation)
-    assert "1 others" in explanation.text(len(explanation[0].contributions) - 1)
+    assert "1 other" in explanation.text(len(explanation[0].contributions) - 1)
     json.dumps(explanation.to_dict())
 
 

@@ -414,7 +414,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
     if asked.texts != type(asked.texts)():
-        message = f"{_TEXT_FLAGS} need --format text, not {format}; leave them out"
+        message = f"{_TEXT_FLAGS} are for texts; add --format text (the format is {format}), or leave them out"
         raise OptionError(message)
     begun = None if arguments.start is None else ClassifierStart.open(arguments.start)
     reading = Reading.of(arguments, path, start=begun)

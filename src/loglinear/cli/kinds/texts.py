@@ -150,7 +150,11 @@ class Texts(Samples):
         corpus = self._corpus(texts, tally)
         tally.tell(arguments.file)
         explanations = Explainer(self.model).explain(corpus, [[text] for text in texts], arguments.threads)
-        return [Explanation([replace(each[0], token=number)]) for number, each in enumerate(explanations)]
+        numbered = []
+        for number, (text,) in enumerate(explanations):
+            parts = [replace(part, token=number) for part in text.contributions]
+            numbered.append(Explanation([replace(text, token=number, contributions=parts)]))
+        return numbered
 
     def training_flags(self) -> list[str]:
         """Return the flags with which `train` makes such a model."""

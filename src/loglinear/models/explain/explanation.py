@@ -182,7 +182,7 @@ def _strongest(explained: TokenExplanation, top: int) -> list[tuple[float, str]]
         away = part.token - explained.token
         shown.append((part.weight, part.name + (f"  (token {part.token + 1})" if away else "")))
     if others := explained.contributions[top:]:
-        shown.append((sum(part.weight for part in others), f"{len(others)} others"))
+        shown.append((sum(part.weight for part in others), f"{len(others)} other{'s' * (len(others) > 1)}"))
     return shown
 
 

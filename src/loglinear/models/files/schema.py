@@ -91,7 +91,7 @@ def checked_settings(text: str, path: str, *kinds: str) -> dict[str, Any]:
             file and setting.
     """
     settings = _parsed(text, path)
-    check_kind(settings.get("model"), path, *kinds)
+    check_kind(settings.get("model"), path, *kinds, of_texts="text" in settings)
     _check(settings, path, *_SETTINGS[settings["model"]])
     if ("text" in settings) != (settings.get("format") == "text"):
         refuse(f"{path}: setting format", settings.get("format"), "text if and only if the setting text is present")
@@ -132,14 +132,15 @@ def _check_fields(before: str, values: Mapping[str, Any], checks: Mapping[str, C
             check(before + name, values[name])
 
 
-def check_kind(kind: object, path: str, *kinds: str) -> None:
+def check_kind(kind: object, path: str, *kinds: str, of_texts: bool = False) -> None:
     """Raise ModelFileError if the kind of the model in a file is not one of some kinds."""
     if kind not in kinds:
         called, estimator = KINDS.get(str(kind), ("", ""))
         message = (
             f"{path}: {called and f'{called}, '}not {' or '.join(KINDS[expected_kind][0] for expected_kind in kinds)}"
         )
-        raise ModelFileError(message + (f"; open it with loglinear.{estimator}" if estimator else ""))
+        opener = "TextClassifier" if of_texts else estimator
+        raise ModelFileError(message + (f"; open it with loglinear.{opener}" if opener else ""))
 
 
 def _parsed(text: str, path: str) -> dict[str, Any]:
