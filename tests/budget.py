@@ -20,8 +20,8 @@ __all__ = [
     "pytest_terminal_summary",
 ]
 
-# Processor seconds of a test, and of all tests together.
-OF_ONE, OF_ALL = 5.0, 300.0
+# Processor seconds of a test, and of all tests together: these take 370 on two cores that are busy with them alone.
+OF_ONE, OF_ALL = 5.0, 450.0
 NAMED = 25
 
 _last = 0.0

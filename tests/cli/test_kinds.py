@@ -106,7 +106,7 @@ QUESTIONS = {name: question(name) for name in COMMANDS if "model" in reads(name)
 # What a refusal names; all other pairs of kind and command are answered.
 REFUSALS = {
     "maxent": {"train": "loglinear.MaxEnt"},
-    "texts": {"train": "loglinear.MaxEnt"},
+    "texts": {"train": "loglinear.TextClassifier"},
     "network": {"train": "loglinear.PairwiseMRF", "convert": "only chains and classifiers have other formats"},
     "graph": {
         **dict.fromkeys(["train", "tag", "evaluate", "report"], "loglinear.GraphCRF"),
