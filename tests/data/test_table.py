@@ -98,6 +98,13 @@ def test_an_index_without_a_name_is_left_out_with_a_warning(read):
     assert content(table) == [("a", [2, 2]), ("b", ["x", "y"])]
 
 
+def test_the_texts_of_an_index_are_left_out_with_it(read):
+    content = ",a,b\n0, x,NA\n1,y , 02\n"
+    with pytest.warns(DataWarning, match="first column"):
+        table = read(content, with_texts=True)
+    assert (table.names, table.texts) == (["a", "b"], [[" x", "y "], ["NA", " 02"]])
+
+
 def test_commands_that_read_a_model_keep_an_index_as_it_is(read):
     text = ",a,b\n0,2,x\n0,2,y\n"
     assert read(text, flags=False).text() == text

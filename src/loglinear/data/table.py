@@ -304,7 +304,8 @@ def _without_index(lines: _Lines, place: str, table: Table) -> Table:
         "writes such an index unless it is told to_csv(..., index=False)",
         DataWarning,
     )
-    return replace(table, names=table.names[1:], columns=table.columns[1:])
+    texts = None if table.texts is None else table.texts[1:]
+    return replace(table, names=table.names[1:], columns=table.columns[1:], texts=texts)
 
 
 class _Whole:
