@@ -179,7 +179,7 @@ def test_needs_are_those_of_the_matrix(name):
 
 
 # Kinds of problem that take longer than the others, and ask little more of a solver.
-LONG = ("chain of order 2", "graphs", "network")
+LONG = ("chain of order 2", "chain with attributes of bigrams", "two classes without intercept", "graphs", "network")
 SHORT = tuple(kind for kind in PROBLEMS if kind not in LONG)
 
 
