@@ -7,6 +7,7 @@ import stat
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..data.formats import file_name, n_columns
 from ..errors import DataError
 from .output import say
 
@@ -52,8 +53,6 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
         model: a chain or a classifier.
         settings: of the model.
     """
-    from ..data.formats import n_columns
-
     training = settings.get("training", {})
     if model.template is None or not training.get("n_tokens", 0) > training.get("n_sentences", 0):
         return False
@@ -69,7 +68,7 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
         return False
     reads = "column 1" if columns == 1 else f"columns 1 to {columns}"
     say(
-        f"warning: {'<stdin>' if path == '-' else path}: every sentence is a single line, of which the model reads "
+        f"warning: {file_name(path)}: every sentence is a single line, of which the model reads "
         f"{reads}; put one token per line and a blank line between sentences"
     )
     return True
@@ -89,7 +88,7 @@ def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
     first = next((line for line in lines if line.strip() and not columns.is_comment(line)), "")
     if not (first and columns.n):
         return
-    cells, name = columns.cells(first), "<stdin>" if path == "-" else path
+    cells, name = columns.cells(first), file_name(path)
     if len(cells) == columns.n + 1:
         place = "the last column" if columns.label == -1 else f"column {columns.label}"
         say(f"note: {name}: {place} is taken for the gold labels and ignored ({_trained(len(cells), columns.n)})")
@@ -103,8 +102,8 @@ def note_other_columns(path: str, n_columns: int, trained: int) -> None:
     Fewer columns are enough for a template that looks at the first ones; it refuses files with too few.
     """
     if n_columns > trained > 0:
-        name = "<stdin>" if path == "-" else path
-        say(f"warning: {name}: {_trained(n_columns, trained)}; check that the first columns hold the same things")
+        columns = _trained(n_columns, trained)
+        say(f"warning: {file_name(path)}: {columns}; check that the first columns hold the same things")
 
 
 def _trained(n_columns: int, trained: int) -> str:
@@ -135,7 +134,7 @@ def refuse_json_lines(path: str, start: bytes) -> None:
     """
     line = start.lstrip().partition(b"\n")[0].rstrip()
     if line.startswith(b"{") and b'"tokens"' in line:
-        message = f"{'<stdin>' if path == '-' else path}: these are JSON lines, not columns; add --format jsonl"
+        message = f"{file_name(path)}: these are JSON lines, not columns; add --format jsonl"
         raise DataError(message)
 
 
@@ -148,7 +147,7 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
     """
     if start.strip() and b"\t" not in start and not start.startswith(COMPRESSED):
         say(
-            f"warning: {'<stdin>' if path == '-' else path}: no token has an attribute; the model reads CRFsuite's "
+            f"warning: {file_name(path)}: no token has an attribute; the model reads CRFsuite's "
             "format, a label and attributes between tabs"
         )
 

@@ -243,7 +243,7 @@ class Reading(NamedTuple):
 
 
 def show(name: str, survey: Survey, progress: Progress, *, are_samples: bool = False) -> None:
-    """Show a summary of training data: sentences, tokens, attributes, the most frequent labels.
+    """Show a summary of training data: sentences, tokens, attributes or words, the most frequent labels.
 
     Args:
         name: what the summary calls the data.
@@ -257,33 +257,12 @@ def show(name: str, survey: Survey, progress: Progress, *, are_samples: bool = F
     if survey.nothing_to_learn is not None:
         message = f"{name}: {survey.nothing_to_learn}"
         raise DataError(message)
-    units = {"sample": survey.n_tokens} if are_samples else {"sentence": survey.n_sentences, "token": survey.n_tokens}
+    units = {"sentence": survey.n_sentences, "token": survey.n_tokens}
+    if are_samples:
+        units = {"text" if survey.format == "text" else "sample": survey.n_tokens}
     columns = f" of {survey.columns.describe()}" if survey.format == "columns" and survey.columns.n else ""
-    attributes = f"{counted(survey.n_attributes, 'attribute')}{columns}"
+    attributes = counted(survey.n_attributes, "word" if survey.format == "text" else "attribute") + columns
     for line in _summary(name, units, attributes, survey.labels, survey.counts):
-        progress.note(line)
-
-
-def show_texts(name: str, labels: Sequence[str], n_words: int, progress: Progress) -> None:
-    """Show a summary of texts to train on: texts, words, the most frequent labels.
-
-    Args:
-        name: what the summary calls the data.
-        labels: label of each text.
-        n_words: number of different words.
-        progress: where the summary goes.
-
-    Raises:
-        DataError: there is a single label.
-    """
-    from collections import Counter
-
-    names, counts = zip(*Counter(labels).most_common(), strict=True)
-    if len(names) == 1:
-        reason = f"the texts have a single label, {names[0]!r}, so there is nothing to learn"
-        message = f"{name}: {reason}; write the label first, then a TAB and the text"
-        raise DataError(message)
-    for line in _summary(name, {"text": len(labels)}, counted(n_words, "word"), names, counts):
         progress.note(line)
 
 

@@ -185,9 +185,9 @@ class CorpusFile:
         for source in sources:
             path = os.fspath(source)
             if path == "-" or is_corpus(path):
-                name = "<stdin>" if path == "-" else path
                 message = (
-                    f"min_count={min_count} reads its input twice, which {name} does not allow; leave out min_count"
+                    f"min_count={min_count} reads its input twice, which {file_name(path)} does not allow; "
+                    "leave out min_count"
                 )
                 raise OptionError(message)
             name = format_of(path, format)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,13 +25,13 @@ _EXAMPLE = 100
 
 
 class Survey(NamedTuple):
-    """What labelled sentences consist of.
+    """What labelled sentences consist of, or labelled texts, each of which counts as a sentence and a token.
 
     Attributes:
-        format: of the file; "python" for Python objects.
+        format: of the file; "python" for Python objects, "text" for texts.
         n_sentences: number of sentences.
         n_tokens: number of tokens.
-        n_attributes: number of different attributes.
+        n_attributes: number of different attributes, or words of texts.
         labels: distinct labels, the most frequent first.
         counts: number of tokens of each label, apart from tokens with a partial label; empty if not counted.
         is_repetitive: whether all sentences have the same attributes.
@@ -61,12 +62,20 @@ class Survey(NamedTuple):
             corpus.columns,
         )
 
+    @classmethod
+    def of_texts(cls, labels: Sequence[str], n_words: int) -> Survey:
+        """Return the survey of texts, by the label of each text and the number of different words."""
+        names, counts = zip(*Counter(labels).most_common(), strict=True)
+        return cls("text", len(labels), len(labels), n_words, names, counts)
+
     @property
     def nothing_to_learn(self) -> str | None:
         """The reason why no training can teach a model anything; None if there is no such reason."""
         if len(self.labels) != 1:
             return None
-        return f"the data have a single label, {self.labels[0]!r}, so there is nothing to learn; {_remedy(self.format)}"
+        data = "texts" if self.format == "text" else "data"
+        reason = f"the {data} have a single label, {self.labels[0]!r}, so there is nothing to learn"
+        return f"{reason}; {_remedy(self.format)}"
 
     def oddities(self) -> list[str]:
         """Return a message about each property of the data that suggests a mistake."""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..errors import DataError
 from ..options import fail
@@ -21,12 +21,22 @@ from ..options import fail
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["WORDS", "WordCounts", "Words", "character_lengths", "check_unit", "ngram_lengths", "unspaced"]
+__all__ = [
+    "WORDS",
+    "CountedTexts",
+    "WordCounts",
+    "Words",
+    "character_lengths",
+    "check_unit",
+    "ngram_lengths",
+    "unspaced",
+]
 
 WORDS = "words"
+"""What a text is cut into by default."""
+
 # What texts are cut into, besides characters:N-M.
 UNITS = (WORDS, "blanks")
-"""What a text is cut into by default."""
 
 # How models that say nothing of their words cut texts, as scikit-learn does.
 _PLAIN = re.compile(r"(?u)\b\w\w+\b")
@@ -198,7 +208,7 @@ class WordCounts:
     @classmethod
     def fit(
         cls, texts: Iterable[str], words: Words, *, tfidf: bool = False, min_count: int = 1, reserved: str | None = None
-    ) -> tuple[WordCounts, scipy.sparse.csr_array]:
+    ) -> CountedTexts:
         """Return the words of some texts, and their attributes as a matrix, shape (texts, words).
 
         Args:
@@ -231,12 +241,12 @@ class WordCounts:
         matrix = _matrix(ends, columns, counts, len(names))[:, order]
         vocabulary, frequencies = [names[at] for at in order], document_counts[order].tolist()
         if not tfidf:
-            return cls(words, vocabulary), matrix
+            return CountedTexts(cls(words, vocabulary), matrix)
         weighted = cls(words, vocabulary, document_counts=frequencies, n_texts=n_texts)
         matrix.data = (1.0 + np.log(matrix.data)) * np.array(weighted.idf)[matrix.indices]
         lengths = np.sqrt(np.add.reduceat(np.append(matrix.data**2, 0.0), matrix.indptr[:-1]))
         matrix.data /= np.repeat(lengths, np.diff(matrix.indptr))
-        return weighted, matrix
+        return CountedTexts(weighted, matrix)
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> WordCounts:
@@ -281,6 +291,18 @@ class WordCounts:
             values.extend(row.values())
             ends.append(len(columns))
         return _matrix(ends, columns, values, len(self.vocabulary))
+
+
+class CountedTexts(NamedTuple):
+    """Texts to train on.
+
+    Attributes:
+        counts: their words.
+        matrix: their attributes, shape (texts, words).
+    """
+
+    counts: WordCounts
+    matrix: scipy.sparse.csr_array
 
 
 def _refuse_without_words(words: Words, min_count: int) -> NoReturn:

@@ -15,7 +15,7 @@ import scipy.sparse
 from ..data.columns import as_lists, is_arrow
 from ..data.corpus import Corpus
 from ..data.inputs import Classes, Samples
-from ..data.words import WordCounts, Words, ngram_lengths
+from ..data.words import CountedTexts, WordCounts, Words, ngram_lengths
 from ..errors import DataError, OptionError
 from ..minimize import Callback
 from ..vectors import Vector
@@ -56,7 +56,7 @@ class TextClassifier(MaxEnt, TextOptions):
 
     def fit(
         self,
-        X: Corpus | Samples,
+        X: Corpus | Samples | CountedTexts,
         y: Classes | None = None,
         sample_weight: npt.ArrayLike | None = None,
         *,
@@ -66,52 +66,15 @@ class TextClassifier(MaxEnt, TextOptions):
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> TextClassifier:
-        """Train on texts and their classes; see `MaxEnt.fit`."""
+        """Train on texts and their classes; see `MaxEnt.fit`. X may also be what `counted` has returned."""
         self._check_options(has_dev=X_dev is not None)
-        counts, matrix = self.counted(texts_of(X))
-        return self.fit_counted(
-            counts,
-            matrix,
-            y,
-            sample_weight,
-            X_dev=X_dev,
-            y_dev=y_dev,
-            start=start,
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-        )
-
-    def counted(self, texts: Sequence[str]) -> tuple[WordCounts, scipy.sparse.csr_array]:
-        """Return the words of texts to train on, and their matrix, shape (texts, words).
-
-        Raises:
-            DataError: no word is left.
-        """
-        options = self._options(TextOptions)
-        words = Words(options.words, ngram_lengths("ngrams", options.ngrams))
-        tfidf, min_count = options.tfidf, self.min_count
-        return WordCounts.fit(texts, words, tfidf=tfidf, min_count=min_count, reserved=maxent_file.INTERCEPT)
-
-    def fit_counted(
-        self,
-        counts: WordCounts,
-        matrix: scipy.sparse.csr_array,
-        y: Classes | None,
-        sample_weight: npt.ArrayLike | None = None,
-        *,
-        X_dev: Corpus | Samples | None = None,
-        y_dev: Classes | None = None,
-        start: MaxEnt | str | os.PathLike[str] | None = None,
-        callbacks: Iterable[Callback] = (),
-        checkpoint: Checkpoint | None = None,
-    ) -> TextClassifier:
-        """Train on what `counted` has returned; see `fit`."""
+        counted = X if isinstance(X, CountedTexts) else self.counted(texts_of(X))
         start = copy(self) if start is self else start  # whose words remain
-        self._counts = counts
+        self._counts = counted.counts
         self._columns: list[int] | None = None
-        self.words_ = list(counts.vocabulary)
+        self.words_ = list(counted.counts.vocabulary)
         super().fit(
-            matrix,
+            counted.matrix,
             y,
             sample_weight,
             X_dev=X_dev,
@@ -122,6 +85,17 @@ class TextClassifier(MaxEnt, TextOptions):
         )
         self._format = "text"
         return self
+
+    def counted(self, texts: Sequence[str]) -> CountedTexts:
+        """Return the words of texts to train on, and their matrix, shape (texts, words).
+
+        Raises:
+            DataError: no word is left.
+        """
+        options = self._options(TextOptions)
+        words = Words(options.words, ngram_lengths("ngrams", options.ngrams))
+        tfidf, min_count = options.tfidf, self.min_count
+        return WordCounts.fit(texts, words, tfidf=tfidf, min_count=min_count, reserved=maxent_file.INTERCEPT)
 
     def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
         """Return texts as a matrix over the words with weights; a matrix of them is returned as it is."""

@@ -367,10 +367,10 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
 
 def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     """Train a classifier on texts and write the model."""
-    from ...data.survey import check_counts
+    from ...data.survey import Survey, check_counts
     from ...data.texts import oddities, read
     from ...data.words import WORDS, unspaced
-    from ..reading import naming, show_texts
+    from ..reading import naming, show
 
     arguments, name = asked.arguments, " ".join(asked.files)
     if arguments.preset is not None or arguments.template is not None:
@@ -380,8 +380,10 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     for oddity in oddities(documents):
         say(f"warning: {name}: {oddity}")
     with naming(name):
-        words, matrix = classifier.counted(documents.texts)
-    show_texts(name, documents.labels or [], matrix.shape[1], asked.progress)
+        counted = classifier.counted(documents.texts)
+    show(
+        name, Survey.of_texts(documents.labels or [], len(counted.counts.vocabulary)), asked.progress, are_samples=True
+    )
     if (share := unspaced(documents.texts)) >= 0.1 and classifier.words == WORDS:
         pairs = f"{100.0 * share:.0f} % of the texts are in a script without blanks between words, such as Chinese"
         say(f"note: {name}: {pairs}; each pair of characters is a word; see --words characters:N-M for other lengths")
@@ -391,9 +393,8 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
             Counter(dev.labels or ()), [*dict.fromkeys(documents.labels or ())], arguments.dev, "text", least=0.0
         )
     with keeping_reached(classifier):
-        classifier.fit_counted(
-            words,
-            matrix,
+        classifier.fit(
+            counted,
             documents.labels,
             X_dev=None if dev is None else dev.texts,
             y_dev=None if dev is None else dev.labels,

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["check_calibration", "numbered", "scheme_hint", "shown", "tagged_columns", "tell_of_blanks"]
 
 
+_HAS_BLANK = re.compile(r"\s")
+
+
 def check_calibration(picture: str, mode: str) -> None:
     """Raise OptionError if the mode does not allow calibration, or the picture (empty for none) cannot be drawn."""
     if mode != "conlleval":
@@ -36,7 +39,7 @@ def check_calibration(picture: str, mode: str) -> None:
 def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int) -> bytes:
     """Return the lines of a column file followed by gold and predicted labels, with single blanks between columns."""
     columns = ColumnLayout() if answers.corpus is None else answers.corpus.columns
-    plain = not any(re.search(r"\s", label) for label in (*model.labels, *answers.gold_labels))
+    plain = not any(map(_HAS_BLANK.search, (*model.labels, *answers.gold_labels)))
     if plain and columns.label == -1 and not columns.skip_comments and columns.separator != "tab":
         return _tagged_lines(model, file, columns, threads)
     return _relaid_lines(file, columns, answers)
@@ -44,9 +47,9 @@ def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int)
 
 def tell_of_blanks(labels: Iterable[str], output: str) -> None:
     """Say how labels are written that conlleval would take for several columns."""
-    blanks = sorted(label for label in labels if re.search(r"\s", label))
+    blanks = sorted(filter(_HAS_BLANK.search, labels))
     if blanks:
-        written = re.sub(r"\s", "_", blanks[0])
+        written = _as_one_column(blanks[0])
         others = f", and {len(blanks) - 1} others likewise" if len(blanks) > 1 else ""
         say(f"warning: {output}: the label {blanks[0]!r} is written as {written}, because it has blanks{others}")
 
@@ -63,10 +66,14 @@ def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers) -> bytes:
         for (_, line), *labels in zip(sentence, gold, predicted, strict=True):
             cells = columns.cells(line)
             del cells[columns.label]
-            # A cell with blanks would be several columns, an empty one none.
-            lines.append(" ".join(re.sub(r"\s", "_", cell) or "_" for cell in [*cells, *labels]))
+            lines.append(" ".join(map(_as_one_column, [*cells, *labels])))
         lines.append("")
     return "".join(line + "\n" for line in lines).encode()
+
+
+def _as_one_column(cell: str) -> str:
+    """Return a cell as conlleval reads it: with blanks it would be several columns, and without characters none."""
+    return _HAS_BLANK.sub("_", cell) or "_"
 
 
 def _tagged_lines(model: ChainModel, file: str, columns: ColumnLayout, threads: int) -> bytes:
@@ -90,9 +97,7 @@ def numbered(answers: Answers, *, flat: bool) -> bytes:
         number = number if flat else 0
         for cells in zip(*pair, strict=True):
             number += 1
-            # A label with blanks would be several columns.
-            labels = (re.sub(r"\s", "_", cell) or "_" for cell in cells)
-            lines.append(" ".join([str(number), *labels]))
+            lines.append(" ".join([str(number), *map(_as_one_column, cells)]))
         if not flat:
             lines.append("")
     return "".join(line + "\n" for line in lines).encode()

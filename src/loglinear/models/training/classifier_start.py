@@ -12,10 +12,9 @@ import numpy as np
 from ...data.inputs import Array
 from ...data.templates import TemplateText
 from ...errors import DataError
-from ...options import fail
 from ...result import WarmStart
 from ..files.maxent import Contents, read
-from .start import warn_of_template
+from .start import start_path, warn_of_template
 
 if TYPE_CHECKING:
     from ...objectives.classifier import ClassifierData
@@ -93,9 +92,7 @@ class ClassifierStart:
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            fail("start", path, "is neither a MaxEnt nor the path of a model file")
-        name = os.fspath(path)
+        name = start_path(path, "MaxEnt")
         contents = read(name)
         return cls(contents, name, are_numbered=contents.attributes is None)
 

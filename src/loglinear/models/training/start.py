@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...objectives.chain import ChainData
     from ...vectors import Vector
 
-__all__ = ["Start", "warn_of_template"]
+__all__ = ["Start", "start_path", "warn_of_template"]
 
 
 class Start:
@@ -47,9 +47,7 @@ class Start:
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            fail("start", path, "is neither a ChainCRF nor the path of a model file")
-        name = os.fspath(path)
+        name = start_path(path, "ChainCRF")
         model, settings = open_model(name, "chain")
         return cls(model, settings.get("label_type", "str"), name)
 
@@ -73,6 +71,13 @@ class Start:
         old_labels = {*self.model.labels}
         new_labels = [label for label in data.label_names if label not in old_labels]
         return w, WarmStart(self.name, n_shared, data.n_features, new_labels)
+
+
+def start_path(start: object, estimator: str) -> str:
+    """Return the path of a model to start from; raise OptionError if it is neither a path nor, before, an estimator."""
+    if not isinstance(start, (str, os.PathLike)):
+        fail("start", start, f"is neither a {estimator} nor the path of a model file")
+    return os.fspath(start)
 
 
 def warn_of_template(name: str, older: str | None, template: str | None) -> None:
