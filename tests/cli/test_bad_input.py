@@ -189,8 +189,8 @@ def test_template_that_is_no_text_is_named(misuse, train, tmp_path):
 
 OPTIONS = [
     (["--preset", "nope"], ["'nope'", "chunking"]),
-    (["--preset", "ner-pos-chunk"], ["column 2", "2 columns"]),
-    ([], ["template or a preset"]),
+    (["--preset", "ner-pos-chunk"], ["3 columns", "the data have 2; presets that fit: chunking"]),
+    ([], ["add --preset ner", "--template FILE"]),
     (["--preset", "pos", "--format", "nope"], ["'nope'", "conllu", " or text"]),
     (["--preset", "pos", "--format", "crfsuite"], ["leave out the template"]),
     (["--preset", "pos", "--solver", "nope"], ["'nope'", "lbfgs, owlqn"]),

@@ -57,7 +57,7 @@ def test_several_models_are_as_certain_as_the_least_certain_one():
 def test_the_end_names_the_step_that_was_kept_and_how_to_keep_a_better_one():
     last = result(scores=(0.1, 0.75, 0.5))
     assert ending([last]) == "done: 2 iterations, 0.5 s, dev F1 50.00 at iteration 2"
-    assert best_step(last) == ["the best step was iteration 1 with dev F1 75.00; add --keep best to keep its weights"]
+    assert best_step(last) == ["the best iteration was 1, with dev F1 75.00; add --keep best to keep its weights"]
     best = replace(last, kept=1)
     assert ending([best]) == "done: 2 iterations, 0.5 s, dev F1 75.00 at iteration 1 (the best)"
     assert best_step(best) == []

@@ -84,6 +84,15 @@ def test_messages_stay_above_the_bar_and_nothing_of_it_stays_beside_them(monkeyp
     assert re.fullmatch(r"training ━{10} iteration 1, .* 0:00:0\d", bar)
 
 
+def test_a_line_of_a_log_is_due_with_time_and_for_the_last_step(capsys):
+    with Progress(OWLQN()) as progress:
+        for step in range(50):
+            progress(record(step, dev={"accuracy": 0.5}), None)
+    first, last = capsys.readouterr().err.splitlines()
+    assert "iteration 0," in first
+    assert "iteration 49," in last
+
+
 def test_a_bar_whose_work_failed_is_not_full(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)

@@ -79,8 +79,10 @@ def test_comments_are_tokens_with_a_warning_or_skipped(written):
         corpus = Corpus.read(written(lines), template="ner")
     messages = sorted(str(each.message).split(": ", 1)[1] for each in caught)
     assert messages == [
-        "1 sentence begins with -DOCSTART-, which is read as a token; --skip-comments skips such lines",
-        "2 sentences begin with a comment line (#), which is read as a token; --skip-comments skips such lines",
+        "1 sentence begins with -DOCSTART-, which is read as a token; skip such lines with skip_comments=True "
+        "(--skip-comments)",
+        "2 sentences begin with a comment line (#), which is read as a token; skip such lines with "
+        "skip_comments=True (--skip-comments)",
     ]
     assert corpus.n_tokens == 7
     skipped = Corpus.read(written(lines), template="ner", skip_comments=True)

@@ -156,3 +156,10 @@ def test_names_come_from_the_line_the_macros_or_the_attribute_itself():
     names = {"U0:NN": "previous tag = NN", "ending=ng": "ending = ng", "w=dog": "w=dog"}
     assert features.attribute_names(template, attributes) == names
     assert features.attribute_names(None, ["U0:NN"]) == {"U0:NN": "U0:NN"}
+
+
+def test_an_empty_value_has_a_name():
+    names = features.attribute_names("prefix:%x[0,0]\nU01:%x[-1,0]", ["prefix:", "U01:La", "other:"])
+    assert names["U01:La"] == "previous word = La"
+    assert names["prefix:"] == "prefix = (none)"
+    assert names["other:"] == "other:"

@@ -57,7 +57,7 @@ def best_step(result: Result) -> list[str]:
     if best is None or best.headline == result.record.headline:
         return []
     score = " ".join(best.headline)
-    return [f"the best step was iteration {best.iteration:,} with dev {score}; add --keep best to keep its weights"]
+    return [f"the best iteration was {best.iteration:,}, with dev {score}; add --keep best to keep its weights"]
 
 
 def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:

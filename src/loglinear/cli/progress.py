@@ -1,4 +1,4 @@
-"""Progress of a training on stderr: a bar on a terminal; otherwise lines, one for each development score."""
+"""Progress of a training on stderr: a bar on a terminal; else a line every two seconds, and for the last step."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Progress:
         """Show a step."""
         if self._quiet:
             return
-        due = record.dev is not None or time.monotonic() - self._last >= _PERIOD
+        due = time.monotonic() - self._last >= _PERIOD
         self._objectives.append(record.objective)
         if record.iteration == 0:
             self._before += self._seconds

@@ -167,6 +167,12 @@ class Reading(NamedTuple):
             reason = "by its extension"
         if format == "columns" and not is_corpus(path):
             refuse_json_lines(path, start_of(path))
+            if self.template is None:
+                message = (
+                    "columns need a template: add --preset ner, for instance (`loglinear presets` lists them), or "
+                    "--template FILE"
+                )
+                raise OptionError(message)
         with guessing(format, reason):
             return Corpus.read(
                 path,

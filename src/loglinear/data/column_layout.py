@@ -15,7 +15,7 @@ __all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_line
 
 # What may separate columns: one tab, or any run of spaces and tabs.
 SEPARATORS = ("tab", "blank")
-_SKIP = "--skip-comments skips such lines"
+_SKIP = "skip such lines with skip_comments=True (--skip-comments)"
 # Labels that the first line of a table with a header would have.
 _HEADERS = {*"label labels tag tags ner ner_tag ner_tags pos pos_tag chunk entity class".split()}
 # Fewest sentences that are worth a look at their lengths, and most tokens that a sentence is likely to have.

@@ -18,7 +18,7 @@ from .column_layout import ColumnLayout, Noticed, odd_lines
 from .columns import as_lists, is_arrow
 from .formats import file_name, format_of, is_corpus
 from .labels import LabelNames, check_sentence, typed
-from .templates import template_text
+from .templates import naming_preset, template_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -131,7 +131,8 @@ class Corpus:
         """Read a text of a format; `labels` as the native half names the ways to read them."""
         layout.check(format)
         path = os.fspath(path)
-        core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
+        with naming_preset(template):
+            core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
         corpus = cls(core, template, format, columns=layout.seen(Noticed(*core.notes)))
         if format == "columns":
             for message in odd_lines(core):

@@ -4,15 +4,17 @@ A preset is a template file in the pattern language of CRF++ and Wapiti, extende
 `%substrings`. Its comments name the paper, and say how the paper was read where it is not clear.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from loglinear import _core
-from loglinear.errors import OptionError
+from loglinear.errors import OptionError, TemplateError
 from loglinear.options import fail, similar
 
-__all__ = ["PRESETS", "Preset", "TemplateText", "attribute_names", "preset", "template_text"]
+__all__ = ["PRESETS", "Preset", "TemplateText", "attribute_names", "naming_preset", "preset", "template_text"]
 
 _FOLDER = Path(__file__).parent / "presets"
 
@@ -122,12 +124,37 @@ def attribute_names(template: str | None, attributes: Iterable[str | None]) -> d
     """Return what people call attributes: "previous word = La" for `U01:La` of the line `U01:%x[-1,0]`.
 
     An attribute has the name that its line starts with (`word[-1]:%x[-1,0]`), or else a name derived from the macros
-    of the line. An attribute that the template does not form is called by itself. None, the attribute of transitions,
-    is left out.
+    of the line. An attribute that the template does not form is called by itself; an empty value is called (none).
+    None, the attribute of transitions, is left out.
 
     Args:
         template: text of a template; None if the attributes were formed elsewhere.
         attributes: attributes as a model stores them.
     """
     distinct = list({attribute for attribute in attributes if attribute is not None})
-    return dict(zip(distinct, distinct if template is None else _core.attribute_names(template, distinct), strict=True))
+    if template is None:
+        return {attribute: attribute for attribute in distinct}
+    names = dict(zip(distinct, _core.attribute_names(template, distinct), strict=True))
+    empty = [attribute for attribute, name in names.items() if name != attribute and name.endswith(" = ")]
+    return names | {attribute: f"{names[attribute]}(none)" for attribute in empty}
+
+
+@contextmanager
+def naming_preset(template: str | None) -> Iterator[None]:
+    """Say of data with too few columns for a preset which presets fit.
+
+    Args:
+        template: text of a template, of a preset or not.
+    """
+    try:
+        yield
+    except TemplateError as error:
+        name = next((entry.name for entry in PRESETS.values() if entry.text == template), None)
+        has = re.search(r" has (\d+) column", str(error))
+        if name is None or has is None:
+            raise
+        try:
+            preset(name, int(has[1]))
+        except OptionError as better:
+            raise TemplateError(str(better)) from error
+        raise

@@ -115,3 +115,5 @@ def test_each_text_has_its_own_number(done, tmp_path):
     done("train", data, "--model-type", "maxent", "--format", "text", "-m", model, "-q")
     explained = done("explain", model, input="oil up\nnet loss\n")
     assert "(token" not in explained.stdout
+    assert "warning" not in explained.stderr
+    assert "every line begins with a label" in done("explain", model, data).stderr

@@ -352,19 +352,22 @@ def test_interrupt_ends_the_wait_for_stdin(sample, tmp_path, command):
 
 
 def test_development_data_are_scored_in_every_line_and_at_the_end(done, chunker, tmp_path):
-    options = ["--preset", "ner", "--l1", "1", "-m", tmp_path / "m", "--dev", chunker.test]
+    trace = tmp_path / "trace"
+    options = ["--preset", "ner", "--l1", "1", "-m", tmp_path / "m", "--dev", chunker.test, "--trace", trace]
     said = done("train", chunker.train, *options).stderr.splitlines()
     lines = [line for line in said if "  iteration " in line]
     assert lines
     assert all(", dev F1 " in line for line in lines)
-    assert [int(re.search(r"iteration (\d+),", line)[1]) for line in lines] == [*range(len(lines))]
+    records = [json.loads(line) for line in trace.read_text().splitlines()]
+    numbers = [int(re.search(r"iteration (\d+),", line)[1]) for line in lines]
+    assert (numbers[0], numbers[-1]) == (0, len(records) - 1)
     f1 = json.loads(done("evaluate", "-m", tmp_path / "m", chunker.test, "--json").stdout)["f1"]
     (end,) = (line for line in said if line.startswith("done: "))
-    assert re.match(rf"done: {len(lines) - 1} iterations, [\d.]+ s, dev F1 {100 * f1:.2f} at iteration", end)
+    assert re.match(rf"done: {len(records) - 1} iterations, [\d.]+ s, dev F1 {100 * f1:.2f} at iteration", end)
     assert end.endswith(f", model {(tmp_path / 'm').stat().st_size / 1e3:,.0f} kB")
-    scores = [float(line.split()[-1]) for line in lines]
+    scores = [round(100 * record["dev"]["f1"], 2) for record in records]
     best = scores.index(max(scores))
-    told = f"the best step was iteration {best} with dev F1 {max(scores):.2f}; add --keep best to keep its weights"
+    told = f"the best iteration was {best}, with dev F1 {max(scores):.2f}; add --keep best to keep its weights"
     assert (told in said) != ("(the best)" in end)
     verbose = done("train", chunker.train, *options, "-v").stderr
     assert re.search(rf"\ndev: f1 {f1:.4f}, accuracy ", verbose)
@@ -419,8 +422,8 @@ def test_a_training_ends_at_the_gap_asked_for_and_says_so(done, tiny, tmp_path, 
     report = json.loads(done("inspect", model, "--json").stdout)
     assert report["status"] == "gap_reached"
     assert 0.0 <= report["gap"] <= 0.001 * report["objective"]
-    told = f"within {100 * report['gap'] / report['objective']:.2g} % of the optimum"
-    assert re.search(r"\nwithin 0\.[\d]+ % of the optimum\n", said)
+    (told,) = re.findall(r"\n(within 0\.[\d]+ % of the optimum)\n", said)
+    assert told == f"within {max(100 * report['gap'] / report['objective'], 0.01):.2g} % of the optimum"
     assert f"                 {told}\n" in done("inspect", model).stdout
     records = [json.loads(line) for line in trace.read_text().splitlines()]
     assert records[-1]["gap"] == report["gap"]
@@ -512,3 +515,17 @@ def test_samples_that_a_classifier_refuses_are_refused_with_the_name_of_the_file
     line = misuse("train", path, "--model-type", "maxent", "-q", "-m", tmp_path / "m")
     assert line.startswith(f"{path}: ")
     assert words in line
+
+
+def test_messages_name_what_was_given_and_what_fits(done, misuse, tiny, tmp_path):
+    texts, model = tmp_path / "texts.tsv", tmp_path / "m"
+    texts.write_text("a\toil price\nb\tnet loss\n")
+    given = misuse("train", texts, "--model-type", "maxent", "--tfidf", "-m", model)
+    assert "--tfidf is for texts; add --format text" in given
+    assert "--words" not in given
+    assert "add --preset ner, for instance" in misuse("train", tiny, "-m", model)
+    fitting = misuse("train", tiny, "--preset", "ner-pos-chunk", "-m", model)
+    assert "'ner-pos-chunk' reads 3 columns plus the label, but the data have 2; presets that fit: " in fitting
+    assert "; label a file with one token per line: " in done("train", tiny, "--preset", "pos", "-m", model).stderr
+    as_texts = ["--model-type", "maxent", "--format", "text"]
+    assert "; label texts, one per line: " in done("train", texts, *as_texts, "-m", model).stderr

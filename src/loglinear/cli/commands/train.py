@@ -126,7 +126,8 @@ def run(arguments: Namespace) -> None:
     from ..progress import Progress
 
     alone = is_local(arguments)
-    holds = named(format_of(arguments.train[0], arguments.format)).holds
+    format = format_of(arguments.train[0], arguments.format)
+    holds = named(format).holds
     solver_options = _solver_options(arguments.solver_options or [])
     options, features = (
         chosen(SolverOptions, arguments, solver_options=solver_options),
@@ -155,7 +156,8 @@ def run(arguments: Namespace) -> None:
             results = _train_classifier(asked, alone=alone, of_texts=holds == "texts")
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
-        for line in _account(results, arguments.model, verbose=arguments.verbose):
+        how = _use(format, of_texts=holds == "texts")
+        for line in _account(results, arguments.model, how, verbose=arguments.verbose):
             say(line)
         if advice := _slimming(arguments):
             say(advice)
@@ -239,7 +241,14 @@ def _slimming(arguments: Namespace) -> str:
     return f"note: the model takes {size / 1e6:,.0f} MB; for a smaller one train with {remedy}{less}"
 
 
-def _account(results: list[Result], model: str, *, verbose: bool) -> list[str]:
+def _use(format: str, *, of_texts: bool) -> str:
+    """Return what a model labels, given the format of its training data."""
+    if of_texts:
+        return "label texts, one per line"
+    return "label a file with one token per line" if format == "columns" else f"label a file of the format {format}"
+
+
+def _account(results: list[Result], model: str, how: str, *, verbose: bool) -> list[str]:
     """Return lines of text: how the training ended, how certain the optimum is, what to do with the model."""
     lines = [ending(results, size_text(model)), certainty(results)]
     if len(results) == 1:
@@ -248,7 +257,7 @@ def _account(results: list[Result], model: str, *, verbose: bool) -> list[str]:
         lines.append(f"start: {results[0].start}")
     if verbose:
         lines += numbers(results)
-    return [*lines, f"wrote {model}; label text with: loglinear tag {model} FILE"]
+    return [*lines, f"wrote {model}; {how}: loglinear tag {model} FILE"]
 
 
 def _solver_options(texts: list[str]) -> dict[str, Any]:
@@ -415,7 +424,10 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
     if asked.texts != type(asked.texts)():
-        message = f"{_TEXT_FLAGS} are for texts; add --format text (the format is {format}), or leave them out"
+        changed = [flag(field.name) for field in fields(asked.texts) if vars(asked.texts)[field.name] != field.default]
+        verb, pronoun = ("is", "it") if len(changed) == 1 else ("are", "them")
+        message = f"{', '.join(changed)} {verb} for texts; add --format text (the format is {format}), "
+        message += f"or leave {pronoun} out"
         raise OptionError(message)
     begun = None if arguments.start is None else ClassifierStart.open(arguments.start)
     reading = Reading.of(arguments, path, start=begun)

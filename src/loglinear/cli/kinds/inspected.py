@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...models.files.schema import PROGRAMS
+from ..ending import LEAST
 from ..output import counted, scores_text
 
 if TYPE_CHECKING:
@@ -93,7 +94,10 @@ def _rendered(report: dict[str, Any]) -> str:
         lines.append(f"                 {report['solver']} chose {report['chosen']}")
     lines += training_lines(report)
     if "gap" in report:
-        lines.append(f"                 {distance(report['gap'], report['objective'])}")
+        gap, objective = report["gap"], report["objective"]
+        # As at the end of the training.
+        told = None if gap is None else max(gap, LEAST * abs(objective))
+        lines.append(f"                 {distance(told, objective)}")
     if "text" in report:
         lines.append(f"texts            {_words(report['text'])}")
     if report["constraints"] is not None:

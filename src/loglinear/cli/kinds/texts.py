@@ -138,6 +138,7 @@ class Texts(Samples):
         """Explain the label of each text of a file."""
         from dataclasses import replace
 
+        from ...data.formats import file_name
         from ...data.texts import read
         from ...models.explain.explainer import Explainer
         from ...models.explain.explanation import Explanation
@@ -147,6 +148,7 @@ class Texts(Samples):
         tally = _Tally()
         with rereadable(arguments.file) as path:
             texts = read(path, labelled=False).texts
+        warn_of_labels(file_name(arguments.file), texts, self.model.labels)
         corpus = self._corpus(texts, tally)
         tally.tell(arguments.file)
         explanations = Explainer(self.model).explain(corpus, [[text] for text in texts], arguments.threads)
