@@ -7,7 +7,7 @@ import gzip
 import pytest
 from sklearn.datasets import load_files
 
-from loglinear import DataError
+from loglinear import DataError, DataWarning, TextClassifier
 from loglinear.data.texts import Documents, oddities, read
 
 
@@ -17,7 +17,6 @@ def folder(tmp_path):
         path = tmp_path / "texts" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    (tmp_path / "texts" / "README").write_text("no label")
     return tmp_path / "texts"
 
 
@@ -45,8 +44,40 @@ def test_files_that_are_not_utf8_are_named(folder, tmp_path):
     with pytest.raises(DataError, match=r"7 of 10 files are not UTF-8: .*bad0, .*bad4, \.\.\.; convert them"):
         read(str(folder))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="a folder for each label with a file for each text"):
+    with pytest.raises(DataError, match="a folder for each label and a file for each text"):
         read(str(tmp_path / "empty"))
+
+
+def test_files_without_a_label_and_labels_without_files_are_said(folder):
+    (folder / "README").write_text("about")
+    (folder / "a" / "deeper").mkdir()
+    (folder / "a" / "deeper" / "y.txt").write_text("sell")
+    (folder / "none").mkdir()
+    with pytest.warns(DataWarning) as warned:
+        documents = read(str(folder))
+    assert documents.labels == ["a", "b", "b"]
+    assert [str(warning.message) for warning in warned] == [
+        f"{folder}: 2 files are left out: {folder}/README, {folder}/a/deeper/y.txt; put every file directly in the "
+        "folder of its label",
+        f"{folder}: 1 folder has no files, so no label: none",
+    ]
+
+
+def test_without_labels_every_file_of_a_folder_is_a_text(folder):
+    (folder / "note.txt").write_text("about")
+    (folder / "a" / "round").symlink_to(folder)
+    documents = read(str(folder), labelled=False)
+    assert documents.texts == ["about", "buy", "two\nlines", "see you"]
+    assert documents.labels is None
+    assert documents.files == [str(folder / name) for name in ("note.txt", "a/x.txt", "b/1", "b/2")]
+
+
+def test_exchanged_texts_and_labels_are_said_in_python(recwarn):
+    texts = ["the price fell", "the price rose", "the match won", "the goal won"]
+    TextClassifier().fit(texts, ["money", "money", "sport", "sport"])
+    assert not recwarn.list
+    with pytest.warns(DataWarning, match=r"labels look like texts \('the price fell'\).*; give the texts as X"):
+        TextClassifier().fit(["money", "money", "sport", "sport"], texts)
 
 
 def labelled(*rows):
@@ -56,7 +87,10 @@ def labelled(*rows):
 
 GOOD = [("x", "a b"), ("y", "c d"), ("x", "a c"), ("y", "d")]
 ODD = [
-    (labelled(*((f"the text number {n}", "x") for n in range(10))), "10 different labels", "write the label first"),
+    (labelled(*((f"the text {n}", f"x{n}") for n in range(10))), "10 different labels", "write the label first"),
+    (labelled(*((text, label) for label, text in GOOD), ("a b", "y")), "the texts like labels ('x')", "label first"),
+    (labelled(*((f"the {n}", "x") for n in range(9)))._replace(files=["f"] * 9), "labels look like", "named after it"),
+    (labelled(*GOOD, ("x", "."))._replace(files=[*"abcde"]), "1 of 5 texts have no letters or digits: e", "leave them"),
     (labelled(*GOOD, ("z", "e")), "z occurs in one text only", "merge labels"),
     (labelled(*GOOD, *((f"z{n}", "e") for n in range(3))), "z0, z1, z2 occur in one text only", "add texts"),
     (labelled(*GOOD, ("x", "..."), ("x", "")), "2 of 6 texts have no letters or digits", "leave them out"),

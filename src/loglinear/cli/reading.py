@@ -265,9 +265,9 @@ def show(name: str, survey: Survey, progress: Progress, *, are_samples: bool = F
         raise DataError(message)
     units = {"sentence": survey.n_sentences, "token": survey.n_tokens}
     if are_samples:
-        units = {"text" if survey.format == "text" else "sample": survey.n_tokens}
+        units = {"text" if survey.holds_texts else "sample": survey.n_tokens}
     columns = f" of {survey.columns.describe()}" if survey.format == "columns" and survey.columns.n else ""
-    attributes = counted(survey.n_attributes, "word" if survey.format == "text" else "attribute") + columns
+    attributes = counted(survey.n_attributes, "word" if survey.holds_texts else "attribute") + columns
     for line in _summary(name, units, attributes, survey.labels, survey.counts):
         progress.note(line)
 

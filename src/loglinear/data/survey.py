@@ -13,7 +13,7 @@ from .column_layout import ColumnLayout
 if TYPE_CHECKING:
     from .corpus import Corpus
 
-__all__ = ["Survey", "check_counts", "check_known", "names_of"]
+__all__ = ["Survey", "check_counts", "check_known", "names_of", "remedy_of_labels"]
 
 # Labels that a message names.
 _NAMED = 5
@@ -22,13 +22,15 @@ _LABELS = 8
 _SENTENCES = 10
 # Most tokens of a single sentence of Python objects that may be an example.
 _EXAMPLE = 100
+# Formats of texts: a text per line, a file per text.
+_TEXTS = ("text", "folder")
 
 
 class Survey(NamedTuple):
     """What labelled sentences consist of, or labelled texts, each of which counts as a sentence and a token.
 
     Attributes:
-        format: of the file; "python" for Python objects, "text" for texts.
+        format: of the file; "python" for Python objects, "text" for texts, "folder" for texts that are files.
         n_sentences: number of sentences.
         n_tokens: number of tokens.
         n_attributes: number of different attributes, or words of texts.
@@ -63,19 +65,24 @@ class Survey(NamedTuple):
         )
 
     @classmethod
-    def of_texts(cls, labels: Sequence[str], n_words: int) -> Survey:
+    def of_texts(cls, labels: Sequence[str], n_words: int, format: str = "text") -> Survey:
         """Return the survey of texts, by the label of each text and the number of different words."""
         names, counts = zip(*Counter(labels).most_common(), strict=True)
-        return cls("text", len(labels), len(labels), n_words, names, counts)
+        return cls(format, len(labels), len(labels), n_words, names, counts)
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether the samples are texts."""
+        return self.format in _TEXTS
 
     @property
     def nothing_to_learn(self) -> str | None:
         """The reason why no training can teach a model anything; None if there is no such reason."""
         if len(self.labels) != 1:
             return None
-        data = "texts" if self.format == "text" else "data"
+        data = "texts" if self.holds_texts else "data"
         reason = f"the {data} have a single label, {self.labels[0]!r}, so there is nothing to learn"
-        return f"{reason}; {_remedy(self.format)}"
+        return f"{reason}; {remedy_of_labels(self.format)}"
 
     def oddities(self) -> list[str]:
         """Return a message about each property of the data that suggests a mistake."""
@@ -125,11 +132,11 @@ def check_counts(
         return
     if len(unknown) == len(counts) and labels:
         reason = f"the model knows none of the labels {names_of([*counts])}; its labels are {names_of(labels)}"
-        message = f"{name}: {reason}; {_remedy(format)}"
+        message = f"{name}: {reason}; {remedy_of_labels(format)}"
         raise DataError(message)
     share = sum(counts[label] for label in unknown) / max(sum(counts.values()), 1)
     if share >= least:
-        items = "texts" if format == "text" else "tokens"
+        items = "texts" if format in _TEXTS else "tokens"
         have = f"{100.0 * share:.2g} % of the {items} have labels that the model does not know and count as errors"
         warn(f"{name}: {have}: {names_of(unknown)}", DataWarning)
 
@@ -140,12 +147,14 @@ def names_of(labels: Collection[str]) -> str:
     return ", ".join(islice(labels, _NAMED)) + more
 
 
-def _remedy(format: str) -> str:
+def remedy_of_labels(format: str) -> str:
     """Return what to do if the labels of data in a format are not labels."""
     if format == "python":
         return "check the labels"
     if format == "text":
         return "write the label first, then a TAB and the text"
+    if format == "folder":
+        return "put the files with the texts of each label into a folder named after it"
     if format == "columns":
         return "put one token per line, with its label in the last column, or set --label-column or --format"
     return f"check that the file has labels and its format is {format} (--format)"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, NoReturn
 
-from ..errors import DataError
+from ..errors import DataError, DataWarning, warn
 from .formats import file_name
 from .lines import decoded, read_lines
 from .parts import expanded
+from .survey import names_of, remedy_of_labels
 
-__all__ = ["Documents", "documents", "oddities", "read"]
+__all__ = ["Documents", "documents", "exchanged", "oddities", "read"]
 
 
 class Documents(NamedTuple):
@@ -22,33 +23,44 @@ class Documents(NamedTuple):
         texts: a text for each line that is not blank, or for each file of a folder.
         labels: label of each text; None without labels.
         lines: number of each text's line in its file, from 1; of a file of a folder, its number in the folder.
+        files: the file of each text of a folder; empty for texts that are lines.
     """
 
     texts: list[str]
     labels: list[str] | None
     lines: list[int]
+    files: Sequence[str] = ()
+
+    @property
+    def format(self) -> str:
+        """The format, as messages about labels need it: text, or folder for texts that are files."""
+        return "folder" if self.files else "text"
 
 
 def read(*paths: str, labelled: bool = True) -> Documents:
     """Read files whose lines are `label TAB text`, or texts alone; gzip and xz are recognised, `-` is standard input.
 
     Patterns such as part-*.tsv are expanded. A folder has a folder for each label, and in it a file for each text, as
-    `sklearn.datasets.load_files` reads it.
+    `sklearn.datasets.load_files` reads it; without labels, every file in a folder and its folders is a text.
 
     Raises:
         DataError: there is no text, a line has no TAB or no label, or text is not UTF-8; names file and line.
         OSError: a file cannot be read.
+
+    Warns:
+        DataWarning: files in a folder do not belong to a label, or a label has no files.
     """
     files = [file for path in paths for file in ([path] if os.path.isdir(path) else expanded(path))]
     parts = [_read_one(file, labelled=labelled) for file in files]
     labels = [label for part in parts for label in part.labels or ()] if labelled else None
     texts = [text for part in parts for text in part.texts]
-    return Documents(texts, labels, [line for part in parts for line in part.lines])
+    lines = [line for part in parts for line in part.lines]
+    return Documents(texts, labels, lines, [file for part in parts for file in part.files])
 
 
 def _read_one(path: str, *, labelled: bool) -> Documents:
     if os.path.isdir(path):
-        return _read_folder(path)
+        return _read_folder(path, labelled=labelled)
     parsed = documents(read_lines(path), file_name(path), labelled=labelled)
     if not parsed.texts:
         message = f"{file_name(path)}: no texts found; the file is empty or has only blank lines"
@@ -56,38 +68,81 @@ def _read_one(path: str, *, labelled: bool) -> Documents:
     return parsed
 
 
-def _read_folder(path: str) -> Documents:
-    """Return the texts of a folder of folders of files, which are named after the labels."""
+def _read_folder(path: str, *, labelled: bool) -> Documents:
+    """Return the texts of a folder: of the folders in it, which are named after the labels, or of all files."""
+    files = _files(path)
+    if labelled:
+        _warn_of_left_out(path, files)
+        files = [(label, file) for label, file in files if label is not None]
     texts: list[str] = []
-    labels: list[str] = []
     undecodable: list[str] = []
-    for label, file in _files(path):
+    for _, file in files:
         try:
             texts.append(b"".join(read_lines(file)).decode("utf-8-sig"))
-            labels.append(label)
         except UnicodeDecodeError:
             undecodable.append(file)
     if undecodable:
-        n_files = len(texts) + len(undecodable)
-        some = ", ".join(undecodable[:5]) + (", ..." if len(undecodable) > 5 else "")
-        share = f"{len(undecodable):,} of {n_files:,} files are not UTF-8"
-        message = f"{path}: {share}: {some}; convert them (for example with iconv), or leave them out"
+        share = f"{len(undecodable):,} of {len(files):,} files are not UTF-8: {names_of(undecodable)}"
+        message = f"{path}: {share}; convert them (for example with iconv), or leave them out"
         raise DataError(message)
     if not texts:
-        message = f"{path}: no texts found; a folder of texts has a folder for each label with a file for each text"
+        layout = " with a folder for each label and a file for each text in it" if labelled else ""
+        message = f"{path}: no texts found; give a folder of texts{layout}"
         raise DataError(message)
-    return Documents(texts, labels, list(range(1, len(texts) + 1)))
+    labels = [label for label, _ in files if label is not None] if labelled else None
+    return Documents(texts, labels, list(range(1, len(texts) + 1)), [file for _, file in files])
 
 
-def _files(path: str) -> Iterator[tuple[str, str]]:
-    """Yield label and path of each file, sorted; names that begin with a dot are left out."""
-    for label in sorted(os.listdir(path)):
-        folder = os.path.join(path, label)
-        if label.startswith(".") or not os.path.isdir(folder):
-            continue
-        for name in sorted(os.listdir(folder)):
-            if not name.startswith(".") and os.path.isfile(os.path.join(folder, name)):
-                yield label, os.path.join(folder, name)
+def _files(path: str) -> list[tuple[str | None, str]]:
+    """Return label and path of each file of a folder, sorted; names that begin with a dot are left out.
+
+    The label is the name of the folder that holds the file; None for a file in the folder itself or deeper down.
+    """
+
+    def fail(error: OSError) -> NoReturn:
+        raise error
+
+    files: list[tuple[str | None, str]] = []
+    for place, folders, names in os.walk(path, onerror=fail, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not _is_loop(place, name))
+        parts = [] if place == path else os.path.relpath(place, path).split(os.sep)
+        label = parts[0] if len(parts) == 1 else None
+        paths = [os.path.join(place, name) for name in sorted(names) if not name.startswith(".")]
+        files += [(label, file) for file in paths if os.path.isfile(file)]
+    return files
+
+
+def _is_loop(place: str, folder: str) -> bool:
+    """Whether a folder is a link to one of the folders that contain it."""
+    target, place = os.path.realpath(os.path.join(place, folder)), os.path.realpath(place)
+    return os.path.commonpath([target, place]) == target
+
+
+def _warn_of_left_out(path: str, files: Sequence[tuple[str | None, str]]) -> None:
+    """Warn of files that have no label, and of labels that have no files."""
+    labels = {label for label, _ in files if label is not None}
+    if not labels:
+        return
+    if left_out := [file for label, file in files if label is None]:
+        verb = "file is" if len(left_out) == 1 else "files are"
+        where = f"{len(left_out):,} {verb} left out: {names_of(left_out)}"
+        warn(f"{path}: {where}; put every file directly in the folder of its label", DataWarning)
+    folders = sorted(name for name in os.listdir(path) if os.path.isdir(os.path.join(path, name)))
+    if empty := [name for name in folders if not name.startswith(".") and name not in labels]:
+        verb = "folder has" if len(empty) == 1 else "folders have"
+        warn(f"{path}: {len(empty):,} {verb} no files, so no label: {names_of(empty)}", DataWarning)
+
+
+def exchanged(texts: Sequence[str], labels: Sequence[str]) -> str | None:
+    """Return what suggests that texts and labels have been exchanged; None if nothing does.
+
+    No sensible data have more labels than texts.
+    """
+    n_texts, n_labels = len(set(texts)), len(set(labels))
+    if n_texts >= n_labels:
+        return None
+    label, text = max(labels, key=len), max(texts, key=len)
+    return f"the labels look like texts ({_shown(label)}) and the texts like labels ({_shown(text)})"
 
 
 def oddities(documents: Documents) -> list[str]:
@@ -95,17 +150,20 @@ def oddities(documents: Documents) -> list[str]:
     labels, n_texts = documents.labels or [], len(documents.texts)
     counts = Counter(labels)
     notes: list[str] = []
+    if (reason := exchanged(documents.texts, labels)) is not None:
+        return [f"{reason}; {remedy_of_labels(documents.format)}"]
     if 10 <= n_texts < 2 * len(counts):
         example = max(counts, key=len)
         many = f"{n_texts:,} texts have {len(counts):,} different labels, such as {_shown(example)}"
-        return [f"{many}; write the label first, then a TAB and the text"]
-    if rare := sorted(label for label, count in counts.items() if count == 1):
+        return [f"{many}; {remedy_of_labels(documents.format)}"]
+    if rare := sorted(label for label, count in counts.items() if count == 1 < len(counts)):
         notes.append(
             f"{_listed(rare)} {'occurs' if len(rare) == 1 else 'occur'} in one text only, too few to learn from; add "
             "texts, or merge labels"
         )
-    if empty := sum(not any(map(str.isalnum, text)) for text in documents.texts):
-        notes.append(f"{empty:,} of {n_texts:,} texts have no letters or digits; leave them out")
+    if empty := [at for at, text in enumerate(documents.texts) if not any(map(str.isalnum, text))]:
+        files = f": {names_of([documents.files[at] for at in empty])}" if documents.files else ""
+        notes.append(f"{len(empty):,} of {n_texts:,} texts have no letters or digits{files}; leave them out")
     labels_of: dict[str, set[str]] = {}
     for text, label in zip(documents.texts, labels, strict=True):
         labels_of.setdefault(text, set()).add(label)

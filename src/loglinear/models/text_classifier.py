@@ -15,8 +15,9 @@ import scipy.sparse
 from ..data.columns import as_lists, is_arrow
 from ..data.corpus import Corpus
 from ..data.inputs import Classes, Samples
+from ..data.texts import exchanged
 from ..data.words import CountedTexts, WordCounts, Words, ngram_lengths
-from ..errors import DataError, OptionError
+from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
 from ..vectors import Vector
 from .estimator import check_fitted
@@ -68,7 +69,7 @@ class TextClassifier(MaxEnt, TextOptions):
     ) -> TextClassifier:
         """Train on texts and their classes; see `MaxEnt.fit`. X may also be what `counted` has returned."""
         self._check_options(has_dev=X_dev is not None)
-        counted = X if isinstance(X, CountedTexts) else self.counted(texts_of(X))
+        counted = X if isinstance(X, CountedTexts) else self._counted(texts_of(X), y)
         start = copy(self) if start is self else start  # whose words remain
         self._counts = counted.counts
         self._columns: list[int] | None = None
@@ -96,6 +97,13 @@ class TextClassifier(MaxEnt, TextOptions):
         words = Words(options.words, ngram_lengths("ngrams", options.ngrams))
         tfidf, min_count = options.tfidf, self.min_count
         return WordCounts.fit(texts, words, tfidf=tfidf, min_count=min_count, reserved=maxent_file.INTERCEPT)
+
+    def _counted(self, texts: Sequence[str], labels: Classes | None) -> CountedTexts:
+        """Return the words of texts, after a warning if the labels look like the texts."""
+        names = [] if labels is None else [str(label) for label in np.asarray(labels).ravel().tolist()]
+        if (reason := exchanged(texts, names)) is not None:
+            warn(f"{reason}; give the texts as X and the labels as y", DataWarning)
+        return self.counted(texts)
 
     def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
         """Return texts as a matrix over the words with weights; a matrix of them is returned as it is."""

@@ -380,6 +380,27 @@ def test_folders_and_several_files_of_texts_train_the_same_model(done, misuse, d
     assert f"{data / 'two.tsv'}, line 1: no label" in message
 
 
+def test_a_folder_of_texts_is_labelled_as_a_file_of_them_with_the_name_of_each_file(done, misuse, data):
+    model, rows = train(done, data, "-f", "text"), texts(5, 3)
+    (data / "folder" / "deeper").mkdir(parents=True)
+    names = ["1.txt", "2.txt", "deeper/1.txt", "deeper/2.txt", "deeper/3.txt"]
+    for name, (_, text) in zip(names, rows, strict=True):
+        (data / "folder" / name).write_text(text)
+    (data / "lines.txt").write_text("".join(f"{text}\n" for _, text in rows))
+    for options in ([], ["--marginals"]):
+        lines = done("tag", model, data / "lines.txt", *options).stdout.splitlines()
+        expected = [f"{data / 'folder' / name}\t{line}" for name, line in zip(names, lines, strict=True)]
+        assert done("tag", model, data / "folder", *options).stdout.splitlines() == expected
+    assert "no texts found; give a folder of texts with a folder for each label" in misuse(
+        "evaluate", model, data / "folder" / "deeper"
+    )
+    (data / "labelled" / "unheard").mkdir(parents=True)
+    (data / "labelled" / "unheard" / "1.txt").write_text("the law")
+    for command in (["evaluate", model], ["train", "--model-type", "maxent", "-f", "text", "-m", data / "m"]):
+        message = misuse(*command, data / "labelled")
+        assert message.endswith("put the files with the texts of each label into a folder named after it")
+
+
 def test_a_classifier_can_be_trained_without_an_intercept(done, misuse, tmp_path):
     """Law: dual_cd, which needs a classifier without intercept, trains with --no-intercept, and only with it."""
     (tmp_path / "train.tsv").write_text("a\tball goal\nb\tvote law\na\tgoal\nb\tlaw\n")

@@ -1,11 +1,11 @@
 """Label a file: write the input columns plus a column with the predicted labels.
 
-For CRFsuite and svmlight files, texts, and folders of `loglinear encode`, only the labels are written. JSON lines get
-a field `predicted`, and `marginals` with --marginals or `n_best` with --n-best. CoNLL-U files get the labels in the
-column of the training labels, or in UPOS if the model was trained on another format. With --n-best, each sentence is
-written once per label sequence, as CRF++ does: a line such as `# 0 0.307017` (rank, starting at 0, and probability),
-the tokens, and a blank line. With a model from `loglinear structure`, the input is a table, and each missing cell in a
-column of the model is filled with its most probable value.
+For CRFsuite and svmlight files, texts, and folders of `loglinear encode`, only the labels are written. For a folder of
+texts, each line has a file and its label. JSON lines get a field `predicted`, and `marginals` with --marginals or
+`n_best` with --n-best. CoNLL-U files get the labels in the column of the training labels, or in UPOS if the model was
+trained on another format. With --n-best, each sentence is written once per label sequence, as CRF++ does: a line such
+as `# 0 0.307017` (rank, starting at 0, and probability), the tokens, and a blank line. With a model from `loglinear
+structure`, the input is a table, and each missing cell in a column of the model is filled with its most probable value.
 
 --probabilities shows how certain the labels of a CRF are (for a classifier, use --marginals); choose one:
   token     one more column: the probability of the label. JSON lines get `probabilities`.

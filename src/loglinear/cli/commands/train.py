@@ -390,16 +390,15 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
         say(f"warning: {name}: {oddity}")
     with naming(name):
         counted = classifier.counted(documents.texts)
-    show(
-        name, Survey.of_texts(documents.labels or [], len(counted.counts.vocabulary)), asked.progress, are_samples=True
-    )
+    survey = Survey.of_texts(documents.labels or [], len(counted.counts.vocabulary), documents.format)
+    show(name, survey, asked.progress, are_samples=True)
     if (share := unspaced(documents.texts)) >= 0.1 and classifier.words == WORDS:
         pairs = f"{100.0 * share:.0f} % of the texts are in a script without blanks between words, such as Chinese"
         say(f"note: {name}: {pairs}; each pair of characters is a word; see --words characters:N-M for other lengths")
     dev = None if arguments.dev is None else read(arguments.dev)
     if dev is not None:
         check_counts(
-            Counter(dev.labels or ()), [*dict.fromkeys(documents.labels or ())], arguments.dev, "text", least=0.0
+            Counter(dev.labels or ()), [*dict.fromkeys(documents.labels or ())], arguments.dev, dev.format, least=0.0
         )
     with keeping_reached(classifier):
         classifier.fit(

@@ -57,8 +57,10 @@ class Texts(Samples):
     def tag(self, arguments: Namespace) -> None:
         """Write the label of every text, one per line, and with --marginals the probabilities of all labels.
 
-        A blank line of the input is a blank line of the output.
+        A blank line of the input is a blank line of the output. For a folder, a line has the file and its label.
         """
+        import os
+
         from ...data.formats import file_name
         from ...data.lines import arriving_lines, read_lines
         from ...data.texts import documents
@@ -69,6 +71,9 @@ class Texts(Samples):
         self.take_only(vars(arguments), "format", "stream")
         if arguments.marginals:
             self.need_joint("--marginals")
+        if os.path.isdir(arguments.file):
+            self._tag_folder(arguments)
+            return
         streams = answered_one_by_one(arguments)
         name, seen, answered, tally = file_name(arguments.file), 0, 0, _Tally()
         for lines in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
@@ -103,10 +108,23 @@ class Texts(Samples):
         if arguments.marginals:
             for row, probabilities in zip(rows, model.marginals(corpus.core, threads=threads), strict=True):
                 row += [f"{label}:{p:.6f}" for label, p in zip(model.labels, probabilities, strict=True)]
+        if documents.files:
+            rows = [[file, *row] for file, row in zip(documents.files, rows, strict=True)]
         lines = [""] * (documents.lines[-1] - answered)
         for number, row in zip(documents.lines, rows, strict=True):
             lines[number - answered - 1] = "\t".join(row)
-        return "".join(line + "\n" for line in lines).encode()
+        # Names of files may hold any bytes.
+        return "".join(line + "\n" for line in lines).encode(errors="surrogateescape")
+
+    def _tag_folder(self, arguments: Namespace) -> None:
+        """Write the file and the label of every text in a folder, and with --marginals the probabilities."""
+        from ...data.texts import read
+        from ...data.writing import write_output
+
+        documents, tally = read(arguments.file, labelled=False), _Tally()
+        corpus = self._corpus(documents.texts, tally)
+        write_output(arguments.output, self._labelled(documents, corpus, 0, arguments))
+        tally.tell(arguments.file)
 
     def answers(
         self,
@@ -127,7 +145,7 @@ class Texts(Samples):
 
         documents, tally = read(path), _Tally()
         gold = documents.labels or []
-        check_counts(Counter(gold), self.model.labels, file_name(path), "text", least=0.0)
+        check_counts(Counter(gold), self.model.labels, file_name(path), documents.format, least=0.0)
         corpus = self._corpus(documents.texts, tally)
         tally.tell(path)
         predicted = [label for (label,) in self.model.predict(corpus.core, threads=threads)]
