@@ -106,6 +106,17 @@ def test_tag_fills_gaps_alone_with_the_most_probable_state(trained, done):
     }
 
 
+def test_tag_keeps_the_ends_of_lines_and_says_if_nothing_was_empty(trained, done, tmp_path):
+    _, model = trained
+    other = tmp_path / "other.csv"
+    other.write_bytes(f"{'|'.join(NAMES)}\r\nwest|2||yes|6\r\n".encode())
+    ended = done("tag", "-m", model, other, "-o", tmp_path / "tagged.csv")
+    assert (tmp_path / "tagged.csv").read_bytes().startswith(f"{'|'.join(NAMES)}\r\nwest|2|0".encode())
+    assert "note" not in ended.stderr
+    full = written(tmp_path / "full.csv", [["west", "2", "0", "", "6"]])
+    assert f"note: {full}: no cell of the model's columns is empty" in done("tag", "-m", model, full).stderr
+
+
 def test_marginals_are_the_probabilities_of_what_was_filled_in(trained, done):
     data, model = trained
     filled = list(csv.reader(io.StringIO(done("tag", "-m", model, "--marginals", data).stdout)))
@@ -164,7 +175,7 @@ def test_mistakes_are_named(trained, misuse, tmp_path):
         assert "lacking.csv: columns 'rides, weekly', 'amount' of the model are missing; add them" in said
     unknown = written(tmp_path / "unknown.csv", [["west", "2", "0", "", "1"], ["east", "2", "0", "", "2"]])
     for command in (["tag", "-m", model, unknown], ["evaluate", unknown, "-m", model]):
-        assert "unknown.csv: row 1, column 'region': the model does not know the value 'east'" in misuse(*command)
+        assert "unknown.csv, line 3, column 'region': the model does not know the value 'east'" in misuse(*command)
     assert "leave out --format" in misuse("tag", "-m", model, "-f", "columns", data)
 
 

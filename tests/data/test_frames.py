@@ -297,6 +297,33 @@ def test_what_is_not_a_table_is_refused_by_its_type(X, message):
         PairwiseMRF().fit(X)
 
 
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.from_pandas, in_chunks])
+def test_columns_that_are_missing_unknown_or_moved_are_named(library):
+    a = [k % 2 for k in range(40)]
+    frame = pd.DataFrame({"a": a, "b": [*a[1:], 1], "c": [k % 3 for k in range(40)]})
+    network = PairwiseMRF(l1=1.0).fit(frame)
+    for other, words in (
+        (frame[["a"]], "columns 'b', 'c' of the model are missing; add them"),
+        (frame[["a", "c"]], "column 'b' of the model is missing; add it"),
+        (frame.assign(z=1), "the model has no column 'z'; leave out 'z'"),
+        (frame.rename(columns={"b": "B"}), "missing, and the model has no column 'B'; add it and leave out 'B'"),
+        (frame[["c", "b", "a"]], r"in another order than in the model; select \['a', 'b', 'c'\]"),
+    ):
+        with pytest.raises(DataError, match=words):
+            network.predict(library(other))
+
+
+def test_two_columns_of_one_name_are_refused():
+    columns = [[0, 1] * 20, [1, 0] * 20, [0, 1] * 20]
+    for table in (
+        pd.DataFrame(np.array(columns).T, columns=["a", "b", "a"]),
+        pa.table(columns, names=["a", "b", "a"]),
+        Table(["a", "b", "a"], [np.array(column, object) for column in columns]),
+    ):
+        with pytest.raises(DataError, match="two columns called 'a'; give every column its own name"):
+            PairwiseMRF(l1=1.0).fit(table)
+
+
 def test_sparse_and_masked_arrays_are_tables():
     dense = np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 5)
     expected = PairwiseMRF(l1=0.1).fit(dense)

@@ -177,7 +177,13 @@ BAD = [
     ("no name", "a,,b\n1,2,3\n", {}, ["line 1", "column 2 has no name", "--ignore 2", "--no-header"]),
     ("no index", ",a,b\n1,2,3\n1,3,4\n", {}, ["line 1", "column 1 has no name", "--ignore 1"]),
     ("an index with a gap", ",a,b\n1,2,3\n,3,4\n", {}, ["line 1", "column 1 has no name"]),
-    ("one column", "a|b\n1|2\n", {}, ["one column", "a comma", "--delimiter"]),
+    ("one column", "a:b\n1:2\n", {}, ["one column", "a comma", "--delimiter :, which gives 2"]),
+    ("blanks between columns", "a b c\n1 2 3\n", {}, ["one column", "--delimiter ' ', which gives 3"]),
+    ("several blanks", "a   b\n1   2\n", {}, ["one column", "separate the columns by commas or tabs"]),
+    ("another delimiter", "a|b\n1|2\n", {"delimiter": "tab"}, ["(separator: a tab)", "--delimiter '|', which gives 2"]),
+    ("commas after all", "a,b\n1,2\n", {"delimiter": ";"}, ["(separator: a semicolon)", "--delimiter ,"]),
+    ("a single column", "a\n1\n", {}, ["one column", "commas, tabs, semicolons or vertical bars"]),
+    ("a model's command", "a:b\n1:2\n", {"flags": False}, ["one column", "give a table with a comma, tab"]),
     ("damaged gzip", b"\x1f\x8b\x08\x00rubbish", {}, ["damaged or cut short"]),
     ("gzip cut short", gzip.compress(PLAIN.encode())[:-9], {}, ["damaged or cut short"]),
     ("damaged inside", gzip.compress(b"a,b\n" * 99)[:12] + b"\xff" * 20, {}, ["damaged or cut short"]),
@@ -230,6 +236,16 @@ def test_a_table_is_written_as_it_was_read(read):
     for made in (PLAIN, "a;b\n1;2\n3;4\n", 'a,"b, c"\n"x ""y""",\n,z\n', "a\tb\n007\t1.50\n8\t2.0\n"):
         assert read(made).text() == made
     assert read("0,1\n1,0\n", header=False).text() == "0,1\n1,0\n"
+    assert read("a|b\r\n1|2\r\n3|4\r\n").text() == "a|b\r\n1|2\r\n3|4\r\n"
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_each_sample_has_the_number_of_its_first_line(read, distinct):
+    table = read('\na,b\n1,2\n\n"3\n4",5\n1,2\n,\n6,7\n', distinct=distinct)
+    assert table.lines.tolist() == ([3, 6, 8, 9] if distinct else [3, 6, 7, 8, 9])
+    assert table.without_empty_samples().lines.tolist() == ([3, 6, 9] if distinct else [3, 6, 7, 9])
+    assert read("1,2\n3,4\n", header=False).lines.tolist() == [1, 2]
+    assert [read("a,b\n1,2\n3,4\n").lines[1], len(read("a,b\n" + "1,2\n" * 5000).lines)] == [3, 5000]
 
 
 def test_a_missing_file_is_the_system_s_error(tmp_path):

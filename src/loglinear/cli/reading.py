@@ -59,7 +59,8 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
         has_lines = format is not None and is_format(format) and not is_corpus(path)
         place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if has_lines else None
         line = place and line_of(path, named(str(format)), int(place[1]), int(place[2] or 0))
-        message = f"{file_name(path)}{f', line {line}' if line else ''}: {error}"
+        separator = "," if re.match(r"line \d", str(error)) else ":"
+        message = f"{file_name(path)}{f', line {line}' if line else ''}{separator} {error}"
         raise DataError(message) from error
 
 

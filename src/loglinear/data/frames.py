@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from ..vectors import Vector
     from .inputs import Array
 
-__all__ = ["Frame", "as_column", "as_frame", "as_matrix", "check_names"]
+__all__ = ["Frame", "as_column", "as_frame", "as_matrix", "check_names", "columns_called", "missing_columns"]
 
 _REMEDY = "give a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, an array or a list of rows"
+# Number of columns that a message lists.
+_SHOWN = 8
 # Methods that turn a table that is not in memory into one that is.
 _COMPUTE = ("collect", "compute")
 
@@ -40,12 +42,21 @@ class Frame:
         orders: values of each column in their declared order, as for an ordered `pandas.Categorical`, a polars or
             DuckDB enum, or an ordered dictionary of pyarrow; None for a column without such an order.
         counts: how many samples each row stands for, shape (n_samples,); None for 1 each.
+        lines: number of the line, from 1, of each row in its file, shape (n_samples,); None if there is no such file.
     """
 
     columns: list[Array]
     names: list[str] | None
     orders: list[list[Any] | None]
     counts: npt.NDArray[np.int64] | None = None
+    lines: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        names = self.names or []
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if twice is not None:
+            message = f"X has two columns called {twice!r}; give every column its own name"
+            raise DataError(message)
 
     @classmethod
     def of(cls, X: object) -> Frame:
@@ -54,12 +65,12 @@ class Frame:
         A row is a sequence of values or a dict of values by column.
 
         Raises:
-            DataError: X is not a table, is of an unknown type, or has columns of an unknown type.
+            DataError: X is not a table, is of an unknown type, or has columns of an unknown type or of the same name.
         """
         if isinstance(X, Frame):
             return X
         if isinstance(X, Table):
-            return cls([*X.columns], X.names, [X.orders.get(name) for name in X.names], X.counts)
+            return cls([*X.columns], X.names, [X.orders.get(name) for name in X.names], X.counts, X.lines)
         if _is_pandas(X):
             return _of_pandas(X)
         if is_arrow(X):
@@ -84,6 +95,10 @@ class Frame:
     def called(self, column: int) -> str:
         """Return a column's name, or its number, for messages."""
         return f"column {column}" if self.names is None else f"column {self.names[column]!r}"
+
+    def place(self, row: int) -> str:
+        """Return the number of a row's line in its file, or of the row, for messages."""
+        return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
 
 def as_frame(X: object) -> Frame | None:
@@ -123,14 +138,34 @@ def check_names(names: Sequence[str] | None, expected: Sequence[str] | None) -> 
     missing, unknown = (
         [name for name in some if name not in others] for some, others in ((expected, names), (names, expected))
     )
-    if missing or unknown:
-        remedy = ", ".join(
-            [*([f"add {missing[:8]}"] if missing else []), *([f"leave out {unknown[:8]}"] if unknown else [])]
-        )
-    else:
-        remedy = "put them in the order of the model"
-    message = f"X has the columns {[*names][:8]}, but the model expects {[*expected][:8]}; {remedy}"
+    parts = [f"{columns_called(missing)} of the model {_is(missing)} missing"] if missing else []
+    parts += [f"the model has no {columns_called(unknown)}"] if unknown else []
+    remedies = [f"add {_them(missing)}"] if missing else []
+    remedies += [f"leave out {', '.join(map(repr, unknown[:_SHOWN]))}"] if unknown else []
+    if not parts:
+        parts, remedies = ["the columns are in another order than in the model"], [f"select {[*expected][:_SHOWN]}"]
+    message = f"X: {', and '.join(parts)}; {' and '.join(remedies)}"
     raise DataError(message)
+
+
+def missing_columns(missing: Sequence[str]) -> str:
+    """Return the message about columns of a model that a table lacks, which may be added without values."""
+    what = f"{columns_called(missing)} of the model {_is(missing)} missing"
+    return f"{what}; add {_them(missing)} (leave cells empty if unknown)"
+
+
+def columns_called(names: Sequence[str]) -> str:
+    """Return the names of columns for messages, such as "columns 'a', 'b'"."""
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names[:_SHOWN]))}{more}"
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
 
 
 def _named_type(X: object) -> str:

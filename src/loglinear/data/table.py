@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import shlex
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -27,7 +28,9 @@ __all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
 MISSING = frozenset(("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"))
 
 # Delimiters that are tried, with their names for messages.
-_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
+_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertical bar"}
+# Further characters that may separate cells: messages suggest them.
+_SUGGESTED = (" ", ":", "^", "~", "\x1f", "\xa7")
 _LINES_AT_ONCE = 4096
 # Most columns of samples that are counted, and samples after which it is known whether they repeat each other.
 _WIDEST, _TRIED = 32, 2**16
@@ -48,6 +51,9 @@ class Table:
         counts: how many samples of the file each sample stands for, shape (n_rows,); None for 1 each.
         orders: values of columns in the order that the file declares, by name of the column.
         texts: the cells of each column as the file has them, spaces included; None if they were not asked for.
+        lines: number of the last line, from 1, of each sample in the file, shape (n_rows,); of equal samples, the first
+            one's. None for data that have no lines.
+        newline: end of the file's lines.
     """
 
     names: list[str]
@@ -57,6 +63,8 @@ class Table:
     counts: npt.NDArray[np.int64] | None = None
     orders: Mapping[str, list[Any]] = field(default_factory=dict)
     texts: list[list[str]] | None = None
+    lines: npt.NDArray[np.int64] | None = None
+    newline: str = "\n"
 
     @property
     def n_samples(self) -> int:
@@ -77,7 +85,8 @@ class Table:
         if filled.all():
             return self
         counts = None if self.counts is None else self.counts[filled]
-        return replace(self, columns=[column[filled] for column in self.columns], counts=counts)
+        lines = None if self.lines is None else self.lines[filled]
+        return replace(self, columns=[column[filled] for column in self.columns], counts=counts, lines=lines)
 
     def matrix(self) -> npt.NDArray[np.object_]:
         """Return the samples, shape (n_samples, n_columns)."""
@@ -86,7 +95,7 @@ class Table:
     def text(self) -> str:
         """Return the table as delimited text; missing values are empty cells."""
         text = io.StringIO()
-        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\n")
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator=self.newline)
         # csv writes None as an empty cell.
         writer.writerows([*([self.names] if self.header else []), *zip(*self.columns, strict=True)])
         return text.getvalue()
@@ -117,8 +126,8 @@ def read_table(
         path: name of the file; `-` is standard input; `.parquet` and `.pq` are Parquet, which needs pyarrow.
         columns: names of the columns to read, in the sequence of the result; None for all.
         ignore: columns to leave out, by name or, where no column has that name, by number from 1.
-        delimiter: character between cells; by default a tab in .tsv and .tab files, and otherwise the one of comma, tab
-            and semicolon that gives the first line most fields.
+        delimiter: character between cells; by default a tab in .tsv and .tab files, and otherwise the one of comma,
+            tab, semicolon and vertical bar that gives the first line most fields.
         header: whether the first line holds the names of the columns; otherwise they are x1, x2, .... Or names of
             columns: the first line holds names unless all of these are such names, and the first line has other ones.
         flags: whether messages may advise --delimiter and --no-header, which one command has.
@@ -185,14 +194,27 @@ def _separator(path: str, delimiter: str | None) -> str | None:
 
 def _sniffed(line: str) -> str:
     """Return the delimiter that splits a line into most fields; of several, the first of `_DELIMITERS`."""
+    return max(_DELIMITERS, key=lambda delimiter: len(_split(line, delimiter)))
 
-    def fields(delimiter: str) -> int:
-        try:
-            return len(next(csv.reader([line], delimiter=delimiter), []))
-        except csv.Error:
-            return 0
 
-    return max(_DELIMITERS, key=fields)
+def _split(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line between delimiters; none if its quotes do not fit."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def _delimiter_advice(line: str) -> str:
+    """Return how to read a line as several columns; what a table is, if no character seems to separate them."""
+    line = line.strip()
+    fields = {delimiter: _split(line, delimiter) for delimiter in (*_DELIMITERS, *_SUGGESTED)}
+    best = max(fields, key=lambda delimiter: len(fields[delimiter]))
+    if len(fields[best]) < 2:
+        return "separate the columns by commas, tabs, semicolons or vertical bars, or set --delimiter"
+    if not all(map(str.strip, fields[best])):
+        return "separate the columns by commas or tabs"
+    return f"try --delimiter {'tab' if best == chr(9) else shlex.quote(best)}, which gives {len(fields[best])} columns"
 
 
 class _Lines:
@@ -210,7 +232,8 @@ class _Lines:
         else:
             message = f"{self.name}: no rows found; the file is empty or has only blank lines"
             raise DataError(message)
-        self.delimiter = delimiter or _sniffed(first)
+        self.first, self.delimiter = first, delimiter or _sniffed(first)
+        self.newline = "\r\n" if first.endswith("\r\n") else "\n"
         self._blank = blank
         self._reader = csv.reader(chain([first], text), delimiter=self.delimiter, strict=True)
 
@@ -218,9 +241,14 @@ class _Lines:
         """Return the advice that names a flag where the command has it, else the other one."""
         return flag if self.flags else other
 
+    @property
+    def number(self) -> int:
+        """Number, from 1, of the line read last."""
+        return self._blank + self._reader.line_num
+
     def place(self) -> str:
         """Return file and line number of the line read last."""
-        return f"{self.name}, line {self._blank + self._reader.line_num}"
+        return f"{self.name}, line {self.number}"
 
     def __iter__(self) -> Iterator[list[str]]:
         try:
@@ -268,25 +296,38 @@ def _text(
     names = _names(lines, first, ignore) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
         separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
-        remedy = lines.remedy("set the separator with --delimiter", "give a table of two or more columns with a header")
+        remedy = lines.remedy(
+            _delimiter_advice(lines.first), "give a table with a comma, tab, semicolon or vertical bar between columns"
+        )
         message = f"{lines.place()}: only one column found (separator: {separator}); {remedy}"
         raise DataError(message)
     chosen = _chosen(lines.path, names, columns, ignore)
     cells = [_Cells(marks) for _ in chosen]
     rows_read = _Counted(len(chosen)) if distinct and len(chosen) <= _WIDEST else _Whole(len(chosen))
     texts: list[list[str]] | None = [[] for _ in chosen] if with_texts else None
-    rows = _of_width(lines, rows if header else chain([first], rows), len(names))
+    numbers = array("q")
+    rows = _of_width(lines, rows if header else chain([first], rows), len(names), numbers)
     while part := list(islice(rows, _LINES_AT_ONCE)):
         across = list(zip(*part, strict=True))
-        rows_read.add([map(value_of.__getitem__, across[k]) for value_of, k in zip(cells, chosen, strict=True)])
+        values = [map(value_of.__getitem__, across[k]) for value_of, k in zip(cells, chosen, strict=True)]
+        rows_read.add(values, numbers)
+        del numbers[:]
         for column, k in zip(texts or (), chosen, strict=False):
             column.extend(across[k])
     if not rows_read.columns[0]:
         hint = lines.remedy("; add --no-header if the file has no header", "")
         message = f"{lines.name}: no rows after the header{hint}"
         raise DataError(message)
-    columns_found = [_column(values) for values in rows_read.columns]
-    table = Table([names[k] for k in chosen], columns_found, lines.delimiter, header, rows_read.counts, texts=texts)
+    table = Table(
+        [names[k] for k in chosen],
+        [_column(values) for values in rows_read.columns],
+        lines.delimiter,
+        header,
+        rows_read.counts,
+        texts=texts,
+        lines=np.array(rows_read.lines, dtype=np.int64),
+        newline=lines.newline,
+    )
     return table if table.names[0] or not lines.flags else _without_index(lines, place, table)
 
 
@@ -313,11 +354,13 @@ class _Whole:
 
     def __init__(self, width: int) -> None:
         self.columns: list[list[str | None]] = [[] for _ in range(width)]
+        self.lines = array("q")
 
-    def add(self, columns: Sequence[Iterable[str | None]]) -> None:
-        """Add samples, by columns."""
+    def add(self, columns: Sequence[Iterable[str | None]], lines: Sequence[int]) -> None:
+        """Add samples, by columns, and the number of the line of each."""
         for values, more in zip(self.columns, columns, strict=True):
             values.extend(more)
+        self.lines.extend(lines)
 
     @property
     def counts(self) -> npt.NDArray[np.int64] | None:
@@ -342,23 +385,24 @@ class _Counted(_Whole):
         """Samples of the file for each sample."""
         return np.array(self._counts, dtype=np.int64)
 
-    def add(self, columns: Sequence[Iterable[str | None]]) -> None:
-        """Add samples, by columns."""
+    def add(self, columns: Sequence[Iterable[str | None]], lines: Sequence[int]) -> None:
+        """Add samples, by columns, and the number of the line of each."""
         if self._place is None:
             before = len(self.columns[0])
-            super().add(columns)
+            super().add(columns, lines)
             self._counts += [1] * (len(self.columns[0]) - before)
             return
-        place, counts, new = self._place, self._counts, []
-        for row in zip(*columns, strict=True):
+        place, counts, new, new_lines = self._place, self._counts, [], []
+        for row, line in zip(zip(*columns, strict=True), lines, strict=True):
             at = place.setdefault(row, len(counts))
             if at == len(counts):
                 counts.append(0)
                 new.append(row)
+                new_lines.append(line)
             counts[at] += 1
             self._read += 1
         if new:
-            super().add(list(zip(*new, strict=True)))
+            super().add(list(zip(*new, strict=True)), new_lines)
         if self._read >= _TRIED and len(counts) > self._read * 2 / 3:
             self._place = None
 
@@ -393,14 +437,15 @@ def _names(lines: _Lines, cells: list[str], ignore: Sequence[str]) -> list[str]:
     return names
 
 
-def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int) -> Iterator[list[str]]:
-    """Yield the rows, and raise DataError at the first that has another number of fields."""
+def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int, numbers: array[int]) -> Iterator[list[str]]:
+    """Yield the rows, add the numbers of their lines, and raise DataError at the first row of another width."""
     for row in rows:
         if len(row) != width:
             message = (
                 f"{lines.place()}: expected {width} fields, found {len(row)}; quote cells that contain the separator"
             )
             raise DataError(message)
+        numbers.append(lines.number)
         yield row
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -150,13 +150,16 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         options = self._options(NetworkOptions)
         options.check()
         frame = variables_of(X)
+        if len(frame.columns) < 2:
+            message = "X has 1 variable; a network needs two or more"
+            raise DataError(message)
         columns, names = with_missing(frame.columns, options.missing or ()), frame.names
         samples = Samples(columns, _weights_of(sample_weight, columns[0]), frame.counts)
         columns, weights, counts, identifiers = cleaned(samples, names, bins=options.bins, cuts=options.cuts)
         frame = replace(frame, columns=columns, counts=counts)
         categories, edges = categories_of(frame, options.max_states, options.bins, options.cuts, options.reference)
         _warn_of_constants(categories, names, identifiers)
-        codes = encoded(columns, categories, edges, names)
+        codes = encoded(frame, categories, edges)
         n = len(codes) if counts is None else int(counts.sum())
         if counts is not None:
             weights = counts.astype(np.float64) if weights is None else weights * counts
@@ -305,8 +308,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         check_is_fitted(self, "edges_")
         frame = variables_of(X)
         check_names(frame.names, getattr(self, "feature_names_in_", None))
-        columns = with_missing(frame.columns, self.missing or ())
-        return encoded(columns, self.categories_, self.bin_edges_, frame.names)
+        frame = replace(frame, columns=with_missing(frame.columns, self.missing or ()))
+        return encoded(frame, self.categories_, self.bin_edges_)
 
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
@@ -441,7 +444,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
         return network_rows(self) if "edges_" in vars(self) else {}
 
-    def explain(self, X: Table | Observations) -> Iterator[Explanation]:
+    def explain(self, X: Table | Observations) -> list[Explanation]:
         """Explain for each sample why the most probable state of each variable, given all others, beats the second.
 
         A contribution is how much the variable's own weight, or the state of a neighbour, adds to the log odds of the
@@ -451,12 +454,12 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             X: samples, shape (n_samples, n_variables).
 
         Returns:
-            A generator of explanations, one per sample, with an entry for each variable of the network.
+            An explanation for each sample, with an entry for each variable of the network.
 
         Example:
             >>> from loglinear import PairwiseMRF
             >>> X = [["rain", "wet"], ["rain", "wet"], ["sun", "dry"], ["sun", "wet"], ["rain", "dry"], ["sun", "dry"]]
-            >>> print(next(PairwiseMRF(l1=0.1).fit(X).explain([["rain", "wet"]])))
+            >>> print(PairwiseMRF(l1=0.1).fit(X).explain([["rain", "wet"]])[0])
               1  column 0=rain  rain 0.650, not sun 0.350: +0.619
                    +1.238  column 1=wet
                    -0.619  (its own weight)
@@ -466,7 +469,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         from .explain.explained import explain_states
 
         codes, beliefs = self._beliefs(X)
-        return explain_states(
+        explanations = explain_states(
             self._graph,
             self._scores,
             self._filled(codes, beliefs),
@@ -474,6 +477,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             states=[[str(state) for state in self.categories_[i].tolist()] for i in self._varying.tolist()],
             missing=codes < 0,
         )
+        return list(explanations)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a file, atomically.

@@ -29,14 +29,10 @@ def variables_of(X: Table | Observations | Frame) -> Frame:
     """Read samples, shape (n_samples, n_variables).
 
     Raises:
-        DataError: X is not a table, has fewer than two columns, or has no rows.
+        DataError: X is not a table, or has no rows.
     """
     frame = Frame.of(X)
-    n_columns = len(frame.columns)
-    if n_columns < 2:
-        message = f"X has {n_columns} variable{'s' * (n_columns != 1)}; a network needs two or more"
-        raise DataError(message)
-    if not len(frame.columns[0]):
+    if not frame.columns or not len(frame.columns[0]):
         message = "X has no rows; give at least one sample"
         raise DataError(message)
     return frame
@@ -219,12 +215,7 @@ def _distinct(values: Array) -> Array:
     return objects
 
 
-def encoded(
-    columns: Sequence[Array],
-    categories: Sequence[Array],
-    edges: Sequence[Vector | None],
-    names: Sequence[str] | None,
-) -> Codes:
+def encoded(frame: Frame, categories: Sequence[Array], edges: Sequence[Vector | None]) -> Codes:
     """States of samples, -1 where a value is missing, shape (n_samples, number of columns of several states).
 
     Columns that have one state or none are left out, whatever they hold.
@@ -232,18 +223,21 @@ def encoded(
     Raises:
         DataError: the numbers of columns and categories differ, or a value is none of the categories.
     """
+    columns = frame.columns
     if len(columns) != len(categories):
-        message = f"X has {len(columns)} columns, but the model has {len(categories)} variables"
+        message = f"X has {len(columns)} column{'s' * (len(columns) != 1)}, "
+        message += f"but the model has {len(categories)} variables"
         raise DataError(message)
     varying = [i for i, values in enumerate(categories) if values.size > 1]
     codes = np.empty((len(columns[0]), len(varying)), dtype=np.int32)
     for k, i in enumerate(varying):
-        codes[:, k] = _codes(columns[i], categories[i], edges[i], _named(names, i))
+        codes[:, k] = _codes(frame, i, categories[i], edges[i])
     return codes
 
 
-def _codes(column: Array, values: Array, edges: Vector | None, name: str) -> Codes:
-    """States of the values of a column with these categories, which are bins if there are edges between bins."""
+def _codes(frame: Frame, i: int, values: Array, edges: Vector | None) -> Codes:
+    """States of the values of column i with these categories, which are bins if there are edges between bins."""
+    column = frame.columns[i]
     missing = _missing(column)
     if edges is not None and column.dtype.kind in "iuf":
         at = bins_of(column.astype(np.float64), edges)
@@ -260,7 +254,8 @@ def _codes(column: Array, values: Array, edges: Vector | None, name: str) -> Cod
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
         value = column[row].item() if isinstance(column[row], np.generic) else column[row]
-        message = f"row {row}, {name}: the model does not know the value {value!r}; leave the cell empty, or use "
+        message = f"{frame.place(row)}, {frame.called(i)}: the model does not know the value {value!r}; "
+        message += "leave the cell empty, or use "
         message += "a number, " if edges is not None else ""
         message += f"{', '.join(repr(example) for example in values.tolist()[:8])}{', ...' if values.size > 8 else ''}"
         raise DataError(message)

@@ -181,7 +181,7 @@ def test_marks_of_missing_values_are_named_and_taken_from_a_flag(structure, done
 def test_samples_without_any_value_are_left_out(structure, tmp_path):
     X = np.array([["a", "x"], ["b", "y"], [None, None], ["a", None]] * 50, dtype=object)
     done = structure(write(tmp_path / "d.csv", X, ["p", "q"]), "--l1", "1")
-    assert "2 variables, 150 samples, 150 missing values; ignored 50 lines without values" in done.said
+    assert "2 variables, 150 samples, 50 missing values; ignored 50 lines without values" in done.said
     assert [row[:4] for row in done.rows] == [("p", "q", "b", "y")]
 
 

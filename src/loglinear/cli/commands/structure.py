@@ -98,7 +98,7 @@ def configure(parser: ArgumentParser) -> None:
         action="store_true",
         help="the first line is a sample, not names; variables are called x1, x2, ...",
     )
-    delimiter = "column separator (default: comma, tab or semicolon, whichever fits the first line)"
+    delimiter = "column separator (default: comma, tab, semicolon or |, whichever fits the first line)"
     add("--delimiter", metavar="C", help=delimiter)
     add_json(parser, "print the edges and a summary as JSON, instead of the table")
     add("-q", "--quiet", action="store_true", help="do not show progress")
@@ -129,10 +129,10 @@ def run(arguments: Namespace) -> None:
 
         check_figure(arguments.plot, pages=True)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
-        table, filled = _read(arguments, estimator.missing or (), progress)
-        warned = _fit(estimator, arguments.table, filled, progress)
-        confidence = _confidence(estimator, filled, arguments.bootstrap, progress)
-    edges = Edges(estimator, filled, confidence, missing=table.n_missing)
+        table = _read(arguments, estimator.missing or (), progress)
+        warned = _fit(estimator, arguments.table, table, progress)
+        confidence = _confidence(estimator, table, arguments.bootstrap, progress)
+    edges = Edges(estimator, table, confidence)
     if arguments.model is not None:
         estimator.save(arguments.model)
     if arguments.plot is not None:
@@ -197,8 +197,8 @@ def _reference(texts: list[str]) -> dict[str, str] | None:
     return states or None
 
 
-def _read(arguments: Namespace, missing: Sequence[str | float], progress: Progress) -> tuple[Table, Table]:
-    """Return the table, and its samples with at least one value."""
+def _read(arguments: Namespace, missing: Sequence[str | float], progress: Progress) -> Table:
+    """Return the samples of the table with at least one value."""
     from ...data.table import read_table, split_names
 
     table = read_table(
@@ -216,10 +216,10 @@ def _read(arguments: Namespace, missing: Sequence[str | float], progress: Progre
     empty = table.n_samples - filled.n_samples
     progress.note(
         f"{arguments.table}: {counted(len(table.names), 'variable')}, {counted(filled.n_samples, 'sample')}, "
-        f"{counted(table.n_missing, 'missing value')}"
+        f"{counted(filled.n_missing, 'missing value')}"
         + (f"; ignored {counted(empty, 'line')} without values" if empty else "")
     )
-    return table, filled
+    return filled
 
 
 def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) -> list[str]:
@@ -269,15 +269,12 @@ class Edges:
         estimator: the network.
         table: the samples that it was trained on.
         confidence: of its edges, if it was asked for.
-        missing: number of missing values in the file.
     """
 
-    def __init__(
-        self, estimator: PairwiseMRF, table: Table, confidence: EdgeConfidence | None = None, *, missing: int
-    ) -> None:
+    def __init__(self, estimator: PairwiseMRF, table: Table, confidence: EdgeConfidence | None = None) -> None:
         from ...models.explain.edges import ranked_edges
 
-        self._estimator, self._table, self._names, self._missing = estimator, table, table.names, missing
+        self._estimator, self._table, self._names = estimator, table, table.names
         # Numbers of the variables that are not left out.
         self._varying = [i for i, categories in enumerate(estimator.categories_) if len(categories) > 1]
         self._result = estimator.result_
@@ -335,7 +332,7 @@ class Edges:
         for edge, share in zip(edges, self._shares or (), strict=False):
             edge["share"] = share
         table = self._table
-        head: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": self._missing}
+        head: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": table.n_missing}
         head["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
         tail = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
         return json.dumps(head | training_summary([self._result]) | tail, default=plain)

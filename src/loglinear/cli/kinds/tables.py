@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...data.formats import file_name
+from ...data.frames import missing_columns
 from ...data.table import Table, join_names, read_table
 from ...data.writing import write_output
 from ...errors import DataError
@@ -17,7 +19,7 @@ from ...models.explain.edges import Edge, ranked_edges
 from ...models.files.settings import plain
 from ...models.network import PairwiseMRF
 from ..options import flags_of
-from ..output import counted
+from ..output import counted, say
 from ..reading import naming
 from .inspected import training_lines
 from .kind import Kind
@@ -67,18 +69,14 @@ class Tables(Kind):
             raise DataError(message) from error
         column_of = dict(zip(table.names if self.named else self.names, table.columns, strict=False))
         if lacking := [name for name in self.needed if name not in column_of]:
-            one, names = len(lacking) == 1, ", ".join(map(repr, lacking))
-            message = (
-                f"{path}: {'column' if one else 'columns'} {names} of the model {'is' if one else 'are'} missing; "
-            )
-            message += f"add {'it' if one else 'them'} (leave cells empty if unknown)"
+            message = f"{file_name(path)}: {missing_columns(lacking)}"
             raise DataError(message)
         nothing = np.full(table.n_samples, None, dtype=object)
         columns = [
             _as_states(column_of.get(name, nothing), states.tolist())
             for name, states in zip(self.names, self.network.categories_, strict=True)
         ]
-        return table, Table(self.names, columns)
+        return table, Table(self.names, columns, lines=table.lines)
 
     def tag(self, arguments: Namespace) -> None:
         """Write the table with the most probable state in place of each missing value.
@@ -101,6 +99,8 @@ class Tables(Kind):
                 columns[at][gaps] = self.network.categories_[i][probabilities.argmax(axis=1)].tolist()
                 sure[f"p({name})"] = np.full(table.n_samples, None, dtype=object)
                 sure[f"p({name})"][gaps] = [f"{p:.6f}" for p in probabilities.max(axis=1)]
+        if not sure:
+            say(f"note: {file_name(arguments.file)}: no cell of the model's columns is empty, so nothing was filled in")
         names = list(table.names)
         if arguments.marginals:
             names, columns = names + list(sure), columns + list(sure.values())
@@ -141,7 +141,7 @@ class Tables(Kind):
         self.leave_out(vars(arguments), "format")
         _, samples = self.read(arguments.file)
         with naming(arguments.file):
-            return list(self.network.explain(samples))
+            return self.network.explain(samples)
 
     def inspect(self, *, top: int, as_json: bool) -> str:
         """Show variables, states, the strongest interactions, and how the network was trained."""
