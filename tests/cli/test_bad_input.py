@@ -195,18 +195,18 @@ OPTIONS = [
     (["--preset", "pos", "--format", "crfsuite"], ["leave out the template"]),
     (["--preset", "pos", "--solver", "nope"], ["'nope'", "lbfgs, owlqn"]),
     (["--preset", "pos", "--solver", "lbfgs", "--l1", "1"], ["l1", "owlqn"]),
-    (["--preset", "pos", "--l1", "-1"], ["l1=-1", ">= 0"]),
-    (["--preset", "pos", "--l1", "nan"], ["l1=nan", ">= 0"]),
-    (["--preset", "pos", "--l2", "nan"], ["l2=nan", ">= 0"]),
-    (["--preset", "pos", "--l2", "inf"], ["l2=inf", "finite"]),
-    (["--preset", "pos", "--l2=-0.5"], ["l2=-0.5", ">= 0"]),
-    (["--preset", "pos", "--min-count", "0"], ["min_count=0", " 1"]),
-    (["--preset", "pos", "--min-count", "-1"], ["min_count=-1", " 1"]),
-    (["--preset", "pos", "--min-count", "99999999999"], ["min_count=99999999999"]),
-    (["--preset", "pos", "--order", "3"], ["order=3", " 1 ", " 2"]),
+    (["--preset", "pos", "--l1", "-1"], ["--l1 -1", ">= 0"]),
+    (["--preset", "pos", "--l1", "nan"], ["--l1 nan", ">= 0"]),
+    (["--preset", "pos", "--l2", "nan"], ["--l2 nan", ">= 0"]),
+    (["--preset", "pos", "--l2", "inf"], ["--l2 inf", "finite"]),
+    (["--preset", "pos", "--l2=-0.5"], ["--l2 -0.5", ">= 0"]),
+    (["--preset", "pos", "--min-count", "0"], ["--min-count 0", " 1"]),
+    (["--preset", "pos", "--min-count", "-1"], ["--min-count -1", " 1"]),
+    (["--preset", "pos", "--min-count", "99999999999"], ["--min-count 99999999999"]),
+    (["--preset", "pos", "--order", "3"], ["--order 3", " 1 ", " 2"]),
     (["--preset", "pos", "--order", "2", "--solver", "sgd_l1", "--l1", "1"], ["order 1", "owlqn"]),
-    (["--preset", "pos", "--tolerance", "-1"], ["tolerance=-1", ">= 0"]),
-    (["--preset", "pos", "--tolerance", "nan"], ["tolerance=nan", ">= 0"]),
+    (["--preset", "pos", "--tolerance", "-1"], ["--tolerance -1", ">= 0"]),
+    (["--preset", "pos", "--tolerance", "nan"], ["--tolerance nan", ">= 0"]),
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "learning_rate=0"], ["learning_rate=0", "> 0"]),
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "decay=2"], ["decay=2", "at most 1"]),
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "penalty=ridge"], ["penalty='ridge'", "cumulative"]),
@@ -214,9 +214,9 @@ OPTIONS = [
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "passes"], ["NAME=VALUE", "passes"]),
     (["--preset", "pos", "--solver", "sgd_l1", "-p", "passes=2", "-p", "passes=3"], ["passes", "two values"]),
     (["--preset", "pos", "--solver", "sgd_l1", "--tolerance", "1e-3"], ["sgd_l1", "tolerance"]),
-    (["--preset", "pos", "--solver", "two_stage", "--seed", "-1"], ["random_state=-1"]),
-    (["--preset", "pos", "--max-iterations", "-1"], ["max_iterations=-1", ">= 0"]),
-    (["--preset", "pos", "--max-iterations", "1" + "0" * 30], ["max_iterations=1000"]),
+    (["--preset", "pos", "--solver", "two_stage", "--seed", "-1"], ["--seed -1"]),
+    (["--preset", "pos", "--max-iterations", "-1"], ["--max-iterations -1", ">= 0"]),
+    (["--preset", "pos", "--max-iterations", "1" + "0" * 30], ["--max-iterations 1000"]),
 ]
 
 
@@ -263,7 +263,7 @@ def test_messages_of_a_fresh_process_are_the_same(run, misuse, train, tmp_path):
     data.write_text(TINY)
     template.write_text("U0:%x[0,0]\nX\n")
     assert misuse(*train(data, "--template", template), apart=True).startswith("template line 2: ")
-    assert misuse(*train(data, "--preset", "pos", "--l1", "-1"), apart=True).startswith("l1=-1.0 ")
+    assert misuse(*train(data, "--preset", "pos", "--l1", "-1"), apart=True).startswith("--l1 -1.0 ")
     assert misuse(*train(tmp_path / "nowhere", "--preset", "pos"), apart=True).startswith(f"{tmp_path / 'nowhere'}: ")
     finished = run(*train(data, "--preset", "pos", "--threads", "-1"), apart=True)
     assert (finished.returncode, finished.stdout) == (2, "")

@@ -226,7 +226,7 @@ def test_inspect_shows_the_weights_of_graphs(done, tmp_path):
         assert (report["l1"], report["status"]) == (0.5, crf.result_.status.name.lower())
         shown = done("inspect", tmp_path / "m", "--top", "1").stdout
         assert f"active features  {report['n_active']}, on 4 attributes\nlabels           3: a b c\n" in shown
-        assert f"l1 0.5, l2 0.0, inference {named}\n" in shown
+        assert f"l1 0.5, l2 0, inference {named}\n" in shown
         assert "                 on 4 samples\nended            converged" in shown
         strongest = max(found, key=lambda name: abs(found[name]))
         assert f"strongest states\n{found[strongest]:+10.4f}  {strongest[0]}" in shown

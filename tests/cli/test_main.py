@@ -100,6 +100,7 @@ def test_help_on_a_command_is_its_help(done):
         ("train x -m m --model-type maxnt", "maxent"),
         ("tag x y --probabilities tokens", "token"),
         ("completion bsh", "bash"),
+        ("tag x y --layout wapti", "wapiti"),
     ],
 )
 def test_what_is_unknown_gets_a_suggestion(misuse, arguments, meant):
@@ -115,6 +116,8 @@ def test_what_is_unknown_gets_a_suggestion(misuse, arguments, meant):
         ("--preset ner --format colums", "columns"),
         ("--preset ner --constraints BOI", "BIO"),
         ("--preset ner --dev {data} --keep bst", "best"),
+        ("--model-type maxent -f text --words wrods", "words"),
+        ("--model-type maxent -f text --words charcters:2-4", "characters:2-4"),
     ],
 )
 def test_an_unknown_value_gets_a_suggestion(misuse, tiny, tmp_path, arguments, meant):
@@ -135,6 +138,40 @@ def test_an_unknown_value_gets_a_suggestion(misuse, tiny, tmp_path, arguments, m
 )
 def test_flags_of_other_programs_are_translated(misuse, flags, words):
     assert misuse("train", "data", "-m", "model", *flags.split(), usage=True).endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "commands"),
+    [
+        ("tag m f --preset ner", "--preset is an option of train, select and encode"),
+        ("train f -m m --cut a=3", "--cut is an option of structure"),
+        ("inspect m --marginals", "--marginals is an option of tag"),
+        ("demo --n-best=3", "--n-best is an option of tag"),
+    ],
+)
+def test_an_option_of_other_commands_names_them(misuse, arguments, commands):
+    assert misuse(*arguments.split(), usage=True).endswith(f"; {commands}")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--l1 -1", "--l1 -1.0 is not a valid penalty"),
+        ("--seed -1", "--seed -1 is not"),
+        ("--invalid-labels skp", "--invalid-labels skp is not one of"),
+        ("--words characters:2 --ngrams 2", "--ngrams 2 is not available with --words characters:2,"),
+        ("-p memory=0 --solver owlqn", "memory=0 is not"),
+    ],
+)
+def test_messages_about_options_spell_them_as_flags(misuse, tiny, tmp_path, options, words):
+    assert misuse("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options.split()).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [("--order two", "'two' is not a whole number"), ("--l1 a", "'a' is not a number")]
+)
+def test_what_is_no_number_is_said_in_words(misuse, options, words):
+    assert misuse("train", "f", "-m", "m", *options.split(), usage=True).endswith(words)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")

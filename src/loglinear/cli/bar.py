@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 import time
 from contextlib import redirect_stderr
-from typing import TextIO
+
+from .wrapping import columns_of
 
 __all__ = ["Bar"]
 
@@ -22,13 +22,14 @@ class Bar:
     """A bar on the terminal of standard error; other messages are printed above it.
 
     Attributes:
+        terminal: where the line is.
         room: number of characters of text for which there is space in the line.
     """
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr
+        self.terminal = sys.stderr
         # The last column stays empty: some terminals start a new line as soon as it is filled.
-        self._columns = _columns(self._terminal) - 1
+        self._columns = columns_of(self.terminal) - 1
         self._width = min(max(self._columns - _TEXT, 10), 40)
         self.room = max(self._columns - self._width - _AROUND, 0)
         self._share, self._text = 0.0, ""
@@ -49,15 +50,15 @@ class Bar:
         self._redirection.__exit__(None, None, None)
         self._share = 1.0 if finished else self._share
         self._draw()
-        self._terminal.write("\n")
-        self._terminal.flush()
+        self.terminal.write("\n")
+        self.terminal.flush()
 
     def write_above(self, text: str) -> int:
         """Write text in place of the line; the next update draws the line again, below the text."""
         if self._shown:
-            self._terminal.write(f"\r{'':{self._shown}}\r")
+            self.terminal.write(f"\r{'':{self._shown}}\r")
             self._shown = 0
-        return self._terminal.write(text)
+        return self.terminal.write(text)
 
     def _draw(self) -> None:
         self._drawn_at = time.monotonic()
@@ -66,8 +67,8 @@ class Bar:
         full = round(self._share * self._width)
         bar = "━" * full + "─" * (self._width - full)
         line = f"{_TITLE} {bar} {self._text} {elapsed}"[: self._columns]
-        self._terminal.write(f"\r{line:{self._shown}}")
-        self._terminal.flush()
+        self.terminal.write(f"\r{line:{self._shown}}")
+        self.terminal.flush()
         self._shown = len(line)
 
 
@@ -77,15 +78,11 @@ class _Above(io.TextIOBase):
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
 
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._bar.terminal.fileno()
+
     def write(self, text: str, /) -> int:
         return self._bar.write_above(text)
-
-
-def _columns(terminal: TextIO) -> int:
-    """Return the width of the terminal, or what the environment says about it."""
-    if (said := os.environ.get("COLUMNS", "")).isdecimal() and int(said) > 0:
-        return int(said)
-    try:
-        return os.get_terminal_size(terminal.fileno()).columns or 80
-    except (OSError, ValueError):
-        return 80

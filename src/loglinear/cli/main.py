@@ -12,21 +12,22 @@ import argparse
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 import warnings
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
-from ..errors import ClusterError, DataWarning, LogLinearError
+from ..errors import ClusterError, DataWarning, LogLinearError, OptionError
 from ..extras import needed_by
 from ..memory import REMEDY, end_when_exhausted
 from ..version import __version__
 from .inputs import Inputs, take_inputs
-from .output import Interrupted
+from .output import Interrupted, say
 from .places import check_places
-from .wrapping import HelpFormatter
+from .wrapping import HelpFormatter, fitted
 
 __all__ = ["COMMANDS", "command_parser", "main"]
 
@@ -53,11 +54,14 @@ START = """loglinear trains and applies CRFs and classifiers.
 
   loglinear demo                    a tagger in seconds
   loglinear train FILE -m MODEL     train a model
-  loglinear evaluate MODEL FILE     score it on labelled data
+  loglinear evaluate MODEL FILE     score it on other data
   loglinear tag MODEL FILE          label new data
 
 `loglinear --help` lists all commands, and
 `loglinear help COMMAND` explains one."""
+
+# What people call the types of numbers.
+_NUMBERS = {"int": "whole number", "float": "number"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -65,7 +69,16 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the message."""
-        self.exit(2, f"{self.prog}: error: {message}\nsee `{self.prog} --help`\n")
+        self.exit(2, fitted(f"{self.prog}: error: {message}\nsee `{self.prog} --help`\n", sys.stderr))
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> object:
+        # argparse's own message names types of Python.
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            kind = error.message.removeprefix("invalid ").partition(" value: ")[0]
+            message = f"{arg_string!r} is not a {_NUMBERS.get(kind, kind)}"
+            raise argparse.ArgumentError(action, message) from error
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         # argparse's own method has no suggestions.
@@ -109,7 +122,7 @@ def main(arguments: list[str] | None = None) -> None:
     except ImportError as error:  # a library that does not fit into memory, or is damaged
         _fail(error, 1)
     except Interrupted as ended:
-        print(f"loglinear: {ended}", file=sys.stderr)
+        say(f"loglinear: {ended}")
         sys.exit(1)
     except KeyboardInterrupt:
         _fail("interrupted", 1)
@@ -133,7 +146,28 @@ def _run(arguments: list[str]) -> None:
         take_inputs(parser, parsed)
         check_places(parser, parsed, module.READS, module.WRITES)
         end_when_exhausted()
-        module.run(parsed)
+        try:
+            module.run(parsed)
+        except OptionError as error:
+            raise OptionError(_with_flags(str(error), parser)) from error
+
+
+def _with_flags(message: str, parser: argparse.ArgumentParser) -> str:
+    """Return a message about options with the flags of a command in place of its parameters, such as l1=-1.0."""
+    flags = {action.dest: _long_flag(action) for action in parser._actions if action.option_strings}
+
+    def spelt(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        if name not in flags:
+            return match[0]
+        return " ".join([flags[name], value.strip("'\"")])
+
+    return re.sub(r"""(?<![\w-])(?:--)?(\w+)=('[^']*'|"[^"]*"|[-\w.+]+)(?=[\s,;)])""", spelt, message)
+
+
+def _long_flag(action: argparse.Action) -> str:
+    """Return the first long flag of an argument, or its first flag."""
+    return next((flag for flag in action.option_strings if flag.startswith("--")), action.option_strings[0])
 
 
 def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
@@ -176,16 +210,38 @@ def _check_flags(parser: argparse.ArgumentParser, arguments: list[str]) -> None:
             if "=" not in argument and at + 1 < len(arguments) and not arguments[at + 1].startswith("-"):
                 unknown.append(arguments[at + 1])
     if unknown:
-        advice = _translated(unknown, {action.dest for action in flags.values()}) or _similar_flags(unknown, flags)
+        names = [argument.partition("=")[0] for argument in unknown if argument.startswith("--")]
+        advice = (
+            _translated(unknown, {action.dest for action in flags.values()})
+            or _of_other_commands(names)
+            or _similar_flags(names, flags)
+        )
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
 
 
-def _similar_flags(unknown: list[str], flags: Collection[str]) -> str:
-    """Return suggestions for the first of the unknown flags that is similar to a flag."""
+def _of_other_commands(names: list[str]) -> str:
+    """Return which commands have the first of unknown flags that other commands have."""
+    flags: dict[str, set[str]] = {}
+    for command in COMMANDS:
+        with suppress(ImportError):  # a command may need a package that this one does not
+            flags[command] = {flag for action in command_parser(command)[1]._actions for flag in action.option_strings}
+    for name in names:
+        *others, last = [""] + [command for command, of_command in flags.items() if name in of_command]
+        if last:
+            commands = f"{', '.join(filter(None, others))} and {last}" if any(others) else last
+            return f"; {name} is an option of {commands}"
+    return ""
+
+
+def _similar_flags(names: list[str], flags: Collection[str]) -> str:
+    """Return a suggestion for the first of unknown flags that is similar to a flag."""
     from ..options import similar
 
-    names = [argument.partition("=")[0] for argument in unknown if argument.startswith("--")]
-    return next(filter(None, (similar(name, flags) for name in names)), "")
+    long_flags = {flag[2:]: flag for flag in flags if flag.startswith("--")}
+    for name in names:
+        if suggestion := similar(name[2:], long_flags):
+            return suggestion.replace("did you mean ", "did you mean --")
+    return ""
 
 
 def _translated(unknown: list[str], parameters: Collection[str]) -> str:
@@ -295,8 +351,8 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning of the library as one line, without the source line that raised it."""
-    print(f"warning: {message}", file=sys.stderr)
+    """Print a warning of the library as one message, without the source line that raised it."""
+    say(f"warning: {message}")
 
 
 def _overview(arguments: list[str]) -> NoReturn:
@@ -322,5 +378,5 @@ def _overview(arguments: list[str]) -> NoReturn:
 
 
 def _fail(message: object, code: int) -> NoReturn:
-    print(f"loglinear: error: {message}", file=sys.stderr)
+    say(f"loglinear: error: {message}")
     sys.exit(code)

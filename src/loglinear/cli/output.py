@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from .wrapping import fitted
+
 __all__ = ["Interrupted", "counted", "keeping_reached", "say", "scores_text", "sizes", "tab_separated"]
 
 # Names may contain characters that would break the table.
@@ -26,8 +28,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 def say(message: str) -> None:
-    """Print a line to stderr."""
-    print(message, file=sys.stderr, flush=True)
+    """Print a message to stderr, wrapped to the width of a terminal."""
+    print(fitted(message, sys.stderr), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -1,14 +1,62 @@
-"""Help that fits the terminal: paragraphs and lists are wrapped to its width, commands are not."""
+"""Text that fits the terminal: messages, paragraphs and lists are wrapped to its width, commands are not."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+from typing import TextIO
 
-__all__ = ["HelpFormatter"]
+__all__ = ["HelpFormatter", "columns_of", "fitted"]
 
 # An item of a list: an indented name, and its text after two or more blanks. Later lines are indented further.
 _ITEM = re.compile(r"  \S+(?: \S+)* {2,}(?=\S)")
+# A name in a first column, or the blanks before a text, that the other lines of the text are indented by.
+_COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)| *")
+# Commands in a message, which a user copies.
+_COMMAND = re.compile(r"`[^`]*`|(?<=: )loglinear .*$")
+# Fewest characters for the text of a column.
+_LEAST = 24
+
+
+def columns_of(terminal: TextIO) -> int:
+    """Return the width of a terminal in characters, or what the environment says about it."""
+    if (said := os.environ.get("COLUMNS", "")).isdecimal() and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def fitted(text: str, stream: TextIO) -> str:
+    """Return lines as a stream takes them: those too long for a terminal are wrapped at blanks, others are unchanged.
+
+    Text after a name and two or more blanks is a column, and stays one.
+
+    Args:
+        text: the lines.
+        stream: where they go; without a terminal, nothing is wrapped.
+    """
+    if not stream.isatty():
+        return text
+    width = columns_of(stream)
+    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, width))
+
+
+def _pieces(line: str, width: int) -> list[str]:
+    """Return a line in pieces of at most this width; a command stays in one piece."""
+    if len(line) <= width:
+        return [line]
+    from textwrap import wrap
+
+    start = _COLUMN.match(line)
+    indent = len(start[0]) if start is not None and start[0].strip() else 0
+    if not 0 < indent <= width - _LEAST:
+        indent = len(line) - len(line.lstrip()) + 2
+    whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line)
+    lines = wrap(whole, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return [piece.replace("\0", " ") for piece in lines]
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..errors import DataError
-from ..options import fail
+from ..options import fail, similar
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -74,7 +74,8 @@ def character_lengths(unit: str | None) -> tuple[int, int] | None:
 def check_unit(name: str, value: object) -> None:
     """Raise OptionError if a value does not say what texts are cut into."""
     if not isinstance(value, str) or (value not in UNITS and character_lengths(value) is None):
-        fail(name, value, "is none of words, blanks and characters:N-M, such as characters:2-4")
+        suggestion = similar(str(value), (*UNITS, "characters:2-4"))
+        fail(name, value, f"is none of words, blanks and characters:N-M, such as characters:2-4{suggestion}")
 
 
 class Words:

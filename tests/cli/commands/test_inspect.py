@@ -107,7 +107,7 @@ def test_names_that_the_terminal_cannot_show_are_no_reason_to_crash(done, tmp_pa
 
 
 def test_a_negative_number_of_weights_is_refused(misuse, sample):
-    assert "--top: invalid whole number of at least 0 value: '-3'" in misuse(
+    assert "--top: '-3' is not a whole number of at least 0" in misuse(
         "inspect", sample.model, "--top", "-3", usage=True
     )
 

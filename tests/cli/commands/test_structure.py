@@ -340,7 +340,7 @@ def test_the_command_and_the_estimator_have_the_same_defaults():
 
 
 BAD = [
-    (["--bins", "1"], ["bins=1"]),
+    (["--bins", "1"], ["--bins 1"]),
     (["--l1", "0"], ["--l1 0", "ebic, cv or stars"]),
     (["--l1", "-1"], ["l1"]),
     (["--l2", "-1"], ["l2"]),
@@ -350,12 +350,12 @@ BAD = [
     (["--cut", "v0"], ["--cut v0", "--cut age=18,30,65"]),
     (["--cut", "v0=old"], ["--cut v0=old"]),
     (["--cut", "=3"], ["--cut =3"]),
-    (["--bootstrap", "1"], ["--bootstrap=1", "at least 2"]),
-    (["--inference", "exact"], ["inference='exact'", "likelihood", "leave out one"]),
+    (["--bootstrap", "1"], ["--bootstrap 1", "at least 2"]),
+    (["--inference", "exact"], ["--inference exact", "likelihood", "leave out one"]),
     (["--ignore", "weight"], ["no column 'weight'", "v0, v1"]),
     (["--ignore", ",".join(NAMES[1:])], ["only column 'v0' is left"]),
-    (["--max-states", "1"], ["max_states=1"]),
-    (["--delimiter", "ab"], ["'ab'"]),
+    (["--max-states", "1"], ["--max-states 1"]),
+    (["--delimiter", "ab"], ["--delimiter ab is"]),
     (["--delimiter", ";"], ["one column", "--delimiter"]),
     (["--plot", "figure.jpg"], ["figure.jpg", ".svg, .png, .pdf or .html"]),
     (["--plot", "nowhere/p.svg"], ["nowhere/p.svg", "folder"]),

@@ -435,7 +435,7 @@ def test_constraints_are_kept_in_the_model_and_can_be_set_and_taken_off(done, mi
     assert done(*tag, str(tmp_path / "bound"), str(words)).stdout.split() != ["Lee", "I-PER"]
     assert done(*tag, str(tmp_path / "bound"), str(words), "--constraints", "none").stdout.split() == ["Lee", "I-PER"]
     assert "constraints      BIO\n" in done("inspect", str(tmp_path / "bound")).stdout
-    assert "--constraints='XYZ' is not a tagging scheme or a list of pairs; give auto, BIO" in misuse(
+    assert "--constraints XYZ is not a tagging scheme or a list of pairs; give auto, BIO" in misuse(
         *tag, str(tmp_path / "free"), str(words), "--constraints", "XYZ"
     )
 

@@ -182,7 +182,6 @@ def test_sentences_without_a_labelling_are_shown(done, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--layout", "xml"], "layout 'xml' is unknown; choose wapiti, crf++ or crfsuite"),
         (["-v", "1"], "-v needs --layout"),
         (
             ["--layout", "crf++", "--marginals"],

@@ -437,7 +437,7 @@ def test_a_training_ends_at_the_gap_asked_for_and_says_so(done, tiny, tmp_path, 
 def test_a_gap_that_cannot_be_proved_is_refused(misuse, done, tiny, tmp_path):
     command = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m"]
     tiny.write_text(tiny.read_text().replace("VBZ V", "VBZ ?"))
-    assert "gap=0.001 is not available: the objective is not convex" in misuse(
+    assert "--gap 0.001 is not available: the objective is not convex" in misuse(
         *command, "--partial", "--gap", "0.001", "-q"
     )
     assert "from 0 to 0.1" in misuse(*command, "--gap", "5")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from argparse import ArgumentParser, Namespace
 
 from ..options import add_threads
 from ..output import Interrupted
+from ..wrapping import fitted
 
 EXAMPLE = "example: loglinear demo --model pos.loglinear"
 READS: tuple[str, ...] = ()
@@ -39,7 +41,7 @@ def run(arguments: Namespace) -> None:
 
     model, threads = arguments.model, arguments.threads
     train, test = map(str, demo_paths())
-    print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
+    _print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
     options = SolverOptions(l1=0.5, tolerance=2e-3)
     with Progress(options.make_solver()[1]) as progress:
         reading = Reading(template=preset("pos"), threads=threads)
@@ -51,21 +53,23 @@ def run(arguments: Namespace) -> None:
     opened, _ = open_model(model)
     scores = evaluate_model(opened, Corpus.read(test, template="pos", threads=threads), threads=threads)
     size = len(opened.to_bytes()) / 1e6
-    print(
+    _print(
         f"trained in {result.seconds:.1f} s: {opened.n_features:,} active features of {len(result.w):,}, "
         f"{size:.1f} MB in {model}"
     )
-    print(f"accuracy on {scores.n_tokens:,} unseen words: {100 * scores.accuracy:.2f} %")
+    _print(f"accuracy on {scores.n_tokens:,} unseen words: {100 * scores.accuracy:.2f} %")
     (tags,) = opened.predict(Corpus.encode([SENTENCE], template=TemplateText(opened.template or "")).core)
-    widths = [max(len(word), len(tag)) for word, tag in zip(SENTENCE, tags, strict=True)]
-    for row in (SENTENCE, tags):
-        print("  " + " ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
-    print(
+    _print("  " + " ".join(f"{word}/{tag}" for word, tag in zip(SENTENCE, tags, strict=True)))
+    _print(
         f"""
 Next, on your own file (a token per line, its label in the last column, a blank line after each sentence):
-  loglinear presets                                             # pick a template
-  loglinear train train.txt --preset ner --l1 1 --model my.loglinear --dev dev.txt
+  loglinear presets                   # pick a template
+  loglinear train train.txt --preset ner -m my.loglinear
   loglinear evaluate my.loglinear test.txt
   loglinear tag my.loglinear new.txt
   loglinear inspect {model} --top 10"""
     )
+
+
+def _print(text: str) -> None:
+    print(fitted(text, sys.stdout))

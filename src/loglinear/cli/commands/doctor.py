@@ -6,12 +6,14 @@ import json
 import os
 import platform
 import re
+import sys
 from argparse import ArgumentParser, Namespace
 from importlib import metadata
 from typing import Any
 
 from ...version import __version__
 from ..options import add_json
+from ..wrapping import fitted
 
 EXAMPLE = "example: loglinear doctor"
 READS: tuple[str, ...] = ()
@@ -29,7 +31,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Look around."""
     environment = report()
-    print(json.dumps(environment) if arguments.json else render(environment))
+    print(json.dumps(environment) if arguments.json else fitted(render(environment), sys.stdout))
 
 
 def report() -> dict[str, Any]:

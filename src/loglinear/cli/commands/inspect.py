@@ -7,6 +7,7 @@ corpus: sizes, labels, template, and whether its files are intact.
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 
 from ...data.corpus import Corpus
@@ -15,6 +16,7 @@ from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_json, count
 from ..output import counted
+from ..wrapping import fitted
 
 EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
 READS: tuple[str, ...] = ("model",)
@@ -36,7 +38,7 @@ def run(arguments: Namespace) -> None:
     if is_corpus(arguments.model):
         _inspect_corpus(arguments)
     else:
-        print(opened(arguments.model).inspect(top=arguments.top, as_json=arguments.json))
+        _print(opened(arguments.model).inspect(top=arguments.top, as_json=arguments.json))
 
 
 def _inspect_corpus(arguments: Namespace) -> None:
@@ -57,10 +59,16 @@ def _inspect_corpus(arguments: Namespace) -> None:
         print(json.dumps(report))
         return
     size = f"{counted(len(corpus), 'sentence')}, {counted(corpus.n_tokens, 'token')}"
-    print(
+    _print(
         f"encoded corpus   {size}, format {corpus.format}\n"
         f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} in total, over all tokens\n"
         f"labels           {len(corpus.labels)}: {' '.join(corpus.labels)}\n"
         f"files            whole, checksum {corpus.core.checksum}"
-        + ("" if corpus.template is None else f"\ntemplate\n\n{corpus.template.rstrip()}")
+        + ("" if corpus.template is None else f"\n\ntemplate\n{corpus.template.rstrip()}")
     )
+
+
+def _print(text: str) -> None:
+    """Print what a model or corpus contains; the template stays as it is, ready to be copied."""
+    about, title, template = text.partition("\n\ntemplate\n")
+    print(fitted(about, sys.stdout) + title + template)

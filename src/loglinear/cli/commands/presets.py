@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+
+from ..wrapping import fitted
 
 EXAMPLE = "example: loglinear presets chunking > my-template.txt"
 READS: tuple[str, ...] = ()
@@ -24,4 +27,5 @@ def run(arguments: Namespace) -> None:
     width = max(map(len, PRESETS))
     for listed_preset in PRESETS.values():
         columns = "1 column" if listed_preset.columns == 1 else f"{listed_preset.columns} columns"
-        print(f"{listed_preset.name:<{width}}  {listed_preset.description} ({columns}; {listed_preset.source})")
+        line = f"{listed_preset.name:<{width}}  {listed_preset.description} ({columns}; {listed_preset.source})"
+        print(fitted(line, sys.stdout))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from ..options import add_json, under_headings
+from ..wrapping import fitted
 
 if TYPE_CHECKING:
     from ...problem import Objective
@@ -31,14 +33,15 @@ def run(arguments: Namespace) -> None:
 
     if arguments.name is None:
         accounts = [_account(name, kind) for name, kind in SOLVERS.items()]
-        print(json.dumps(accounts) if arguments.json else _table(accounts))
+        print(json.dumps(accounts) if arguments.json else fitted(_table(accounts), sys.stdout))
         return
     kind = solver_class(arguments.name)
     account, options = _account(arguments.name, kind), solver_options(kind)
     if arguments.json:
         print(json.dumps(account | {"options": [vars(option) for option in options]}))
     else:
-        print(f"{arguments.name}: {account['summary']}\n{_needs(account)}\n\n{_options(options)}")
+        about = f"{arguments.name}: {account['summary']}\n{_needs(account)}"
+        print(f"{fitted(about, sys.stdout)}\n\n{_options(options)}")
 
 
 def _account(name: str, kind: type[Any]) -> dict[str, Any]:

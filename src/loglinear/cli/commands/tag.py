@@ -58,7 +58,7 @@ def configure(parser: ArgumentParser) -> None:
     n_best = "write the N most probable label sequences of each sentence, with their probabilities"
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
     layout = f"output format of another program: {', '.join(LAYOUTS[:-1])} or {LAYOUTS[-1]}"
-    parser.add_argument("--layout", metavar="NAME", help=layout)
+    parser.add_argument("--layout", choices=LAYOUTS, metavar="NAME", help=layout)
     detail = "with --layout: 0 for labels only, 1 or 2 to add scores or probabilities, as above (default: 0)"
     parser.add_argument("-v", "--detail", type=int, choices=(0, 1, 2), help=detail)
     stream = "label each sentence as soon as it is read (always on for pipes and terminals)"

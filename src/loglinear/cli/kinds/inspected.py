@@ -89,7 +89,7 @@ def _rendered(report: dict[str, Any]) -> str:
         lines.append(f"imported from    a model of {PROGRAMS[report['imported']]}, format {report['format']}")
     else:
         data = f"format {report['format']}" if "inference" not in report else f"inference {report['inference']}"
-        lines.append(f"trained with     {report['solver']}, l1 {report['l1']}, l2 {report['l2']}, {data}")
+        lines.append(f"trained with     {report['solver']}, l1 {report['l1']:g}, l2 {report['l2']:g}, {data}")
     if report["chosen"] is not None:
         lines.append(f"                 {report['solver']} chose {report['chosen']}")
     lines += training_lines(report)
