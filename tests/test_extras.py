@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -15,38 +14,14 @@ import sklearn.exceptions
 import loglinear
 from loglinear import ChainCRF, ConvergenceWarning, MissingPackageError, NotFittedError
 from loglinear.extras import PACKAGES, needed_by
-from oracles.patience import patience
+from oracles.missing import ALL, BUT_NUMPY, printed, run
 
 ROOT = Path(__file__).parents[1]
 X, Y = [[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]
-ALL = sorted(PACKAGES)
-BUT_NUMPY = sorted({*PACKAGES} - {"numpy"})
-WITHOUT = """
-import sys
-
-class Missing:
-    def find_spec(self, name, *_):
-        if name.partition(".")[0] in {missing}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-
-sys.meta_path.insert(0, Missing())
-"""
-
-
-def run(missing, program, *arguments):
-    """Run a program on a Python without these packages."""
-    command = [sys.executable, "-c", WITHOUT.format(missing=set(missing)) + program, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=patience(60))
 
 
 def command(missing, *arguments):
     return run(missing, "from loglinear.cli.main import main; main(sys.argv[1:])", *arguments)
-
-
-def printed(missing, program, *arguments):
-    done = run(missing, program, *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")

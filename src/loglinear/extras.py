@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from .errors import MissingPackageError
 
-__all__ = ["PACKAGES", "Package", "needed_by"]
+__all__ = ["PACKAGES", "Package", "is_installed", "needed_by"]
 
 
 class Package(NamedTuple):
@@ -38,6 +39,14 @@ PACKAGES = {
     "polars": Package("polars", ""),
 }
 """The packages by the name of their module."""
+
+
+def is_installed(name: str) -> bool:
+    """Whether the package with a module of this name is installed; it is not imported."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,12 @@ __all__ = [
     "on_threads",
     "pseudo_gradient",
     "quasi_newton_step",
+    "read_only",
     "secant_pair",
     "shrink",
 ]
 
+A = TypeVar("A", bound="npt.NDArray[Any]")
 Vector = npt.NDArray[np.float64]
 # Rows of bfloat16 numbers (the upper halves of float32), kept as their bits because NumPy has no such type.
 Rows = npt.NDArray[np.uint16]
@@ -56,6 +58,13 @@ class Move(NamedTuple):
     change: float
     l1_norm: float
     squared: float
+
+
+def read_only(array: A) -> A:
+    """Return a view of an array that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @contextmanager

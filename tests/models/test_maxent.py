@@ -295,6 +295,33 @@ def test_balanced_classes_weigh_the_same_with_sample_weights_and_on_any_scikit_l
     np.testing.assert_array_equal(found.coef_, wanted.coef_)
 
 
+@pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
+@pytest.mark.parametrize("without", [0, 3])
+def test_balanced_classes_weigh_as_without_the_samples_of_a_class_that_has_no_weight(multi_class, without):
+    X, y = samples(4, n=400)
+    y = np.array(["a", "b", "c", "d"])[y]
+    lost = "abcd"[without]
+    held = y != lost
+    options = {"l2": 1.0, "class_weight": "balanced", "multi_class": multi_class, **TIGHT}
+    part = MaxEnt(**options).fit(X[np.flatnonzero(held)], y[held])
+    whole = MaxEnt(**options | {"tolerance": 1e-9}).fit(X, y, sample_weight=held.astype(float))
+    others = whole.classes_ != lost
+    assert whole.classes_.tolist() == ["a", "b", "c", "d"]
+    assert part.classes_.tolist() == whole.classes_[others].tolist()
+    np.testing.assert_allclose(whole.coef_[others], part.coef_, atol=2e-3)
+    probabilities = whole.predict_proba(X)
+    assert probabilities[:, ~others].max() < 1e-3
+    np.testing.assert_allclose(probabilities[:, others], part.predict_proba(X), atol=1e-3)
+    np.testing.assert_array_equal(whole.predict(X), part.predict(X))
+
+
+def test_balanced_classes_of_which_one_has_weight_train():
+    X, y = samples(2)
+    model = MaxEnt(class_weight="balanced").fit(X, y, sample_weight=y)
+    assert np.isfinite(model.coef_).all()
+    assert model.predict_proba(X)[:, 1].min() > 0.9
+
+
 def test_class_weights_are_sample_weights():
     X, y = samples(3)
     weights = {0: 2.0, 1: 0.5, 2: 1.0}

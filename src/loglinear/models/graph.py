@@ -24,8 +24,8 @@ from ..networks.graph import Inference
 from ..networks.inference import make_inference
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
 from ..options import Options, mapping, one_of, option, option_class, optional, truth_value
-from ..vectors import Vector
-from .estimator import Estimator, check_end
+from ..vectors import Vector, read_only
+from .estimator import Estimator, check_end, check_fitted
 from .files import graph as graph_file
 from .files.network import check_setting
 from .files.settings import training_summary
@@ -96,8 +96,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
 
     Attributes:
         classes_: labels, sorted, shape (L,).
-        node_weights_: shape (n_node_features, L).
-        edge_weights_: shape (n_edge_features, L, L).
+        node_weights_: shape (n_node_features, L); read-only.
+        edge_weights_: shape (n_edge_features, L, L); read-only.
         n_iter_: iterations of the solver.
         result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
         exact_: whether inference was exact.
@@ -190,9 +190,22 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
     def _hold(self, w: Vector, n_node_features: int) -> None:
         n = self.classes_.size
         self._w, at = w, n_node_features * n
-        self.node_weights_ = w[:at].reshape(-1, n)
+        self._node_weights = read_only(w[:at].reshape(-1, n))
         weight_of = weights_of_pairs(n, symmetric=self.symmetric)
-        self.edge_weights_ = w[at:].reshape(-1, int(weight_of.max()) + 1)[:, weight_of].reshape(-1, n, n)
+        pairs = w[at:].reshape(-1, int(weight_of.max()) + 1)[:, weight_of]
+        self._edge_weights = read_only(pairs.reshape(-1, n, n))
+
+    @property
+    def node_weights_(self) -> Vector:
+        """Weights of node features and labels, shape (n_node_features, L); read-only."""
+        check_fitted(self, "_node_weights")
+        return self._node_weights
+
+    @property
+    def edge_weights_(self) -> Vector:
+        """Weights of edge features and pairs of labels, shape (n_edge_features, L, L); read-only."""
+        check_fitted(self, "_edge_weights")
+        return self._edge_weights
 
     def _forbidden(self) -> list[tuple[int, int]]:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
@@ -367,7 +380,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
     def _summary(self) -> dict[str, str]:
         from .explain.reports import labels_text
 
-        return {"labels": labels_text(self.classes_, 20), **self._rows()} if "node_weights_" in vars(self) else {}
+        return {"labels": labels_text(self.classes_, 20), **self._rows()} if "_w" in vars(self) else {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, atomically.

@@ -117,7 +117,8 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             X: numbers, shape (n_samples, n_columns): a sparse matrix or array, or a table of pandas, polars, pyarrow,
                 DuckDB or any other library with Arrow's PyCapsule interface; or samples with attributes.
             y: classes, shape (n_samples,); None with a Corpus.
-            sample_weight: weights >= 0, shape (n_samples,).
+            sample_weight: weights >= 0, shape (n_samples,). A class whose samples all have weight 0 stays in
+                `classes_`; "balanced" weighs the others as if these samples were left out.
             X_dev: development data: samples to score during training; not with "ovr". The trace has the accuracy of
                 every step.
             y_dev: classes of the samples in X_dev.
@@ -293,8 +294,12 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         if self.class_weight is None:
             return None
         if self.class_weight == "balanced":
-            # As `compute_class_weight` with the weights of samples, which scikit-learn 1.6 does not take.
-            return np.asarray(totals.sum() / (classes.size * totals))
+            # As `compute_class_weight` with the weights of samples, which scikit-learn 1.6 does not take, but without
+            # the classes whose samples all have weight 0.
+            weighted = totals > 0.0
+            factors = np.zeros(totals.size)
+            np.divide(totals.sum(), np.count_nonzero(weighted) * totals, out=factors, where=weighted)
+            return factors
         return np.asarray(compute_class_weight(self.class_weight, classes=classes, y=classes))
 
     def _train(

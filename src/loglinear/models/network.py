@@ -16,7 +16,7 @@ from ..data.frames import Frame, as_column, check_names
 from ..data.inputs import Array, Observations
 from ..data.table import Table
 from ..errors import DataError
-from ..extras import needed_by
+from ..extras import is_installed, needed_by
 from ..minimize import Callback
 from ..networks.categories import categories_of, decoded, encoded, variables_of
 from ..networks.cleaning import Samples, cleaned, with_missing
@@ -29,8 +29,8 @@ from ..networks.numbering import Codes, Numbering, sample_weights
 from ..options import real_number, whole_number
 from ..path import Path
 from ..result import Status
-from ..vectors import Vector
-from .estimator import Estimator, check_end
+from ..vectors import Vector, read_only
+from .estimator import Estimator, check_end, check_fitted
 from .files import network as network_file
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ConvergenceWarning
@@ -101,7 +101,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         bin_edges_: bin edges of each variable, ascending; None for a variable without bins.
         feature_names_in_: names of the variables, if X has names.
         n_features_in_: number of variables.
-        edges_: pairs of variables i < j, shape (n_edges, 2).
+        edges_: pairs of variables i < j, shape (n_edges, 2); read-only, as the next three are.
         weights_: a table for each edge, shape (states of i, states of j); its first row and column are 0.
         strengths_: Euclidean norm of each edge's weights, shape (n_edges,).
         node_weights_: weights of the states of each variable; the first is 0.
@@ -265,10 +265,35 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         self._hold(graph, graph.scores(w[graph.interactions], w[numbering.n_interactions :]))
 
     def _hold(self, graph: Graph, scores: Scores) -> None:
-        self._graph, self._scores, self.edges_ = graph, scores, self._varying[graph.edges]
-        self.node_weights_ = self._by_variable(scores[0], 0.0)
-        self.weights_ = [table for _, _, table in graph.tables(scores[1])]
-        self.strengths_ = np.array([float(np.linalg.norm(table)) for table in self.weights_])
+        self._graph, self._scores = graph, scores
+        self._edges = read_only(self._varying[graph.edges])
+        self._node_weights = tuple(map(read_only, self._by_variable(scores[0], 0.0)))
+        self._tables = tuple(read_only(table) for _, _, table in graph.tables(scores[1]))
+        self._strengths = read_only(np.array([float(np.linalg.norm(table)) for table in self._tables]))
+
+    @property
+    def edges_(self) -> npt.NDArray[np.int64]:
+        """Pairs of variables i < j, shape (n_edges, 2); read-only."""
+        check_fitted(self, "_edges")
+        return self._edges
+
+    @property
+    def node_weights_(self) -> tuple[Vector, ...]:
+        """Weights of the states of each variable, the first 0; read-only."""
+        check_fitted(self, "_node_weights")
+        return self._node_weights
+
+    @property
+    def weights_(self) -> tuple[Vector, ...]:
+        """A table for each edge, shape (states of i, states of j), whose first row and column are 0; read-only."""
+        check_fitted(self, "_tables")
+        return self._tables
+
+    @property
+    def strengths_(self) -> Vector:
+        """Euclidean norm of each edge's weights, shape (n_edges,); read-only."""
+        check_fitted(self, "_strengths")
+        return self._strengths
 
     def _by_variable(self, values: Vector, constant: float) -> list[Vector]:
         """Return the values of each variable's states, the last axis; the states of constant variables get a number."""
@@ -277,6 +302,12 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             next(parts) if states.size > 1 else np.full((*values.shape[:-1], states.size), constant)
             for states in self.categories_
         ]
+
+    def __dir__(self) -> Iterable[str]:
+        """Return the names of the attributes that can be read: without networkx there is no ``graph_``."""
+        has_graph = "_edges" in vars(self) and is_installed("networkx")
+        # Not as scikit-learn does it, which would read ``graph_`` to see whether it can be read.
+        return [name for name in object.__dir__(self) if (has_graph if name == "graph_" else hasattr(self, name))]
 
     @property
     def graph_(self) -> networkx.Graph:
@@ -442,7 +473,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     def _summary(self) -> dict[str, str]:
         from .explain.network_report import network_rows
 
-        return network_rows(self) if "edges_" in vars(self) else {}
+        return network_rows(self) if "_edges" in vars(self) else {}
 
     def explain(self, X: Table | Observations) -> list[Explanation]:
         """Explain for each sample why the most probable state of each variable, given all others, beats the second.

@@ -18,9 +18,18 @@ class Network(Protocol):
     """A trained network; see `loglinear.PairwiseMRF`."""
 
     categories_: list[npt.NDArray[Any]]
-    edges_: npt.NDArray[Any]
-    weights_: list[Vector]
-    strengths_: Vector
+
+    @property
+    def edges_(self) -> npt.NDArray[np.int64]:
+        """Pairs of variables, shape (n_edges, 2)."""
+
+    @property
+    def weights_(self) -> tuple[Vector, ...]:
+        """A table for each edge."""
+
+    @property
+    def strengths_(self) -> Vector:
+        """Euclidean norm of each edge's weights, shape (n_edges,)."""
 
 
 @dataclass(frozen=True)
