@@ -1,21 +1,22 @@
-"""scikit-learn, skglm, celer and loglinear side by side: logistic regression on sparse data, in one run.
+"""scikit-learn, skglm, celer, adelie, glmnet, snapml and loglinear side by side: logistic regression in one run.
 
-    python benchmarks/peers/logistic.py                          # --quick: some minutes
+    python benchmarks/peers/logistic.py                          # --quick: half an hour
     python benchmarks/peers/logistic.py --only boundaries        # problems with this in their names
     python benchmarks/peers/logistic.py --samples 2000 --end 1e-6 --limit 60 --json FILE --figures FOLDER
 
-`evaluation` compares one value-and-gradient, and a fit by L-BFGS divided by its evaluations, with scikit-learn's.
-`curves` compares the seconds until the objective is 1 %, 0.1 % and 0.01 % above the best that any program found. All
-run in one process, in alternation, and figures are medians. The peers run as they come, scikit-learn's fits on one
+- `evaluation` compares one value-and-gradient, and a fit by L-BFGS divided by its evaluations, with scikit-learn's, and
+  with one read of a dense table from memory.
+- `curves` compares the seconds until the objective is 1 %, 0.1 % and 0.01 % above the best that any program found, and
+  tells how long a fit of loglinear takes as it comes, and where it ends.
+- `paths` compares the seconds of 100 L1 penalties, and how far the worst of them ends above the best.
+- `validation` shows what a small fit takes before its first step: import, checks, conversions.
+
+All run in one process, in alternation, and figures are medians. The peers run as they come, scikit-learn's fits on one
 thread (since 1.8), but for BLAS, which gets one thread: with more, SciPy's L-BFGS is slower, and many times slower when
-the cores are busy. loglinear runs on one thread and on all cores.
+the cores are busy. loglinear runs on one thread and on all cores. Peers that are not installed are left out.
 
-Most problems have no intercept, so that all programs can solve them: liblinear would penalise it, scikit-learn's sag
-and saga hardly move that of sparse data, celer has none. Those with one are for the programs that do it properly.
-
-Data: the folder named by the environment variable LOGLINEAR_DATA. Reuters-21578 (ModApte, 7,775 documents, 25,936
-words): grain against the rest; the first topic of each document, of 78; the ten most frequent of these, and all others
-as one more, one against the rest. PFR 199801: word boundaries, 1,822,173 samples and 2,609,645 columns.
+`classifier_problems.py` has the problems and says where their data come from, `classifier_programs.py` how each program
+states them.
 """
 
 from __future__ import annotations
@@ -28,39 +29,32 @@ import platform
 import statistics
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-import numpy as np
-import word_boundaries
-from chunking_attributes import data_folder
-from classifier_curves import Case, Curve, Program, clock, own_model, own_programs, peer, peers, warm_up
-from comparison import Answer, Goal, Row, alternate, compare, markdown, number
-from sklearn._loss import HalfBinomialLoss, HalfMultinomialLoss
+from classifier_curves import Program, Runs
+from classifier_evaluations import THREADS, beginnings, evaluations
+from classifier_paths import paths
+from classifier_problems import Case, cases, path_cases
+from classifier_programs import PEERS, default_fit, missing_peers, own_programs, peers, warm_up
+from comparison import Answer, Row, alternate, compare, markdown, number
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model._linear_loss import LinearModelLoss
 from threadpoolctl import threadpool_limits
 
 from loglinear import __version__
 from loglinear.errors import LogLinearError
-from loglinear.objectives.classifier import ClassifierObjective
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
-
-PACKAGES = ("numpy", "scipy", "scikit-learn", "skglm", "celer")
-THREADS = tuple(sorted({1, os.cpu_count() or 1}))
+SECTIONS = ("evaluation", "curves", "paths", "validation")
 GAPS = (0.01, 0.001, 0.0001)
-INFORMATIVE = 500
-FREQUENT = 10
-FIT_ITERATIONS = 20
-EVALUATION_SECONDS = 0.3
+DEFAULT = f"loglinear as it comes, {THREADS[-1]} thread(s)"
+# An evaluation of fewer samples takes no time.
+FEW = 1000
+# Import, checks and conversions are shown for this problem.
+SMALL = "breast cancer 569 x 30, binary, l2, intercept"
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ class Effort:
         repeats: of everything.
         limit: seconds of a fit; what is fitted anew again and again ends with a fit that takes half of it.
         end: a program is done when its objective is so far above the best that is known.
-        samples: of each data set; None for all.
+        samples: of each data set in LOGLINEAR_DATA; None for all.
     """
 
     repeats: int = 3
@@ -83,140 +77,7 @@ class Effort:
 QUICK = Effort(repeats=1, limit=3.0, end=1e-4, samples=20_000)
 
 
-# -- problems
-
-
-def variants(name: str, X: Any, y: np.ndarray, kind: str = "binary", settings: str = "l2 l2+ l1 l1+") -> Iterator[Case]:
-    """The same data with strength 1 of the penalties, and with an intercept where a + stands."""
-    for setting in settings.split():
-        penalty, intercept = setting.rstrip("+"), setting.endswith("+")
-        title = f"{name}, {kind}, {penalty}" + ", intercept" * intercept
-        yield Case(title, X, y, **{penalty: 1.0}, kind=kind, intercept=intercept)
-
-
-def cases(samples: int | None) -> Iterator[Case]:
-    """The problems."""
-    # Loaded late: --help needs no data.
-    import reuters
-
-    train = reuters.load(data_folder()).train
-    X = train.X[:samples]
-    X = X[:, np.flatnonzero(X.sum(axis=0))]
-    grain = train.one_vs_rest("grain")[:samples]
-    topics = [names[0] for names in train.topics[:samples]]
-    frequent = [name for name, _ in Counter(topics).most_common(FREQUENT)]
-    groups = np.array([(*frequent, topic).index(topic) for topic in topics])
-    yield from variants("reuters grain", X, grain)
-    informative = X[:, reuters.most_informative(X, grain, INFORMATIVE)]
-    yield from variants(f"reuters grain, {INFORMATIVE} words", informative, grain, settings="l2+")
-    yield from variants("reuters topics", X, np.unique(topics, return_inverse=True)[1], "softmax", "l2 l2+ l1")
-    yield from variants(f"reuters {FREQUENT} topics and the rest", X, groups, "ovr", "l2")
-    yield from variants("boundaries", *word_boundaries.load(data_folder(), samples))
-
-
-# -- evaluations
-
-
-def typical(call: Callable[[], Any]) -> Answer:
-    """Median seconds of a call."""
-    call()
-    seconds: list[float] = []
-    while len(seconds) < 3 or sum(seconds) < EVALUATION_SECONDS:
-        start = clock()
-        call()
-        seconds.append(clock() - start)
-    return {"seconds": statistics.median(seconds)}
-
-
-def own_fit(case: Case, threads: int) -> Answer:
-    """A fit by loglinear's L-BFGS, a share of which goes to each evaluation."""
-    model = own_model(case, "lbfgs", {}, threads).set_params(max_iterations=FIT_ITERATIONS)
-    start = clock()
-    model.fit(case.X, case.y)
-    return {"seconds": (clock() - start) / model.result_.gradient_evaluations}
-
-
-def peer_fit(case: Case) -> Answer:
-    """A fit by scikit-learn's L-BFGS, likewise."""
-    evaluate, count = LinearModelLoss.loss_gradient, 0
-
-    def counted(*arguments: Any, **named: Any) -> Any:
-        nonlocal count
-        count += 1
-        return evaluate(*arguments, **named)
-
-    with mock.patch.object(LinearModelLoss, "loss_gradient", counted):
-        start = clock()
-        peer(case, "lbfgs", max_iter=FIT_ITERATIONS).fit(case.X, case.y)
-        return {"seconds": (clock() - start) / count}
-
-
-def evaluations(case: Case, effort: Effort) -> tuple[list[Row], Answer]:
-    """What an evaluation takes, by itself and as a share of a fit."""
-    binary, y = case.kind == "binary", case.y.astype(np.float64)
-    base = HalfBinomialLoss() if binary else HalfMultinomialLoss(n_classes=case.n_classes)
-    evaluate = LinearModelLoss(base_loss=base, fit_intercept=False).loss_gradient
-    # Both have the weights of a column side by side.
-    w = np.random.default_rng(0).normal(0.0, 0.01, case.X.shape[1] * (1 if binary else case.n_classes))
-    tasks = {"peer_fit": partial(peer_fit, case)}
-    for n in THREADS:
-        objective = ClassifierObjective(case.X, case.y, n_classes=case.n_classes, intercept=False, threads=n)
-        tasks[f"own_{n}"] = partial(typical, partial(objective.value_and_gradient, w, np.empty_like(w)))
-        tasks[f"peer_{n}"] = partial(typical, partial(evaluate, w, case.X, y, None, case.l2 / len(y), n))
-        tasks[f"own_fit_{n}"] = partial(own_fit, case, n)
-    answers = alternate(effort.repeats, **tasks)
-    taken = {name: [1000 * answer["seconds"] for answer in runs] for name, runs in answers.items()}
-    rows = []
-    for n in THREADS:
-        for m in THREADS[THREADS.index(n) :]:
-            title = f"{case.name}: value and gradient, {n} thread(s), scikit-learn's on {m}"
-            rows.append(compare(title, "ms", taken[f"peer_{m}"], taken[f"own_{n}"], goal=Goal(3)))
-        title = f"{case.name}: a fit by L-BFGS over its evaluations, {n} thread(s)"
-        rows.append(compare(title, "ms", taken["peer_fit"], taken[f"own_fit_{n}"], goal=Goal(3)))
-    return rows, answers
-
-
 # -- curves
-
-
-@dataclass(frozen=True)
-class Runs:
-    """The curves of a program, one for each round."""
-
-    program: Program
-    curves: list[Curve]
-
-    def seconds(self, best: float, gap: float) -> list[float] | None:
-        """Seconds of each round until the objective is a share above the best; None if not all of them got there."""
-        times = [seconds_to(curve, best, gap, self.program.refitted) for curve in self.curves]
-        return None if None in times else times
-
-    def end(self, best: float) -> float:
-        """How far above the best the worst round ended."""
-        return max(min(point.objective for point in curve) / best - 1 for curve in self.curves)
-
-    @property
-    def spent(self) -> float:
-        """Seconds of the last fit, median."""
-        return statistics.median(curve[-1].seconds for curve in self.curves)
-
-
-def seconds_to(curve: Curve, best: float, gap: float, refitted: bool) -> float | None:
-    """Seconds until a curve is a share above the best; None if it never is.
-
-    Between two fits, time is interpolated on the logarithm of the gap, which is in their favour: none of them could
-    have been stopped there.
-    """
-    if curve[0].objective <= best * (1 + gap):
-        return curve[0].seconds
-    for before, point in pairwise(curve):
-        if point.objective <= best * (1 + gap):
-            if not refitted:
-                return point.seconds
-            far, near = ((each.objective / best - 1) / gap for each in (before, point))
-            share = math.log(far) / math.log(far / max(near, 1e-12))
-            return min(point.seconds, before.seconds + share * (point.seconds - before.seconds))
-    return None
 
 
 def measured(name: str, program: Program, goal: float, limit: float) -> Answer:
@@ -233,7 +94,8 @@ def curves(case: Case, effort: Effort) -> Answer:
     # What is best is not known yet; the default solver of loglinear comes near it when it has longer.
     deep = next(iter(own_programs(case, THREADS[-1:]).values())).run(-math.inf, 2 * effort.limit)
     goal = min(point.objective for point in deep) * (1 + effort.end)
-    programs = own_programs(case, THREADS) | peers(case, THREADS[-1])
+    as_it_comes = {DEFAULT: Program(partial(default_fit, case, THREADS[-1]), THREADS[-1])}
+    programs = own_programs(case, THREADS) | as_it_comes | peers(case, THREADS[-1])
     tasks = {name: partial(measured, name, program, goal, effort.limit) for name, program in programs.items()}
     answers = alternate(effort.repeats, **tasks)
     failed = {name: run["why"] for name, each in answers.items() for run in each if "why" in run}
@@ -247,11 +109,13 @@ def curves(case: Case, effort: Effort) -> Answer:
     for why in dict.fromkeys(failed.values()):
         print(f"\nLeft out: {'; '.join(name for name in failed if failed[name] == why)} ({why}).")
     ends = {name: each.end(best) for name, each in runs.items()}
+    whole = {"seconds": runs[DEFAULT].spent, "end": ends.pop(DEFAULT)}
     away = [f"{name} {end:.1e}" for name, end in ends.items() if end > 1.01 * effort.end]
     print(f"\nAll ends within {effort.end:g} of the best" + f", but: {'; '.join(away)}" * bool(away), end=".\n\n")
-    ratios = [fastest(runs, best, gap, threads) for threads in THREADS for gap in GAPS]
+    raced = {name: each for name, each in runs.items() if name != DEFAULT}
+    ratios = [fastest(raced, best, gap, threads) for threads in THREADS for gap in GAPS]
     every = {name: each.curves for name, each in runs.items()}
-    return {"best": best, "failed": failed, "ends": ends, "ratios": ratios, "curves": every}
+    return {"best": best, "failed": failed, "ends": ends, "default": whole, "ratios": ratios, "curves": every}
 
 
 def fastest(runs: dict[str, Runs], best: float, gap: float, threads: int) -> Answer:
@@ -277,11 +141,13 @@ def fastest(runs: dict[str, Runs], best: float, gap: float, threads: int) -> Ans
 
 def summary(record: dict[str, Answer]) -> str:
     """A Markdown table: how many times faster the fastest of loglinear is than the fastest of the peers."""
-    heads = ["threads", *(f"to {gap:.2%}" for gap in GAPS)]
-    lines = ["| fastest peer's seconds over loglinear's | " + " | ".join(heads) + " |", "| --- " * 5 + "|"]
+    heads = ["threads", *(f"to {gap:.2%}" for gap in GAPS), "our default, whole fit"]
+    lines = ["| fastest peer's seconds over loglinear's | " + " | ".join(heads) + " |", "| --- " * 6 + "|"]
     for name, answer in record.items():
+        whole = f"{number(answer['default']['seconds'])} s ({answer['default']['end']:.0e})"
         for threads in THREADS:
             cells = [cell(ratio) for ratio in answer["ratios"] if ratio["threads"] == threads]
+            cells += [whole if threads == THREADS[-1] else ""]
             lines.append("| " + " | ".join([name, str(threads), *cells]) + " |")
     return "\n".join(lines)
 
@@ -289,7 +155,8 @@ def summary(record: dict[str, Answer]) -> str:
 def cell(ratio: Answer) -> str:
     peer = (ratio["fastest_peer"] or "none").removeprefix("scikit-learn ")
     ours = (ratio["fastest"] or "none").removeprefix("loglinear ").split(",")[0]
-    return f"{'≥ ' * ratio['bound']}{number(ratio['ratio'])} ({peer}; {ours})"
+    sides = f"{peer} {number(ratio['peer'])} / {ours} {number(ratio['ours'])}"
+    return f"{'≥ ' * ratio['bound']}{number(ratio['ratio'])} ({sides})"
 
 
 def curve_table(case: Case, runs: dict[str, Runs], best: float) -> str:
@@ -309,7 +176,8 @@ def curve_table(case: Case, runs: dict[str, Runs], best: float) -> str:
 
 
 def machine() -> dict[str, Any]:
-    packages = {"loglinear": __version__} | {name: version(name) for name in PACKAGES}
+    packages = {name: version(name) for name in ("numpy", "scipy", *PEERS.values()) if name not in missing_peers()}
+    packages["loglinear"] = __version__
     return {"platform": platform.platform(), "cpus": os.cpu_count(), "python": platform.python_version(), **packages}
 
 
@@ -317,8 +185,8 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="less of everything: see QUICK in this file")
     parser.add_argument("--only", metavar="TEXT", default="", help="problems whose names have this in them")
-    parser.add_argument("--sections", nargs="+", choices=["evaluation", "curves"], default=["evaluation", "curves"])
-    parser.add_argument("--samples", type=int, help="of each data set, the first ones")
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=SECTIONS)
+    parser.add_argument("--samples", type=int, help="of each data set in LOGLINEAR_DATA, the first ones")
     parser.add_argument("--repeats", type=int, help="rounds of every measurement")
     parser.add_argument("--limit", type=float, help="seconds of a fit")
     parser.add_argument("--end", type=float, help="how near the best objective a program is done")
@@ -332,30 +200,52 @@ def main() -> None:
     chosen = options()
     given = {name: getattr(chosen, name) for name in ("repeats", "limit", "end", "samples")}
     effort = replace(QUICK if chosen.quick else Effort(), **{k: v for k, v in given.items() if v is not None})
-    record: dict[str, Any] = {"machine": machine(), "effort": asdict(effort), "evaluation": {}, "curves": {}}
-    rows: list[Row] = []
+    missing = missing_peers()
+    for package in missing:
+        print(f"{package} is not installed: left out", file=sys.stderr)
     warnings.simplefilter("ignore", ConvergenceWarning)  # whoever is stopped early says so
     warm_up(THREADS[-1])
+    record: dict[str, Any] = {"machine": machine(), "effort": asdict(effort), "blas_threads": chosen.blas_threads}
     with threadpool_limits(chosen.blas_threads or None, user_api="blas"):
-        for case in cases(effort.samples):
-            if chosen.only not in case.name:
-                continue
-            print(case.name, *case.X.shape, file=sys.stderr)
-            if "evaluation" in chosen.sections and case.name.endswith(("binary, l2", "softmax, l2")):
-                new, record["evaluation"][case.name] = evaluations(case, effort)
-                rows += new
-            if "curves" in chosen.sections:
-                record["curves"][case.name] = curves(case, effort)
-                if chosen.figures:
-                    draw(case.name, record["curves"][case.name], chosen.figures)
+        record |= measurements(chosen, effort)
     if record["curves"]:
         print(summary(record["curves"]), end="\n\n")
-    if rows:
-        print(markdown(rows, peer="scikit-learn"))
+    if record["rows"]:
+        print(markdown(record["rows"], peer="scikit-learn, or one read"))
     if chosen.json:
-        record |= {"blas_threads": chosen.blas_threads}
-        record["rows"] = [asdict(row) for row in rows]
+        record["rows"] = [asdict(row) for row in record["rows"]]
         chosen.json.write_text(json.dumps(plain(record), indent=1), encoding="utf-8")
+
+
+def measurements(chosen: argparse.Namespace, effort: Effort) -> Answer:
+    """All that was chosen, one problem after the other."""
+    record: Answer = {"evaluation": {}, "curves": {}, "paths": {}, "validation": {}, "rows": []}
+    evaluated = None
+    for case in chosen_cases(chosen, effort, {"evaluation", "curves", "validation"}, cases):
+        is_new = not case.l1 and case.kind != "ovr" and case.X is not evaluated
+        if "evaluation" in chosen.sections and is_new and len(case.y) >= FEW:
+            evaluated = case.X
+            rows, record["evaluation"][case.name] = evaluations(case, effort.repeats)
+            record["rows"] += rows
+        if "validation" in chosen.sections and case.name == SMALL:
+            record["validation"][case.name] = beginnings(case, effort.repeats, missing_peers())
+        if "curves" in chosen.sections:
+            record["curves"][case.name] = curves(case, effort)
+            if chosen.figures:
+                draw(case.name, record["curves"][case.name], chosen.figures)
+    for case in chosen_cases(chosen, effort, {"paths"}, path_cases):
+        record["paths"][case.name] = paths(case, effort.repeats, THREADS)
+    return record
+
+
+def chosen_cases(
+    chosen: argparse.Namespace, effort: Effort, sections: set[str], every: Callable[[int | None], Iterator[Case]]
+) -> Iterator[Case]:
+    """The problems of some sections, unless none of these was chosen."""
+    for case in every(effort.samples) if sections.intersection(chosen.sections) else ():
+        if chosen.only in case.name:
+            print(case.name, *case.X.shape, file=sys.stderr)
+            yield case
 
 
 def plain(value: Any) -> Any:
