@@ -10,6 +10,7 @@ import pytest
 
 from loglinear import __version__
 from loglinear.cli.main import COMMANDS, command_parser
+from loglinear.cli.spelling import as_flags, flags_alone
 from loglinear.cli.wrapping import HelpFormatter
 from oracles.patience import patience
 
@@ -165,6 +166,32 @@ def test_an_option_of_other_commands_names_them(misuse, arguments, commands):
 )
 def test_messages_about_options_spell_them_as_flags(misuse, tiny, tmp_path, options, words):
     assert misuse("train", tiny, "--preset", "pos", "-m", tmp_path / "m", *options.split()).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("choose words='characters:1-3' (--words characters:1-3), or", "choose --words characters:1-3, or"),
+        ("lower min_count (--min-count)", "lower --min-count"),
+        ("skip them with skip_comments=True (--skip-comments)", "skip them with --skip-comments"),
+        ("use invalid_labels='repair' or 'skip' (--invalid-labels), or", "use --invalid-labels repair or skip, or"),
+        ("give fit_intercept=False (--no-intercept)", "give fit_intercept=False (--no-intercept)"),
+        ("give JSON lines (--format jsonl)", "give JSON lines (--format jsonl)"),
+        ("add constraints='auto' (--constraints auto)", "add --constraints auto"),
+    ],
+)
+def test_a_flag_replaces_the_parameter_before_it(message, told):
+    assert flags_alone(message) == told
+    assert as_flags(message, {"constraints": ["--constraints"], "fit": []}) == told
+
+
+def test_a_file_that_is_missing_gets_a_suggestion_and_a_folder_a_remedy(misuse, tiny, tmp_path):
+    missing = tmp_path / f"{tiny.name}t"
+    assert misuse("structure", missing) == f"{missing}: No such file or directory (did you mean {tiny.name}?)"
+    assert misuse("structure", tmp_path) == f"{tmp_path}: a folder, not a file; give the name of a file"
+    assert misuse("train", tiny, "--preset", "pos", "--dev", tmp_path, "-m", tmp_path / "m", "-q") == (
+        f"{tmp_path}: is a directory, not a data file"
+    )
 
 
 @pytest.mark.parametrize(

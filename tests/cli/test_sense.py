@@ -108,7 +108,7 @@ def test_invalid_labels_are_an_error_with_the_line_and_the_flag_that_repairs_the
     message = misuse(*train)
     assert message.startswith(f"{path}, line 4: sentence 1, token 0: the constraints forbid I-PER at the start of")
     assert "1 label does not fit" in message
-    assert "(--invalid-labels)" in message
+    assert "use --invalid-labels repair or skip" in message
     said = done(*train, "--invalid-labels", "repair").stderr
     assert said.startswith("warning: repaired 1 label in 1 of 3 sentences; ")
     assert "left out 1 of 3 sentences" in done(*train, "--invalid-labels", "skip").stderr

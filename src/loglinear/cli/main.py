@@ -12,11 +12,10 @@ import argparse
 import importlib
 import io
 import os
-import re
 import signal
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
@@ -27,6 +26,7 @@ from ..version import __version__
 from .inputs import Inputs, take_inputs
 from .output import Interrupted, say
 from .places import check_places
+from .spelling import as_flags, flags_alone
 from .wrapping import HelpFormatter, fitted
 
 __all__ = ["COMMANDS", "command_parser", "main"]
@@ -115,7 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
     except OSError as error:
         misuse = isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError))
-        _fail(f"{error.filename}: {error.strerror}" if error.filename else error, 2 if misuse else 1)
+        _fail(_told(error), 2 if misuse else 1)
     except MemoryError as error:
         text = str(error)
         _fail(text if text.startswith("out of memory") else f"out of memory{': ' * bool(text)}{text}; {REMEDY}", 1)
@@ -149,25 +149,8 @@ def _run(arguments: list[str]) -> None:
         try:
             module.run(parsed)
         except OptionError as error:
-            raise OptionError(_with_flags(str(error), parser)) from error
-
-
-def _with_flags(message: str, parser: argparse.ArgumentParser) -> str:
-    """Return a message about options with the flags of a command in place of its parameters, such as l1=-1.0."""
-    flags = {action.dest: _long_flag(action) for action in parser._actions if action.option_strings}
-
-    def spelt(match: re.Match[str]) -> str:
-        name, value = match[1], match[2]
-        if name not in flags:
-            return match[0]
-        return " ".join([flags[name], value.strip("'\"")])
-
-    return re.sub(r"""(?<![\w-])(?:--)?(\w+)=('[^']*'|"[^"]*"|[-\w.+]+)(?=[\s,;)])""", spelt, message)
-
-
-def _long_flag(action: argparse.Action) -> str:
-    """Return the first long flag of an argument, or its first flag."""
-    return next((flag for flag in action.option_strings if flag.startswith("--")), action.option_strings[0])
+            flags = {action.dest: action.option_strings for action in parser._actions}
+            raise OptionError(as_flags(str(error), flags)) from error
 
 
 def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
@@ -210,68 +193,19 @@ def _check_flags(parser: argparse.ArgumentParser, arguments: list[str]) -> None:
             if "=" not in argument and at + 1 < len(arguments) and not arguments[at + 1].startswith("-"):
                 unknown.append(arguments[at + 1])
     if unknown:
-        names = [argument.partition("=")[0] for argument in unknown if argument.startswith("--")]
-        advice = (
-            _translated(unknown, {action.dest for action in flags.values()})
-            or _of_other_commands(names)
-            or _similar_flags(names, flags)
-        )
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
+        from .unknown_flags import advice
+
+        parameters = {action.dest for action in flags.values()}
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{advice(unknown, flags, parameters, _all_flags())}")
 
 
-def _of_other_commands(names: list[str]) -> str:
-    """Return which commands have the first of unknown flags that other commands have."""
+def _all_flags() -> dict[str, set[str]]:
+    """Return the flags of each command; commands are left out whose packages are not installed."""
     flags: dict[str, set[str]] = {}
-    for command in COMMANDS:
-        with suppress(ImportError):  # a command may need a package that this one does not
-            flags[command] = {flag for action in command_parser(command)[1]._actions for flag in action.option_strings}
-    for name in names:
-        *others, last = [""] + [command for command, of_command in flags.items() if name in of_command]
-        if last:
-            commands = f"{', '.join(filter(None, others))} and {last}" if any(others) else last
-            return f"; {name} is an option of {commands}"
-    return ""
-
-
-def _similar_flags(names: list[str], flags: Collection[str]) -> str:
-    """Return a suggestion for the first of unknown flags that is similar to a flag."""
-    from ..options import similar
-
-    long_flags = {flag[2:]: flag for flag in flags if flag.startswith("--")}
-    for name in names:
-        if suggestion := similar(name[2:], long_flags):
-            return suggestion.replace("did you mean ", "did you mean --")
-    return ""
-
-
-def _translated(unknown: list[str], parameters: Collection[str]) -> str:
-    """Return flags of other programs among unknown arguments in the words of the command; empty if there are none."""
-    from ..models.translations import hint
-    from .options import flag
-
-    flags: dict[str, object] = {}
-    for at, argument in enumerate(unknown):
-        if argument.startswith("--"):
-            name, equals, value = argument[2:].partition("=")
-            if not equals and at + 1 < len(unknown) and not unknown[at + 1].startswith("--"):
-                value = unknown[at + 1]
-            flags[name.replace("-", "_")] = _number_or_text(value) if value else True
-
-    def spelt(name: str, value: object) -> str:
-        if isinstance(value, dict):  # options of the solver
-            return " ".join(f"-p {option}={setting}" for option, setting in value.items())
-        return flag(name) if value is True else f"{flag(name)} {value}"
-
-    return hint(flags, parameters, spelt)
-
-
-def _number_or_text(text: str) -> float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    for name in COMMANDS:
+        with suppress(ImportError):
+            flags[name] = {flag for action in command_parser(name)[1]._actions for flag in action.option_strings}
+    return flags
 
 
 def _prepare_streams() -> None:
@@ -352,7 +286,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning of the library as one message, without the source line that raised it."""
-    say(f"warning: {message}")
+    say(f"warning: {flags_alone(str(message))}")
 
 
 def _overview(arguments: list[str]) -> NoReturn:
@@ -377,6 +311,23 @@ def _overview(arguments: list[str]) -> NoReturn:
     parser.error(f"unknown command {unknown[0]!r}{similar(unknown[0], COMMANDS)}")
 
 
+def _told(error: OSError) -> str:
+    """Return what a system's error means for a user: the file, the reason and, where there is one, a remedy."""
+    if not error.filename:
+        return str(error)
+    path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
+    if isinstance(error, IsADirectoryError):
+        return f"{path}: a folder, not a file; give the name of a file"
+    suggestion = ""
+    if isinstance(error, FileNotFoundError):
+        from ..options import similar
+
+        folder, name = os.path.split(path)
+        with suppress(OSError):
+            suggestion = similar(name, os.listdir(folder or "."))
+    return f"{path}: {error.strerror}{suggestion}"
+
+
 def _fail(message: object, code: int) -> NoReturn:
-    say(f"loglinear: error: {message}")
+    say(f"loglinear: error: {flags_alone(str(message))}")
     sys.exit(code)

@@ -54,7 +54,7 @@ def sizes(name: str, numbers: Mapping[str, int]) -> str:
 
 def scores_text(scores: Mapping[str, float]) -> str:
     """Return scores by name as a line for people."""
-    return ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+    return ", ".join(f"{name.replace('_', ' ').replace('f1', 'F1')} {value:.4f}" for name, value in scores.items())
 
 
 def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -75,7 +75,7 @@ def guessing(format: str, reason: str | None) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if reason is None or ": the file is " in str(error):
+        if reason is None or ": the file is " in str(error) or "is a directory" in str(error):
             raise
         message = f"{error} (read as {format}, {reason}; --format sets another)"
         raise DataError(message) from error

@@ -13,8 +13,8 @@ __all__ = ["HelpFormatter", "columns_of", "fitted"]
 _ITEM = re.compile(r"  \S+(?: \S+)* {2,}(?=\S)")
 # A name in a first column, or the blanks before a text, that the other lines of the text are indented by.
 _COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)| *")
-# Commands in a message, which a user copies.
-_COMMAND = re.compile(r"`[^`]*`|(?<=: )loglinear .*$")
+# Commands in a message, which a user copies; the blank between a number and its unit.
+_COMMAND = re.compile(r"`[^`]*`|(?<=: )loglinear .*$|(?<=\d) (?=(?:%|s|kB|MB)(?!\w))")
 # Fewest characters for the text of a column.
 _LEAST = 24
 

@@ -370,7 +370,7 @@ def test_development_data_are_scored_in_every_line_and_at_the_end(done, chunker,
     told = f"the best iteration was {best}, with dev F1 {max(scores):.2f}; add --keep best to keep its weights"
     assert (told in said) != ("(the best)" in end)
     verbose = done("train", chunker.train, *options, "-v").stderr
-    assert re.search(rf"\ndev: f1 {f1:.4f}, accuracy ", verbose)
+    assert re.search(rf"\ndev: F1 {f1:.4f}, accuracy ", verbose)
     assert "; objective " in verbose
 
 
@@ -385,7 +385,7 @@ def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_pat
     assert said[-2] == "the development score no longer improves"
     found = json.loads(done("evaluate", "-m", model, chunker.test, "--json").stdout)["f1"]
     assert found == pytest.approx(max(scores), abs=1e-12)
-    assert f"f1 {max(scores):.4f}" in done("inspect", model).stdout
+    assert f"F1 {max(scores):.4f}" in done("inspect", model).stdout
 
 
 @pytest.mark.parametrize("options", [["--patience", "3"], ["--keep", "best"]])
@@ -449,7 +449,7 @@ def test_a_gap_that_cannot_be_proved_is_refused(misuse, done, tiny, tmp_path):
 def test_a_penalty_that_leaves_no_feature_is_warned_of(done, tiny, tmp_path, kind):
     command = ["train", tiny, "--preset", "pos", "--model-type", kind, "-m", tmp_path / "m", "-q"]
     said = done(*command, "--l1", "1e9").stderr
-    assert said.startswith("warning: no feature is left: l1=1e+09 makes all weights 0; lower l1 (--l1) below ")
+    assert said.startswith("warning: no feature is left: l1=1e+09 makes all weights 0; lower --l1 below ")
     assert said.count("\n") == 1
     largest = float(said.split()[-1])
     assert "no feature" in done(*command, "--l1", str(1.01 * largest)).stderr
@@ -460,9 +460,7 @@ def test_a_penalty_that_leaves_no_feature_is_warned_of(done, tiny, tmp_path, kin
 def test_a_min_count_that_leaves_no_attribute_is_warned_of(done, tiny, tmp_path):
     command = ["train", tiny, "--preset", "pos", "-m", tmp_path / "m", "-q"]
     said = done(*command, "--min-count", "1000").stderr
-    assert said == (
-        "warning: no attribute is left: none occurs on 1000 or more tokens; lower min_count (--min-count)\n"
-    )
+    assert said == ("warning: no attribute is left: none occurs on 1000 or more tokens; lower --min-count\n")
     assert done(*command, "--min-count", "2").stderr == ""
 
 

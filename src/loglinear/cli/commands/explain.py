@@ -9,12 +9,14 @@ its most probable value given the rest of its row is compared with the second mo
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_threads, count
+from ..wrapping import fitted
 
 if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
@@ -47,7 +49,10 @@ def run(arguments: Namespace) -> None:
     from ...data.writing import write_output
 
     model = opened(arguments.model)
-    write_output(arguments.output, _shown(model.explain(arguments), arguments, model.noun).encode())
+    shown = _shown(model.explain(arguments), arguments, model.noun)
+    if arguments.output == "-" and not arguments.json and not arguments.html:
+        shown = fitted(shown, sys.stdout)
+    write_output(arguments.output, shown.encode())
 
 
 def _shown(explanations: list[Explanation], arguments: Namespace, noun: str) -> str:

@@ -120,8 +120,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
     from ...data.formats import format_of, named
-    from ...models.training.options import DevOptions, SolverOptions, TextOptions
+    from ...models.training.options import ClassifierParameters, DevOptions, SolverOptions, TextOptions
     from ...objectives.chain import ChainFeatures
+    from ...options import checks_of
     from ...result import Status
     from ..progress import Progress
 
@@ -135,6 +136,7 @@ def run(arguments: Namespace) -> None:
     )
     use = chosen(DevOptions, arguments)
     options.check()
+    checks_of(ClassifierParameters)["multi_class"]("multi_class", arguments.multi_class)
     use.check(has_data=arguments.dev is not None)
     if arguments.report is not None:
         _check_report(arguments, several=len(arguments.train) > 1 or not alone)
