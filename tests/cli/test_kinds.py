@@ -48,7 +48,7 @@ def texts(folder):
 
 
 def network(folder):
-    rows = [[a, "xy"[a == "b"]] for a in "aabb" * 10]
+    rows = [["a", "x"], ["a", "x"], ["b", "y"], ["b", "y"]] * 10 + [["a", "y"]]
     PairwiseMRF(l1=0.1).fit(rows).save(folder / "network")
     (folder / "data.csv").write_text("x1,x2\n" + "".join(f"{a},{b}\n" for a, b in [*rows, ["a", ""]]))
     return folder / "network", folder / "data.csv"

@@ -12,7 +12,8 @@ from loglinear.data.table import Table
 
 
 def test_cells_of_other_columns_come_back_as_they_were_read(tmp_path):
-    columns = [np.array(values * 20, dtype=object) for values in (["a", "b"], ["c", "d"])]
+    columns = [np.array([*values * 10], dtype=object) for values in ("abab", "cdcd")]
+    columns[1][0] = "d"
     model, data, out = tmp_path / "model", tmp_path / "in.csv", tmp_path / "out.csv"
     PairwiseMRF(l1=1.0).fit(Table(["x", "y"], columns)).save(model)
     lines = ["note,x,y,n", "NA,a,{},007", '"  keep ""this""  ", a ,c,1.50', " b , b,{}, 3", '"1,5",b,d,null', ""]

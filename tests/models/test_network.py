@@ -19,8 +19,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from loglinear import DataError, ModelFileError, OptionError, PairwiseMRF
-from loglinear.data.table import read_table
+from loglinear import DataError, DataWarning, ModelFileError, OptionError, PairwiseMRF
+from loglinear.data.table import Table, read_table
 from loglinear.datasets import make_network
 from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Enumerated, features, weights
@@ -250,7 +250,8 @@ def test_columns_are_cut_where_one_says(tmp_path):
     assert again.predict(X.head(3)).tolist() == model.predict(X.head(3)).tolist()
     by_number = PairwiseMRF(l1=5.0, cuts={0: [18, 30, 65.5]}).fit(X.to_numpy(dtype=object))
     assert by_number.categories_[0].tolist() == model.categories_[0].tolist()
-    both = PairwiseMRF(l1=5.0, bins=3, cuts={"age": [18]}).fit(X.assign(other=rng.normal(size=400)))
+    with pytest.warns(DataWarning, match="columns 'age', 'adult' determine each other"):
+        both = PairwiseMRF(l1=5.0, bins=3, cuts={"age": [18]}).fit(X.assign(other=rng.normal(size=400)))
     assert [known.size for known in both.categories_] == [2, 2, 3]
     for cuts, message in (
         ({"height": [1]}, "no column 'height'"),
@@ -481,7 +482,7 @@ def test_columns_of_too_many_values_are_refused_together_with_remedies_that_can_
     X["the name"], X["id, old"] = ([f"{letter}{k % 60}" for k in range(360)] for letter in "ni")
     X["age"] = np.arange(360) % 60 / 2
     with pytest.raises(DataError) as caught:
-        PairwiseMRF().fit(X)
+        PairwiseMRF().fit(Table([*X.columns], [X[name].to_numpy(dtype=object) for name in X]))
     said = str(caught.value)
     assert "--bins 4" in said
     assert """--ignore 'the name,"id, old"')""" in said
@@ -489,6 +490,7 @@ def test_columns_of_too_many_values_are_refused_together_with_remedies_that_can_
     with pytest.raises(DataError) as caught:
         PairwiseMRF(bins=4).fit(X)
     assert "--bins" not in str(caught.value)
+    assert "--ignore" not in str(caught.value)
 
 
 def test_unknown_categories_are_named():
@@ -546,6 +548,7 @@ def test_a_single_column_of_one_value_has_it():
         PairwiseMRF(l1=1.0).fit(np.array([[1, 0], [1, 0]]))
 
 
+@pytest.mark.filterwarnings("ignore:.*determine each other")
 def test_samples_of_narrow_networks_are_exact():
     # Gibbs chains from random states would stay in the half where they begin.
     X = np.repeat([[0] * 8, [1] * 8], [20, 80], axis=0)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Reading",
     "guessing",
+    "located",
     "naming",
     "read_template",
     "rereadable",
@@ -53,15 +54,20 @@ def naming(path: str, format: str | None = None) -> Iterator[None]:
             raise
         import re
 
-        from ..data.formats import file_name, is_corpus, is_format, named
+        from ..data.formats import is_corpus, is_format, named
         from ..data.lines import line_of
 
         has_lines = format is not None and is_format(format) and not is_corpus(path)
         place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if has_lines else None
         line = place and line_of(path, named(str(format)), int(place[1]), int(place[2] or 0))
-        separator = "," if re.match(r"line \d", str(error)) else ":"
-        message = f"{file_name(path)}{f', line {line}' if line else ''}{separator} {error}"
-        raise DataError(message) from error
+        raise DataError(located(f"{path}, line {line}" if line else path, str(error))) from error
+
+
+def located(path: str, message: str) -> str:
+    """Return a message about a file with the file's name before it, which may begin with the number of a line."""
+    from ..data.formats import file_name
+
+    return f"{file_name(path)}{',' if message.startswith('line ') else ':'} {message}"
 
 
 @contextmanager

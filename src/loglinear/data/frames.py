@@ -8,7 +8,7 @@ by its type: iterating over an unknown object may give its columns or its names 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,7 @@ class Frame:
             DuckDB enum, or an ordered dictionary of pyarrow; None for a column without such an order.
         counts: how many samples each row stands for, shape (n_samples,); None for 1 each.
         lines: number of the line, from 1, of each row in its file, shape (n_samples,); None if there is no such file.
+        is_file: whether the table is of a file that a command reads, so that messages may advise flags.
     """
 
     columns: list[Array]
@@ -50,6 +51,7 @@ class Frame:
     orders: list[list[Any] | None]
     counts: npt.NDArray[np.int64] | None = None
     lines: npt.NDArray[np.int64] | None = None
+    is_file: bool = False
 
     def __post_init__(self) -> None:
         names = self.names or []
@@ -70,7 +72,8 @@ class Frame:
         if isinstance(X, Frame):
             return X
         if isinstance(X, Table):
-            return cls([*X.columns], X.names, [X.orders.get(name) for name in X.names], X.counts, X.lines)
+            orders = [X.orders.get(name) for name in X.names]
+            return cls([*X.columns], X.names, orders, X.counts, X.lines, is_file=True)
         if _is_pandas(X):
             return _of_pandas(X)
         if is_arrow(X):
@@ -82,6 +85,12 @@ class Frame:
             return _of_rows([*X])
         message = f"X has type {_named_type(X)}, which is not a table; {_remedy(X)}"
         raise DataError(message)
+
+    def rows(self, chosen: npt.NDArray[np.bool_]) -> Frame:
+        """Return some of the rows."""
+        columns = [column[chosen] for column in self.columns]
+        counts = None if self.counts is None else self.counts[chosen]
+        return replace(self, columns=columns, counts=counts, lines=None if self.lines is None else self.lines[chosen])
 
     def matrix(self) -> Vector:
         """Return the columns as a matrix of numbers, shape (n_samples, n_columns); NaN for missing values.
@@ -154,7 +163,7 @@ def missing_columns(missing: Sequence[str]) -> str:
     return f"{what}; add {_them(missing)} (leave cells empty if unknown)"
 
 
-def columns_called(names: Sequence[str]) -> str:
+def columns_called(names: Sequence[object]) -> str:
     """Return the names of columns for messages, such as "columns 'a', 'b'"."""
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names[:_SHOWN]))}{more}"

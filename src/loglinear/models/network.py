@@ -15,17 +15,18 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from ..data.frames import Frame, as_column, check_names
 from ..data.inputs import Array, Observations
 from ..data.table import Table
-from ..errors import DataError
+from ..errors import DataError, DataWarning, warn
 from ..extras import is_installed, needed_by
 from ..minimize import Callback
 from ..networks.categories import categories_of, decoded, encoded, variables_of
-from ..networks.cleaning import Samples, cleaned, with_missing
+from ..networks.cleaning import cleaned, with_missing
 from ..networks.exact import ANSWER, Exact, is_narrow
 from ..networks.graph import Graph, Inference, Report, Scores
 from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP, Propagation
 from ..networks.numbering import Codes, Numbering, sample_weights
+from ..networks.oddities import copied
 from ..options import real_number, whole_number
 from ..path import Path
 from ..result import Status
@@ -153,17 +154,19 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         if len(frame.columns) < 2:
             message = "X has 1 variable; a network needs two or more"
             raise DataError(message)
-        columns, names = with_missing(frame.columns, options.missing or ()), frame.names
-        samples = Samples(columns, _weights_of(sample_weight, columns[0]), frame.counts)
-        columns, weights, counts, identifiers = cleaned(samples, names, bins=options.bins, cuts=options.cuts)
-        frame = replace(frame, columns=columns, counts=counts)
+        frame = replace(frame, columns=with_missing(frame.columns, options.missing or ()))
+        weights = _weights_of(sample_weight, frame.columns[0])
+        frame, weights, identifiers = cleaned(frame, weights, bins=options.bins, cuts=options.cuts)
         categories, edges = categories_of(frame, options.max_states, options.bins, options.cuts, options.reference)
-        _warn_of_constants(categories, names, identifiers)
+        _warn_of_constants(categories, frame.names, identifiers)
         codes = encoded(frame, categories, edges)
-        n = len(codes) if counts is None else int(counts.sum())
-        if counts is not None:
-            weights = counts.astype(np.float64) if weights is None else weights * counts
-        self._store_variables(names, categories, edges)
+        n = len(codes) if frame.counts is None else int(frame.counts.sum())
+        if frame.counts is not None:
+            weights = frame.counts.astype(np.float64) if weights is None else weights * frame.counts
+        self._store_variables(frame.names, categories, edges)
+        names = [self._names()[i] for i in self._varying]
+        if (copies := copied(codes, names, frame.counts, is_file=frame.is_file)) is not None:
+            warn(copies, DataWarning)
         callbacks = self._observers(callbacks)
         trained = train_network(
             codes, self._numbering, weights, options, n=n, threads=self._threads, callbacks=callbacks

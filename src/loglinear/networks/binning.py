@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..vectors import Vector
 
-__all__ = ["as_number", "bin_edges", "bin_labels", "bins_of", "numbers", "strays"]
+__all__ = ["as_number", "bin_edges", "bin_labels", "bins_of", "is_error", "numbers", "strays"]
 
 # Share of the values that rounded edges may put into another bin than exact quantiles do.
 _MOVED = 0.01
@@ -50,8 +50,15 @@ def strays(values: Iterable[Any]) -> list[str]:
     texts = [value for value in distinct if as_number(value) is None]
     if len(texts) > _STRAYS or 2 * len(texts) >= len(distinct):
         return []
-    plain = [value for value in texts if isinstance(value, str) and not any(map(str.isdigit, value))]
+    plain = [
+        value for value in texts if isinstance(value, str) and (is_error(value) or not any(map(str.isdigit, value)))
+    ]
     return plain if len(plain) == len(texts) else []
+
+
+def is_error(text: str) -> bool:
+    """Whether a text is what a spreadsheet writes for a cell that it cannot compute, such as #DIV/0! and Err:502."""
+    return re.fullmatch(r"\s*(#[A-Z][A-Z0-9/_]*[!?]|#N/?A|#{3,}|Err:\d{3})\s*", text) is not None
 
 
 def bin_edges(values: Vector, bins: int) -> Vector:

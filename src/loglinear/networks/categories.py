@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..data.frames import Frame
 from ..data.inputs import Array, Observations
@@ -15,9 +14,11 @@ from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
 from .binning import as_number, bin_edges, bin_labels, bins_of, numbers, strays
+from .measures import advice_on
 from .numbering import Codes
+from .values import distinct_of, is_hashable, is_missing, looked_up
 
-__all__ = ["categories_of", "decoded", "encoded", "variables_of", "without_values"]
+__all__ = ["categories_of", "decoded", "encoded", "variables_of"]
 
 # Number of columns that a message lists.
 _SHOWN = 3
@@ -36,36 +37,6 @@ def variables_of(X: Table | Observations | Frame) -> Frame:
         message = "X has no rows; give at least one sample"
         raise DataError(message)
     return frame
-
-
-def _missing(column: Array) -> npt.NDArray[np.bool_]:
-    """Whether each value is missing: None, NaN, NaT or pandas.NA."""
-    if column.dtype.kind == "f":
-        return np.asarray(np.isnan(column))
-    if column.dtype.kind in "biuUS":
-        return np.zeros(column.size, np.bool_)
-    return _looked_up(column.tolist(), _is_absent, np.bool_)
-
-
-def _is_absent(value: object) -> bool:
-    kind = type(value).__name__
-    return (
-        value is None or kind in ("NAType", "NaTType") or (isinstance(value, (float, np.floating)) and value != value)
-    )
-
-
-def _looked_up(values: list[Any], answer: Callable[[Any], Any], dtype: Any) -> Array:
-    """Return the answer for each value; it is computed once for each distinct value."""
-    try:
-        answers = {value: answer(value) for value in set(values)}
-    except TypeError:  # a value that cannot be hashed
-        return np.fromiter(map(answer, values), dtype, len(values))
-    return np.fromiter(map(answers.__getitem__, values), dtype, len(values))
-
-
-def without_values(columns: Sequence[Array]) -> npt.NDArray[np.bool_]:
-    """Return whether all values of each sample are missing, shape (n_samples,)."""
-    return np.asarray(np.logical_and.reduce([_missing(column) for column in columns]))
 
 
 def categories_of(
@@ -90,31 +61,31 @@ def categories_of(
             ``cuts`` name no column, or one whose values are not all numbers; or ``reference`` names no column, a binned
             one, or a value that the column does not have.
     """
-    columns, names, counts = frame.columns, frame.names, frame.counts
-    categories = [_different(column, _named(names, i)) for i, column in enumerate(columns)]
+    columns, counts = frame.columns, frame.counts
+    categories = [_different(column, frame.called(i)) for i, column in enumerate(columns)]
     edges: list[Vector | None] = [None] * len(categories)
     told = {i: np.array(between, dtype=np.float64) for i, between in _by_column("cuts", cuts, frame).items()}
     for i, (column, values) in enumerate(zip(columns, categories, strict=True)):
         if i in told:
-            if values.size and numbers(values.tolist()) is None:
-                message = f"{_named(names, i)} has values that are not numbers; "
-                if marks := strays(values.tolist()):
+            if values.size and numbers(distinct_of(values)) is None:
+                message = f"{frame.called(i)} has values that are not numbers; "
+                if marks := strays(distinct_of(values)):
                     message += f"{_marks_named(marks)}, or "
                 message += "leave it out of cuts"
                 raise DataError(message)
             edges[i], categories[i] = told[i], bin_labels(told[i])
         elif (order := frame.orders[i]) is not None:
             categories[i] = _arranged(values, order)
-        elif bins is not None and values.size > bins and numbers(values.tolist()) is not None:
+        elif bins is not None and values.size > bins and numbers(distinct_of(values)) is not None:
             whole = column if counts is None else np.repeat(column, counts)
-            between = bin_edges(_floats(whole[~_missing(whole)]), bins)
+            between = bin_edges(_floats(whole[~is_missing(whole)]), bins)
             edges[i], categories[i] = between, bin_labels(between)
     many = [i for i, values in enumerate(categories) if values.size > max_states]
     if many:
         n_samples = len(columns[0]) if counts is None else int(counts.sum())
-        raise DataError(_refused(many, categories, names, max_states, n_samples))
+        raise DataError(_refused(many, categories, frame, max_states, n_samples))
     for i, state in _by_column("reference", reference, frame).items():
-        categories[i] = _with_reference(categories[i], state, edges[i], _named(names, i))
+        categories[i] = _with_reference(categories[i], state, edges[i], frame.called(i))
     return categories, edges
 
 
@@ -154,27 +125,32 @@ def _with_reference(states: Array, state: object, edges: Vector | None, name: st
 def _floats(values: Array) -> Vector:
     """Values that are numbers, or texts of numbers, as floats."""
     return (
-        values.astype(np.float64) if values.dtype.kind in "biuf" else _looked_up(values.tolist(), as_number, np.float64)
+        values.astype(np.float64) if values.dtype.kind in "biuf" else looked_up(values.tolist(), as_number, np.float64)
     )
 
 
-def _refused(
-    many: list[int], categories: list[Array], names: Sequence[str] | None, max_states: int, n_samples: int
-) -> str:
-    """What is wrong with columns of too many values, and what to do about numbers and about texts."""
-    shown = ", ".join(f"{_named(names, i)} has {categories[i].size:,} different values" for i in many[:_SHOWN])
+def _refused(many: list[int], categories: list[Array], frame: Frame, max_states: int, n_samples: int) -> str:
+    """What is wrong with columns of too many values, and what to do about each kind of values."""
+    shown = ", ".join(f"{frame.called(i)} has {categories[i].size:,} different values" for i in many[:_SHOWN])
     if len(many) > _SHOWN:
         shown += f", and {len(many) - _SHOWN} more columns have too many"
-    numeric = [i for i in many if numbers(categories[i].tolist()) is not None]
-    marked = [i for i in many if i not in numeric and strays(categories[i].tolist())]
-    texts = [i for i in many if i not in numeric and i not in marked]
-    remedies = ["bin them with bins=4 (--bins 4)"] if numeric else []
-    if marked:
-        remedies.append(_marks_named(strays(categories[marked[0]].tolist())))
+    remedies: list[str] = []
+    texts: list[int] = []
+    for i in many:
+        values = distinct_of(categories[i])
+        if numbers(values) is not None:
+            remedies.append("bin them with bins=4 (--bins 4)")
+        elif marks := strays(values):
+            remedies.append(_marks_named(marks))
+        elif advice := advice_on(values):
+            remedies.append(advice)
+        else:
+            texts.append(i)
     if texts:
-        left_out = "" if names is None else f" (--ignore {shlex.quote(join_names([names[i] for i in texts]))})"
-        remedies.append(f"leave out identifiers or free text{left_out}")
-    remedy = " and ".join(remedies)
+        names = [frame.names[i] for i in texts] if frame.names and frame.is_file else []
+        flag = f" (--ignore {shlex.quote(join_names(names))})" if names else ""
+        remedies.append(f"leave out identifiers or free text{flag}")
+    remedy = " and ".join(dict.fromkeys(remedies))
     if (most := max(categories[i].size for i in many)) * _ROWS_PER_STATE <= n_samples:
         remedy += f"{', or ' if remedy else ''}raise max_states (--max-states {most})"
     return f"{shown}, more than max_states={max_states}; {remedy}"
@@ -186,14 +162,12 @@ def _marks_named(marks: list[str]) -> str:
     return f"pass missing={marks!r} ({flag}) if missing values are written as {' and '.join(map(repr, marks))}"
 
 
-def _named(names: Sequence[str] | None, i: int) -> str:
-    """Column i, by name or by number, for messages."""
-    return f"column {i}" if names is None else f"column {names[i]!r}"
-
-
 def _different(column: Array, name: str) -> Array:
     """The different values of a column, sorted."""
-    values = column[~_missing(column)]
+    values = column[~is_missing(column)]
+    if values.dtype.kind not in "biufUSOmM":
+        message = f"{name} has values of type {values.dtype}; give strings, numbers or truth values, or leave it out"
+        raise DataError(message)
     try:
         return np.unique(values) if values.dtype.kind != "O" else _distinct(values)
     except TypeError as error:
@@ -238,7 +212,7 @@ def encoded(frame: Frame, categories: Sequence[Array], edges: Sequence[Vector | 
 def _codes(frame: Frame, i: int, values: Array, edges: Vector | None) -> Codes:
     """States of the values of column i with these categories, which are bins if there are edges between bins."""
     column = frame.columns[i]
-    missing = _missing(column)
+    missing = is_missing(column)
     if edges is not None and column.dtype.kind in "iuf":
         at = bins_of(column.astype(np.float64), edges)
         unknown = np.zeros(column.size, np.bool_)
@@ -249,7 +223,7 @@ def _codes(frame: Frame, i: int, values: Array, edges: Vector | None) -> Codes:
         place = {value: number for number, value in enumerate(values.tolist())}
         if edges is not None:
             place = _places_of_numbers(column[~missing], edges) | place
-        at = _looked_up(column.tolist(), lambda value: place.get(value, -1) if _hashable(value) else -1, np.int64)
+        at = looked_up(column.tolist(), lambda value: place.get(value, -1) if is_hashable(value) else -1, np.int64)
         unknown = ~missing & (at < 0)
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
@@ -264,12 +238,8 @@ def _codes(frame: Frame, i: int, values: Array, edges: Vector | None) -> Codes:
 
 def _places_of_numbers(values: Array, edges: Vector) -> dict[Any, int]:
     """The bin of each value that is a number or the text of a number."""
-    distinct = [value for value in set(filter(_hashable, values.tolist())) if numbers([value]) is not None]
+    distinct = [value for value in set(filter(is_hashable, values.tolist())) if numbers([value]) is not None]
     return dict(zip(distinct, bins_of(_floats(np.array(distinct, dtype=object)), edges).tolist(), strict=True))
-
-
-def _hashable(value: object) -> bool:
-    return getattr(value, "__hash__", None) is not None
 
 
 def decoded(codes: Codes, categories: Sequence[Array], columns: Sequence[Array] | None = None) -> Array:
@@ -287,7 +257,7 @@ def decoded(codes: Codes, categories: Sequence[Array], columns: Sequence[Array] 
         else:
             state = values[0] if values.size else None
             constant = np.full(len(codes), state, dtype=values.dtype if values.size else object)
-            table.append(constant if columns is None else np.where(_missing(columns[i]), constant, columns[i]))
+            table.append(constant if columns is None else np.where(is_missing(columns[i]), constant, columns[i]))
     if len({column.dtype.kind for column in table}) == 1 and table[0].dtype.kind != "O":
         return np.stack(table, axis=1)
     whole = np.empty((len(codes), len(table)), dtype=object)

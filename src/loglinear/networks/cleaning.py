@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
-import shlex
+import datetime
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.frames import Frame
 from ..data.inputs import Array
-from ..data.table import join_names
 from ..errors import DataError, DataWarning, warn
 from ..vectors import Vector
-from .binning import as_number, numbers, strays
-from .categories import without_values
+from .binning import as_number, numbers
+from .measures import advice_on
 from .numbering import Numbers
+from .oddities import columns_of, oddities, repeated_header
+from .values import distinct_of, hashables, is_missing, without_values
 
 __all__ = ["Samples", "cleaned", "with_missing"]
 
 # A column of texts or whole numbers holds identifiers if it has another value in each of at least this many rows.
 _LEAST_ROWS = 11
-# Texts that often mark a missing value, in any column.
-_MARKS = ("?", "-", "--", ".", "..", "N.A.", "n.a.", "#N/A", "missing")
-# Numbers that often mark a missing value where all others are at least ten times smaller.
-_SENTINELS = (-99, -999, -9999, -99999, 99, 999, 9999, 99999)
 
 
 class Samples(NamedTuple):
     """Samples to train on.
 
     Attributes:
-        columns: values of each variable, shape (n_samples,) each; None in all rows of a column of identifiers.
+        frame: values of each variable; None in all rows of a column of identifiers.
         weights: weights of the samples, shape (n_samples,); None for 1.
-        counts: how many rows each sample stands for, shape (n_samples,); None for 1.
         identifiers: numbers of the columns of identifiers.
     """
 
-    columns: list[Array]
+    frame: Frame
     weights: Vector | None
-    counts: Numbers | None
     identifiers: tuple[int, ...] = ()
 
 
 def cleaned(
-    samples: Samples,
-    names: Sequence[str] | None,
+    frame: Frame,
+    weights: Vector | None,
     *,
     bins: int | None = None,
     cuts: Mapping[Any, Sequence[float]] | None = None,
@@ -52,8 +49,8 @@ def cleaned(
     """Return samples without empty rows and identifiers.
 
     Args:
-        samples: all rows.
-        names: names of the columns; None if they go by their number.
+        frame: all rows.
+        weights: weights of the rows, shape (n_samples,); None for 1.
         bins: number of bins that columns of numbers will be cut into.
         cuts: edges of the bins of columns.
 
@@ -61,41 +58,43 @@ def cleaned(
         DataError: no row has a value.
 
     Warns:
-        DataWarning: rows or columns are left out, a value seems to mean that the value is missing, or edges of bins are
-            outside the values of their column.
+        DataWarning: rows or columns are left out, values look wrong (see `oddities`), or edges of bins are outside the
+            values of their column.
     """
-    columns, weights, counts, _ = samples
-    empty = without_values(columns)
+    empty = without_values(frame.columns)
     if empty.all():
         message = "no row has a value; give a table with values"
         raise DataError(message)
     if empty.any():
-        n_empty = int(empty.sum() if counts is None else counts[empty].sum())
+        n_empty = int(empty.sum() if frame.counts is None else frame.counts[empty].sum())
         warn(f"ignored {n_empty} row{'s' * (n_empty != 1)} without any value", DataWarning)
-        columns = [column[~empty] for column in columns]
-        weights = None if weights is None else weights[~empty]
-        counts = None if counts is None else counts[~empty]
-    called: list[Any] = list(range(len(columns)) if names is None else names)
-    cut = {called.index(name) for name in cuts or {} if name in called}
+        frame, weights = frame.rows(~empty), None if weights is None else weights[~empty]
+    names: Sequence[Any] = frame.names or range(len(frame.columns))
+    edges_of = {i: (cuts or {})[name] for i, name in enumerate(names) if name in (cuts or {})}
+    if (repeated := repeated_header(frame)) is not None:
+        warn(repeated, DataWarning)
     identifiers = tuple(
         i
-        for i, column in enumerate(columns)
-        if i not in cut and _is_identifier(column, counts, binned=bins is not None)
+        for i, column in enumerate(frame.columns)
+        if i not in edges_of and _is_identifier(column, frame.counts, binned=bins is not None)
     )
     if identifiers:
-        message = "ignored, because every row has a different value, as identifiers do: "
-        message += ", ".join(_named(called[i]) for i in identifiers)
-        if any(numbers(_distinct(columns[i])) is not None for i in identifiers):
-            message += "; if numbers are measurements, bin them with bins=4 (--bins 4)"
+        warn(_ignored(frame, identifiers), DataWarning)
+    columns = columns_of(frame, identifiers, lambda i: bins is not None or i in edges_of)
+    for message in oddities(columns):
         warn(message, DataWarning)
-    for i, column in enumerate(columns):
-        if i not in identifiers:
-            _warn_of_marks(column, called[i], counts)
-    for name, edges in (cuts or {}).items():
-        if name in called:
-            _warn_of_edges(columns[called.index(name)], name, edges)
-    columns = [_nothing(column) if i in identifiers else column for i, column in enumerate(columns)]
-    return Samples(columns, weights, counts, identifiers)
+    for i, edges in edges_of.items():
+        _warn_of_edges(frame.columns[i], frame.called(i), edges)
+    values = [_nothing(column) if i in identifiers else column for i, column in enumerate(frame.columns)]
+    return Samples(replace(frame, columns=values), weights, identifiers)
+
+
+def _ignored(frame: Frame, identifiers: Sequence[int]) -> str:
+    """What is said of columns that are taken for identifiers, and what to do if they are something else."""
+    message = "ignored, because every row has a different value, as identifiers do: "
+    message += ", ".join(frame.called(i) for i in identifiers)
+    advice = dict.fromkeys(advice_on(distinct_of(frame.columns[i])) for i in identifiers)
+    return message + "".join(f"; {text}" for text in advice if text)
 
 
 def with_missing(columns: Sequence[Array], marks: Collection[object]) -> list[Array]:
@@ -111,10 +110,10 @@ def with_missing(columns: Sequence[Array], marks: Collection[object]) -> list[Ar
     floats = {parsed for mark in marks if (parsed := as_number(mark)) is not None}
     cleaned_columns = []
     for column in columns:
-        values = {value for value in _distinct(column) if _is_mark(value, texts, floats)}
+        values = {value for value in distinct_of(column) if _is_mark(value, texts, floats)}
         if values:
             column = np.array(column, dtype=object)
-            column[[value in values for value in _hashables(column)]] = None
+            column[[value in values for value in hashables(column)]] = None
         cleaned_columns.append(column)
     return cleaned_columns
 
@@ -127,47 +126,23 @@ def _is_mark(value: object, texts: Collection[str], floats: Collection[float]) -
 
 def _is_identifier(column: Array, counts: Numbers | None, *, binned: bool) -> bool:
     """Whether each row has another value: a text, or a whole number that is one of a run or will not be binned."""
-    values = _present(column)
+    values = column[~is_missing(column)]
     if values.size < _LEAST_ROWS or (counts is not None and (counts > 1).any()):
         return False
-    distinct = _distinct(values)
+    distinct = distinct_of(values)
     if len(distinct) < values.size:
         return False
     parsed = numbers(distinct)
     if parsed is None:
-        return all(isinstance(value, str) for value in distinct)
+        return all(isinstance(value, str | datetime.date) for value in distinct)
     if not (parsed == np.rint(parsed)).all():
         return False
     return not binned or bool(np.ptp(parsed) == values.size - 1)
 
 
-def _warn_of_marks(column: Array, name: object, counts: Numbers | None) -> None:
-    """Warn of a value that often means missing: a text among numbers, or one that is far from all other numbers."""
-    if column.dtype.kind not in "iufUO":
-        return
-    distinct = _distinct(_present(column))
-    texts = [value for value in distinct if isinstance(value, str) and as_number(value) is None]
-    parsed = [parsed for value in distinct if (parsed := as_number(value)) is not None]
-    marks: list[Any] = strays(distinct)
-    if not marks and len(distinct) > 2:
-        marks = [value for value in texts if value.strip() in _MARKS]
-    largest = max(parsed, key=abs, default=0.0)
-    if not texts and len(parsed) > 2 and largest in _SENTINELS and sorted(map(abs, parsed))[-2] <= abs(largest) / 10.0:
-        marks = [int(largest)]
-    for mark in marks:
-        chosen = np.array([str(value) == str(mark) or value == mark for value in column.tolist()])
-        share = float(chosen.mean() if counts is None else counts[chosen].sum() / counts.sum())
-        flag = f"--missing{'=' if str(mark).startswith('-') else ' '}{shlex.quote(join_names([str(mark)]))}"
-        warn(
-            f"{_named(name)}: {mark!r} in {100.0 * share:.2g} % of the rows is treated as a value; if it marks missing "
-            f"values, pass missing=[{mark!r}] ({flag})",
-            DataWarning,
-        )
-
-
-def _warn_of_edges(column: Array, name: object, edges: Sequence[float]) -> None:
+def _warn_of_edges(column: Array, called: str, edges: Sequence[float]) -> None:
     """Warn of edges of bins that are outside the values of their column."""
-    parsed = numbers(_distinct(_present(column)))
+    parsed = numbers(distinct_of(column))
     if parsed is None or not parsed.size:
         return
     low, high = parsed.min(), parsed.max()
@@ -175,27 +150,10 @@ def _warn_of_edges(column: Array, name: object, edges: Sequence[float]) -> None:
     if outside:
         warn(
             f"cuts (--cut): {', '.join(outside)} {'is' if len(outside) == 1 else 'are'} outside the values of "
-            f"{_named(name)}, {low:g} to {high:g}, so that a bin has no values",
+            f"{called}, {low:g} to {high:g}, so that a bin has no values",
             DataWarning,
         )
 
 
-def _present(column: Array) -> Array:
-    return column[~without_values([column])]
-
-
 def _nothing(column: Array) -> Array:
     return np.full(column.shape, None, dtype=object)
-
-
-def _distinct(column: Array) -> list[Any]:
-    """The different values of a column that can be compared with one another by being hashed."""
-    return list(np.unique(column).tolist() if column.dtype.kind in "iufU" else dict.fromkeys(_hashables(column)))
-
-
-def _hashables(column: Array) -> list[Any]:
-    return [value if getattr(value, "__hash__", None) is not None else repr(value) for value in column.tolist()]
-
-
-def _named(name: object) -> str:
-    return f"column {name!r}"

@@ -19,15 +19,17 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DataError, OptionError
+from ...errors import DataError, DataWarning, OptionError
 from ...options import whole_number
 from ..ending import certainty, ending, numbers, size_text
 from ..inputs import Inputs, add_data
 from ..options import add_json, add_options, add_threads, add_verbose, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
+from ..reading import located
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from warnings import WarningMessage
 
     from ...data.table import Table
     from ...models.network import PairwiseMRF
@@ -236,12 +238,19 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
             with keeping_reached(estimator):
                 estimator.fit(table, callbacks=[*points, progress])
         except DataError as error:
-            for warning in caught:
-                say(f"warning: {warning.message}")
-            message = f"{name}: {error}"
-            raise DataError(message) from error
+            for text in _texts(caught, name):
+                say(f"warning: {text}")
+            raise DataError(located(name, str(error))) from error
     status = estimator.result_.ending
-    return [text for caught_warning in caught if not (text := str(caught_warning.message)).startswith(status)]
+    return [text for text in _texts(caught, name) if not text.startswith(status)]
+
+
+def _texts(caught: Sequence[WarningMessage], path: str) -> list[str]:
+    """Return the texts of warnings; those about the data with the name of their file."""
+    return [
+        located(path, str(warning.message)) if issubclass(warning.category, DataWarning) else str(warning.message)
+        for warning in caught
+    ]
 
 
 def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: Progress) -> EdgeConfidence | None:
