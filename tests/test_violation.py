@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.special import log_softmax
 
 from examples import by_day
 from loglinear import ChainCRF, ChainObjective, Checkpoint, ClassifierObjective, ConvergenceWarning, Corpus, MaxEnt
@@ -365,3 +366,59 @@ def test_a_classifier_and_its_model_file_have_that_of_all_features(name, tmp_pat
         assert saved_violation(tmp_path / "model") == model.result_.violation
         assert model.result_.ending in str(told[0].message)
         assert f"violation {model.result_.violation:.3g} " in model.result_.account
+
+
+# An intercept counts by itself, whatever the value of its column.
+
+BY_INTERCEPT = {name: next((penalty for penalty in PENALTIES if takes(name, problem_of("two classes", penalty))), None)
+                for name in SOLVERS}  # fmt: skip
+SCALES = (0.02, 50.0)
+
+
+def test_most_solvers_of_classifiers_have_an_intercept():
+    assert sum(penalty is not None for penalty in BY_INTERCEPT.values()) > 10
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", [name for name, penalty in BY_INTERCEPT.items() if penalty])
+def test_the_derivative_by_an_intercept_does_not_depend_on_the_value_of_its_column(name, scale, tmp_path, monkeypatch):
+    objective = ClassifierObjective(*samples(), n_classes=2, intercept=scale)
+    problem = Problem(objective, ElasticNet(*PENALTIES[BY_INTERCEPT[name]], 1))
+    by_itself, violation_at_weights = problem_of("two classes", BY_INTERCEPT[name]), violation_at
+
+    def violation_by_itself(_, w):
+        return violation_at_weights(by_itself, np.append(w[:-1], w[-1] * scale))
+
+    monkeypatch.setitem(globals(), "violation_at", violation_by_itself)
+    for _, result, watch in results(problem, name, DAY, tmp_path / "trace", monkeypatch):
+        check(problem, result, tmp_path / "trace", watch)
+
+
+def users_violation(model, X, targets, n_classes):
+    """Max-norm of the subgradient of minimum norm by the weights and intercepts of a classifier."""
+    coef, intercept = model.coef_, model.intercept_
+    scores = X @ coef.T + intercept
+    p = 1.0 / (1.0 + np.exp(-scores)) if n_classes == 2 else np.exp(log_softmax(scores, axis=1))
+    residuals = p - (targets[:, None] == (1 if n_classes == 2 else np.arange(n_classes)))
+    slope = residuals.T @ X + model.l2 * coef
+    slope = np.where(coef == 0.0, np.sign(slope) * np.maximum(np.abs(slope) - model.l1, 0.0), slope)
+    slope += model.l1 * np.sign(coef)
+    by_intercept = residuals.sum(axis=0) if model.fit_intercept else np.zeros(1)
+    return max(np.abs(slope).max(), np.abs(by_intercept).max())
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 300.0])
+@pytest.mark.parametrize(("l1", "l2"), [(0.0, 1.0), (0.3, 0.0), (0.3, 0.2)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_that_of_a_classifier_is_that_of_its_weights_and_intercepts(n_classes, intercept, l1, l2, size):
+    rng = np.random.default_rng(4)
+    X, y = rng.random((60, 5)) * size, rng.integers(n_classes, size=60)
+    for iterations in (0, 2, 4, 300):
+        model = MaxEnt(l1=l1, l2=l2, fit_intercept=intercept, max_iterations=iterations)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+        truth = users_violation(model, X, y, n_classes)
+        assert model.result_.violation == pytest.approx(truth, rel=1e-6, abs=1e-9)
+        assert model.result_.record.violation == model.result_.violation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -13,7 +14,7 @@ from .gap import cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
 from .result import Result, State, Status, WithGradient, is_partial
 
-__all__ = ["Verdict", "gap_on_the_way", "verdict", "with_distance"]
+__all__ = ["Verdict", "gap_on_the_way", "known_violation", "verdict", "with_distance"]
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,24 @@ def verdict(problem: Problem, state: State, status: Status, gap: float | None = 
         gap: bound of the distance from the optimum, if it is known already.
     """
     evaluated = cache(lambda: _gradient(problem, state))
-    violation = problem.penalty.violation(state.w, evaluated()[1]) if is_partial(state) else state.violation
+    violation = known_violation(problem, state)
+    if is_partial(state):
+        violation = problem.violation(state.w, evaluated()[1])
     if gap is None and not no_bound(problem):
         gap = useful(duality_gap(problem, state.w, *evaluated()), state.objective)
     if status is Status.CONVERGED and not has_settled(problem, state.w, *evaluated(), gap):
         status = Status.STALLED
     return Verdict(status, violation, gap)
+
+
+def known_violation(problem: Problem, state: State) -> float:
+    """Return the violation by all features; NaN where the state knows it of a smaller problem only."""
+    if is_partial(state):
+        return math.nan
+    if problem.intercept_scale == 1.0:
+        return state.violation
+    gradient = state.whole_gradient if isinstance(state, WithGradient) else None
+    return state.violation if gradient is None else problem.violation(state.w, gradient, state.violation)
 
 
 def gap_on_the_way(problem: Problem, state: State, target: float) -> float | None:
@@ -70,7 +83,7 @@ def with_distance(problem: Problem, result: Result) -> Result:
     with vectors.on_threads(problem.n_threads):
         nll = problem.evaluate(result.w, gradient)
         gap = duality_gap(problem, result.w, nll, gradient)
-        violation = problem.penalty.violation(result.w, gradient)
+        violation = problem.violation(result.w, gradient)
     result.record.violation, result.record.gap = violation, useful(gap, result.objective)
     return replace(result, violation=violation, gap=result.record.gap)
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import vectors
-from .certificate import Verdict, gap_on_the_way, verdict
+from .certificate import Verdict, gap_on_the_way, known_violation, verdict
 from .errors import OptionError
 from .gap import no_bound
 from .problem import Problem
-from .result import Result, State, Status, known_violation, on_some
+from .result import Result, State, Status, on_some
 from .solvers.common.needs import check
 from .solvers.common.solver import Choosing, Measuring, Solver
 from .stopping import Stop
@@ -101,12 +101,12 @@ def _minimize(
     try:
         while True:
             state = measures(problem, state) if measures else state
-            record = _record(state, seconds)
+            record = _record(problem, state, seconds)
             trace.append(record)
-            status = stop.status(state, seconds)
+            status = stop.status(state, seconds, record.violation)
             if status is Status.RUNNING and stop.gap is not None:
                 record.gap = gap_on_the_way(problem, state, stop.gap)
-                status = stop.status(state, seconds, record.gap)
+                status = stop.status(state, seconds, record.violation, record.gap)
             if status is not Status.RUNNING:
                 final = verdict(problem, state, status, record.gap)
                 status, record.violation, record.gap = final.status, final.violation, final.gap
@@ -122,9 +122,9 @@ def _minimize(
         status = Status.INTERRUPTED
         state = measures(problem, state) if measures else state
         if not trace or trace[-1].iteration != state.iteration:
-            trace.append(_record(state, seconds))
+            trace.append(_record(problem, state, seconds))
     if final is None:
-        final = Verdict(status, known_violation(state), None)
+        final = Verdict(status, known_violation(problem, state), None)
         with suppress(KeyboardInterrupt):
             final = verdict(problem, state, status)
         trace[-1].violation, trace[-1].gap = final.violation, final.gap
@@ -178,7 +178,7 @@ def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vec
     return weights
 
 
-def _record(state: State, seconds: float) -> TraceRecord:
+def _record(problem: Problem, state: State, seconds: float) -> TraceRecord:
     small = on_some(state)
     return TraceRecord(
         iteration=state.iteration,
@@ -188,6 +188,6 @@ def _record(state: State, seconds: float) -> TraceRecord:
         objective=state.objective,
         nll=state.nll,
         nnz=vectors.count_nonzero(state.w),
-        violation=known_violation(state),
+        violation=known_violation(problem, state),
         working_set=small.working_set if small else None,
     )

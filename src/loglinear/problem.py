@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol, SupportsIndex, cast, runtime_checkable
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
     "SamplePasses",
     "Threaded",
     "Visits",
+    "WithIntercept",
     "missing",
 ]
 
@@ -126,6 +128,19 @@ class Curved(Protocol):
 
     def largest_values(self) -> Vector | None:
         """Return the largest absolute value of each feature in the data, shape (n,); None where it is taken for 1."""
+
+
+@runtime_checkable
+class WithIntercept(Protocol):
+    """An objective whose last weights are an intercept's: each is multiplied by the same value in all samples."""
+
+    @property
+    def intercept(self) -> float:
+        """That value; 0 without an intercept."""
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of the intercept's weights."""
 
 
 class SamplePasses(Protocol):
@@ -256,8 +271,41 @@ class Problem:
         return float(nll)
 
     def penalised(self, w: Vector, nll: float, gradient: Vector) -> tuple[float, float]:
-        """Return the objective at w, nats, and the violation of optimality, which follow from NLL and gradient at w."""
+        """Return objective, nats, and max-norm of the pseudo-gradient at w, which follow from NLL and gradient at w."""
         return nll + self.penalty.value(w), self.penalty.violation(w, gradient)
+
+    @cached_property
+    def intercept_scale(self) -> float:
+        """What an unpenalised intercept's weights are multiplied by in all samples; 1 without such an intercept."""
+        objective, free = self.objective, self.penalty.unpenalised
+        if not free or not isinstance(objective, WithIntercept) or objective.n_unpenalised != free:
+            return 1.0
+        return abs(objective.intercept) or 1.0
+
+    def violation(self, w: Vector, gradient: Vector, largest: float | None = None) -> float:
+        """Return the violation of optimality at w: the max-norm of the subgradient of minimum norm, nats.
+
+        The derivative is by the intercept itself, and not by its weight, which would depend on the value of its column.
+
+        Args:
+            w: weights, shape (n_features,).
+            gradient: of the NLL at w, by all features, shape (n_features,).
+            largest: max-norm of the pseudo-gradient by the weights, if it is known.
+        """
+        scale = self.intercept_scale
+        if scale == 1.0:
+            return self.penalty.violation(w, gradient) if largest is None else largest
+        first = w.size - self.penalty.unpenalised
+        by_weight = float(np.abs(gradient[first:]).max())
+        # The largest is of the other weights where it is not the intercept's; else theirs is at most as large.
+        if largest is None or not (largest > by_weight or (scale < 1.0 and largest == by_weight)):
+            largest = self._without_intercept.violation(w[:first], gradient[:first])
+        return float(np.maximum(largest, by_weight / scale))
+
+    @cached_property
+    def _without_intercept(self) -> Penalty:
+        first = self.n_features - self.penalty.unpenalised
+        return self.penalty.on(np.arange(first), self.n_features)
 
 
 def _check_size(size: SupportsIndex, name: str) -> None:

@@ -20,7 +20,6 @@ __all__ = [
     "WithGradient",
     "distance",
     "is_partial",
-    "known_violation",
     "on_some",
     "status_text",
     "violation_text",
@@ -97,7 +96,10 @@ class State(Protocol):
 
     @property
     def violation(self) -> float:
-        """Max-norm of the subgradient of minimum norm at w; see ``OnSome.partial`` for an exception."""
+        """Max-norm of the subgradient of minimum norm at w; see ``OnSome.partial`` for an exception.
+
+        A state that holds a gradient has the max-norm by the weights, an intercept's too; see ``Problem.violation``.
+        """
 
     @property
     def iteration(self) -> int:
@@ -150,11 +152,6 @@ def is_partial(state: State) -> bool:
     """Whether the violation of a state refers to a smaller problem."""
     small = on_some(state)
     return small is not None and small.partial
-
-
-def known_violation(state: State) -> float:
-    """Return the violation by all features; NaN where the state knows it of a smaller problem only."""
-    return math.nan if is_partial(state) else state.violation
 
 
 @dataclass(frozen=True)

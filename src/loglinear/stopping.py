@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .options import USEFUL, limit
-from .result import State, Status, known_violation
+from .result import State, Status
 
 __all__ = ["Stop"]
 
@@ -45,17 +45,18 @@ class Stop:
         limit("violation", self.violation)
         limit("gap", self.gap, USEFUL)
 
-    def status(self, state: State, seconds: float, gap: float | None = None) -> Status:
+    def status(self, state: State, seconds: float, violation: float, gap: float | None = None) -> Status:
         """Return why to stop in this state; the solver's own verdict comes first, RUNNING is to go on.
 
         Args:
             state: of the solver.
             seconds: solver seconds so far.
+            violation: of optimality at the state's weights; NaN if it is not known.
             gap: bound of the distance from the optimum, nats; None if it is not known.
         """
         if state.status is not Status.RUNNING:
             return state.status
-        if self.violation is not None and known_violation(state) <= self.violation:
+        if self.violation is not None and violation <= self.violation:
             return Status.VIOLATION_REACHED
         if self.gap is not None and gap is not None and gap <= self.gap * abs(state.objective):
             return Status.GAP_REACHED

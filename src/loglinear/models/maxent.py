@@ -76,6 +76,12 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
     scikit-learn's LogisticRegression minimises the same with l2 = 1 / C, or l1 = 1 / C where l1_ratio is 1.
 
+    With three or more classes, adding the same number to a column's weights of all classes changes no probability: at
+    the end of training the weights of each column, and the intercepts, are shifted to add up to 0. This lowers an L2
+    penalty or leaves it as it is. With l1 the intercepts alone are shifted, as other weights that are 0 have to stay 0.
+
+    Weights, scores and probabilities are float64, also for float32 data: training computes in double precision.
+
     X is a matrix; or a sequence of samples with attributes, each a dict or a sequence of names, as for the tokens of
     `ChainCRF`; or a `Corpus`, each token of which is a sample (y is then None: the corpus contains labels and weights).
 
@@ -313,6 +319,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         options = self._options(SolverOptions)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = [data.one_against_rest(k) for k in range(self.classes_.size)] if apart else [data]
+        n_outputs = 1 if apart or self.classes_.size == 2 else self.classes_.size
         results: list[Result] = []
         interrupted = False
         for k, objective in enumerate(objectives):
@@ -323,11 +330,12 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
                 objective,
                 chosen,
                 unpenalised=objective.n_unpenalised,
+                n_outputs=n_outputs,
                 callbacks=callbacks,
                 dev=dev,
                 w0=w0,
                 saving=saving,
-                named=partial(self._named, 1 if apart or self.classes_.size == 2 else self.classes_.size),
+                named=partial(self._named, n_outputs),
             )
             result = replace(result, start=account)
             interrupted = interrupted or result.status is Status.INTERRUPTED

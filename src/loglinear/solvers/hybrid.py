@@ -151,7 +151,8 @@ class Hybrid(Unmeasured):
         following = self.inner.step(batch, replace(inner, status=Status.RUNNING))
         evaluations = state.evaluations + size * (following.gradient_evaluations - inner.gradient_evaluations)
         if size == n:
-            return HybridState(following, n, n, evaluations, following.objective, following.nll, following.violation)
+            violation = problem.violation(following.w, following.gradient, following.violation)
+            return HybridState(following, n, n, evaluations, following.objective, following.nll, violation)
         larger = min(int(self.growth * size) + 1, n)
         following = self._enlarged(problem, following, size, larger, n)
         return HybridState(following, larger, n, evaluations + larger - size)

@@ -260,7 +260,7 @@ class IIS:
             state,
             objective=objective,
             nll=nll,
-            violation=violation,
+            violation=problem.violation(state.w, gradient, violation),
             status=stopping_status(recent, violation, norm, self.tolerance, self.gradient_tolerance),
             recent=recent,
         )

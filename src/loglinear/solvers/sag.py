@@ -21,7 +21,7 @@ from ..vectors import Vector
 from .common.conditions import convex, intercept_alone_is_spared
 from .common.memory import memory_of_machine
 from .common.needs import Needs, check
-from .common.per_sample import PassState, Unmeasured, after_pass, measured, sample_passes
+from .common.per_sample import PassState, Unmeasured, after_pass, sample_passes, with_gradient
 from .common.solver import default_solver
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
@@ -192,5 +192,8 @@ class SAG(Unmeasured):
         limit = self.tolerance * n
         if not state.seen.all() or penalty.violation(state.w, state.d) > limit:
             return state
-        state = measured(problem, replace(state, gradient_evaluations=state.gradient_evaluations + 1))
-        return replace(state, status=Status.CONVERGED) if state.violation <= limit else state
+        gradient = np.zeros_like(state.w)
+        nll = problem.evaluate(state.w, gradient)
+        state = replace(state, gradient_evaluations=state.gradient_evaluations + 1)
+        state = with_gradient(problem, state, nll, gradient)
+        return replace(state, status=Status.CONVERGED) if penalty.violation(state.w, gradient) <= limit else state

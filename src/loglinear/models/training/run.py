@@ -19,6 +19,7 @@ from ...result import Result, State, Status
 from ...solvers.common.curvature import most_uneven
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
+from .centring import centred
 from .checkpoint import Saving
 from .options import DevOptions, SolverOptions
 from .terms import Terms, of_solver
@@ -64,6 +65,7 @@ def train(
     options: SolverOptions,
     *,
     unpenalised: int = 0,
+    n_outputs: int = 1,
     callbacks: Iterable[Callback] = (),
     dev: DevData | None = None,
     w0: Vector | None = None,
@@ -76,6 +78,7 @@ def train(
         objective: see `loglinear.Objective`.
         options: penalty, solver, limits.
         unpenalised: number of unpenalised weights at the end of w.
+        n_outputs: number of classes whose weights are centred at the end (see ``centred``); 1 for no centring.
         callbacks: see `minimize`.
         dev: development data. They are scored at every step, before the callbacks see its record.
         w0: starting weights, shape (n_features,); zeros by default.
@@ -108,14 +111,13 @@ def train(
             message = f"{error}; {scaling}"
             raise ObjectiveError(message) from error
         raise
-    result = replace(result, state=None)
     _warn_if_empty(problem, result)
     if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
         warn(scaling)
-    if scores is None:
-        return result
-    result = scores.concluded(result)
-    return result if result.kept is None else with_distance(problem, result)
+    if scores is not None:
+        result = scores.concluded(result)
+        result = result if result.kept is None else with_distance(problem, result)
+    return replace(centred(problem, result, n_outputs), state=None)
 
 
 def _terms(saving: Saving, problem: Problem, options: SolverOptions, dev: DevData | None, w0: Vector | None) -> Terms:

@@ -120,8 +120,8 @@ def measured(problem: Problem, state: S) -> S:
 
 def with_gradient(problem: Problem, state: S, nll: float, gradient: Vector) -> S:
     """Return the state with the objective and violation that follow from NLL and gradient at its weights."""
-    objective, violation = problem.penalised(state.w, nll, gradient)
-    return replace(state, objective=objective, nll=nll, violation=violation)
+    violation = problem.violation(state.w, gradient)
+    return replace(state, objective=nll + problem.penalty.value(state.w), nll=nll, violation=violation)
 
 
 class Unmeasured:
