@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,10 +26,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ..data.bad_values import bad_value
 from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
-from ..data.frames import as_column, as_frame, check_names
+from ..data.frames import Frame, as_column, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
@@ -163,9 +165,10 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self._layout = ColumnLayout() if corpus is None else corpus.columns
         if corpus is None:
             samples = X if frame is None else frame.matrix()
-            matrix, labels = validate_data(
-                self, samples, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
-            )
+            with _named_columns(X if frame is None else frame):
+                matrix, labels = validate_data(
+                    self, samples, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
+                )
             if frame is not None and frame.names is not None:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
             _warn_if_constant(matrix)
@@ -395,10 +398,12 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         frame = as_frame(X)
         if frame is not None:
             check_names(frame.names, getattr(self, "feature_names_in_", None))
-            matrix: Vector = check_array(frame.matrix(), dtype=np.float64, estimator=self, input_name="X")
+            with _named_columns(frame):
+                matrix: Vector = check_array(frame.matrix(), dtype=np.float64, estimator=self, input_name="X")
             _check_n_features(self, matrix, reset=False)
             return matrix
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
+        with _named_columns(X):
+            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
 
     def predict(self, X: Corpus | Samples) -> Array:
         """Return the most probable class of each sample, shape (n_samples,)."""
@@ -608,6 +613,18 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+@contextmanager
+def _named_columns(X: Corpus | Samples | Frame) -> Iterator[None]:
+    """Raise scikit-learn's errors about values of X as errors that name the column."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        named = bad_value(X)
+        if named is None:
+            raise
+        raise named from error
 
 
 def opened_start(start: MaxEnt | str | os.PathLike[str]) -> ClassifierStart:

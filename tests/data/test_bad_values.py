@@ -1,0 +1,126 @@
+"""The law of values that are not finite numbers: a classifier names their column, in training and in prediction."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from loglinear import DataError, MaxEnt
+from loglinear.data.bad_values import bad_value
+
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+pyarrow = pytest.importorskip("pyarrow")
+
+X = np.random.default_rng(0).normal(size=(6, 3))
+Y = [0, 1, 0, 1, 0, 1]
+NAMES = ["age", "size", "income"]
+
+
+def with_value(value):
+    """X with a value in row 2 of column 1, as numbers if it is one."""
+    table = X.copy() if isinstance(value, float) else X.astype(object)
+    table[2, 1] = value
+    return table
+
+
+def as_pandas(table):
+    frame = pandas.DataFrame(table, columns=NAMES)
+    return frame.astype({name: float for name in NAMES if name != "size" or table.dtype != object})
+
+
+def as_polars(table):
+    columns = table.T.tolist()
+    return polars.DataFrame({"age": columns[0], "size": polars.Series(columns[1], strict=False), "income": columns[2]})
+
+
+def as_arrow(table):
+    return pyarrow.table(dict(zip(NAMES, table.T.tolist(), strict=True)))
+
+
+MATRICES = {
+    "array": (np.array, "column 1 of X"),
+    "Fortran": (np.asfortranarray, "column 1 of X"),
+    "lists": (lambda table: table.tolist(), "column 1 of X"),
+    "pandas": (as_pandas, "column 'size' of X"),
+}
+FINITE = {
+    "float32": (lambda table: table.astype(np.float32), "column 1 of X"),
+    "CSR": (scipy.sparse.csr_array, "column 1 of X"),
+    "CSC": (scipy.sparse.csc_matrix, "column 1 of X"),
+    "COO": (scipy.sparse.coo_array, "column 1 of X"),
+    "polars": (as_polars, "column 'size' of X"),
+    "pyarrow": (as_arrow, "column 'size' of X"),
+}
+
+
+def refused(matrix, plain, kind=DataError):
+    """Return the messages of training and of prediction with a model of good data."""
+    model = MaxEnt().fit(plain, Y)
+    uses = (lambda: MaxEnt().fit(matrix, Y), lambda: model.predict(matrix), lambda: model.predict_proba(matrix))
+    messages = set()
+    for use in uses:
+        with pytest.raises(kind) as caught:
+            use()
+        messages.add(str(caught.value))
+    return messages
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [*MATRICES, *FINITE])
+def test_a_number_that_is_not_finite_is_named_with_its_column_and_row(kind, value):
+    make, called = (MATRICES | FINITE)[kind]
+    what = "NaN" if np.isnan(value) else str(value)
+    (message,) = refused(make(with_value(value)), make(X))
+    assert message.startswith(f"{called} is {what} in row 2; ")
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+def test_a_text_is_named_with_its_column_and_row(kind):
+    make, called = MATRICES[kind]
+    (message,) = refused(make(with_value("tall")), make(X))
+    assert message.startswith(f"{called} has values that are not numbers, such as 'tall' in row 2; encode it")
+
+
+@pytest.mark.parametrize("kind", MATRICES)
+@pytest.mark.parametrize("value", [None, pandas.NA, pandas.NaT])
+def test_a_missing_value_of_any_library_is_named_with_its_column_and_row(kind, value):
+    make, called = MATRICES[kind]
+    (message,) = refused(make(with_value(value)), make(X))
+    assert message.startswith(f"{called} is NaN in row 2; fill in missing values")
+
+
+def test_an_object_without_a_number_is_a_type_error_that_names_the_column():
+    (message,) = refused(with_value({"a": 1}), X, TypeError)
+    assert message.startswith("column 1 of X, row 2: float() argument must be")
+
+
+def test_columns_of_texts_categories_and_dates_are_named():
+    good = pandas.DataFrame(X, columns=NAMES)
+    for values, words in {
+        "texts": (["a"] * 6, "such as 'a' in row 0"),
+        "categories": (pandas.Categorical(list("abcabc")), "such as 'a' in row 0"),
+        "dates": ([datetime.datetime(2020, 1, 1)] * 6, "dates or times"),
+        "missing": (pandas.array([1, 2, None, 3, 4, 5], dtype="Int64"), "NaN in row 2"),
+    }.values():
+        (message,) = refused(good.assign(size=values), good)
+        assert "'size'" in message
+        assert words in message
+
+
+@pytest.mark.parametrize("matrix", [X, X.tolist(), X.astype(object), X.astype(str), X > 0, scipy.sparse.csr_array(X)])
+def test_good_values_are_not_blamed_for_another_error(matrix):
+    assert bad_value(matrix) is None
+    with pytest.raises(ValueError, match=r"NaN|inconsistent"):
+        MaxEnt().fit(matrix, [0, 1])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        MaxEnt().fit(matrix, [0.0, 1.0, np.nan] * 2)
+
+
+def test_something_that_is_no_table_is_not_looked_at():
+    assert bad_value(3) is None
+    assert bad_value("text") is None
+    assert bad_value([[1.0], [1.0, 2.0]]) is None
