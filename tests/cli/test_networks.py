@@ -51,7 +51,7 @@ def test_inspect_shows_variables_edges_weights_and_training(trained, done):
     network = PairwiseMRF.load(model)
     shown = done("inspect", model).stdout
     for words in (
-        "4, 1 of them in bins",
+        "4, 1 of them in bins; states in order, the reference state first",
         "region: north, south, west",
         "left out         constant",
         "pseudolikelihood",

@@ -144,11 +144,11 @@ def test_a_header_among_the_rows_is_named_with_its_line(tmp_path):
     path.write_text(f"a,b\n{rows}a,b\n")
     for distinct in (False, True):
         (message,) = said(read_table(str(path), distinct=distinct))
-        assert message.startswith(f"line {N + 2} repeats the header and is read as data; delete it, or add --no-header")
+        assert message.startswith(f"line {N + 2}: the header is repeated and read as data; delete the row, or add --no")
     path.write_text(f"a,b\n{rows}a,b\n{rows}\na,b\n")
-    assert f"line {N + 2} and 1 more repeat the header" in said(read_table(str(path)))[0]
+    assert "repeated and read as data, and in 1 more row;" in said(read_table(str(path)))[0]
     frame = pandas.DataFrame({"a": ["x", "y", "a", pandas.NA] * 30, "b": ["u", "v", "b", "v"] * 30})
-    assert said(frame)[0] == "row 2 and 29 more repeat the header and are read as data; delete them"
+    assert said(frame)[0] == "row 2: the header is repeated and read as data, and in 29 more rows; delete the rows"
     assert not said(frame[frame["a"] != "a"].assign(c=cycled(["a", "b", "c", "a"], 90)))
 
 

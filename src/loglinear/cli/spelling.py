@@ -9,7 +9,7 @@ __all__ = ["as_flags", "flags_alone"]
 
 _QUOTE = "'"
 # A parameter, perhaps with a value or two, followed by a flag in parentheses.
-_BOTH = re.compile(r"\b(\w+)(?:=((?:'[^']*'|[^\s(]+)(?: or '[^']*')*))? \((--[^()]+)\)")
+_BOTH = re.compile(r"\b(\w+)(?:=((?:'[^']*'|\[[^\]]*\]|[^\s(]+)(?: or '[^']*')*))? \((--[^()]+)\)")
 # A parameter with a value, such as l1=-1.0.
 _PARAMETER = re.compile(r"""(?<![\w-])(?:--)?(\w+)=('[^']*'|"[^"]*"|[-\w.+]+)(?=[\s,;)])""")
 
@@ -21,13 +21,15 @@ def flags_alone(message: str) -> str:
         >>> from loglinear.cli.spelling import flags_alone
         >>> flags_alone("choose words='blanks' (--words blanks), or lower min_count (--min-count)")
         'choose --words blanks, or lower --min-count'
+        >>> flags_alone("pass missing=['-', -9] (--missing=-,-9)")
+        'pass --missing=-,-9'
     """
 
     def flag_alone(match: re.Match[str]) -> str:
         parameter, value, flag = match[1], match[2], match[3]
-        if flag.split()[0].lstrip("-").replace("-", "_") != parameter:
+        if re.split("[ =]", flag)[0].lstrip("-").replace("-", "_") != parameter:
             return match[0]
-        return flag if value in (None, "True") or " " in flag else f"{flag} {value.replace(_QUOTE, '')}"
+        return flag if value in (None, "True") or re.search("[ =]", flag) else f"{flag} {value.replace(_QUOTE, '')}"
 
     return _BOTH.sub(flag_alone, message)
 

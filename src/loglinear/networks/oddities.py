@@ -98,11 +98,11 @@ def repeated_header(frame: Frame) -> str | None:
     if not at.size:
         return None
     n_rows = int(at.size if frame.counts is None else frame.counts[at].sum())
-    what = "repeats the header and is" if n_rows == 1 else f"and {n_rows - 1:,} more repeat the header and are"
-    remedy = "delete it" if n_rows == 1 else "delete them"
+    more = f", and in {n_rows - 1:,} more row{'s' * (n_rows > 2)}" if n_rows > 1 else ""
+    remedy = "delete the row" if n_rows == 1 else "delete the rows"
     if frame.is_file:
         remedy += ", or add --no-header if the first line is not a header"
-    return f"{frame.place(int(at[0]))} {what} read as data; {remedy}"
+    return f"{frame.place(int(at[0]))}: the header is repeated and read as data{more}; {remedy}"
 
 
 def copied(codes: Codes, names: Sequence[object], counts: Numbers | None, *, is_file: bool) -> str | None:

@@ -102,6 +102,9 @@ def test_a_network_is_explained_line_by_line_of_its_table(done, misuse, tmp_path
     assert [[entry["text"] for entry in row] for row in entries] == [["a=x", "b=x", "c=u"], ["a=y", "b", "c=v"]]
     filled = done("tag", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv").stdout.splitlines()[2].split(",")
     assert entries[1][1]["label"] == filled[1]
+    text = done("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv").stdout
+    starts = [part.splitlines()[0] for part in text.split("\n\n")]
+    assert starts == [f"Sample {number}" for number in range(1, len(shown) + 1)]
     page = done("explain", "-m", tmp_path / "m.loglinear", tmp_path / "new.csv", "--html").stdout
     Page(page).check_alone()
     assert "<h2>Sample 2</h2>" in page

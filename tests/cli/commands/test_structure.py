@@ -82,6 +82,8 @@ def test_the_summary_says_what_was_read_and_what_was_found(structure, data):
     for words in ("\ndone: ", f"{n} edges of 36 possible, {n} weights", "chosen by ebic from 20"):
         assert words in said
     assert f"strongest: {done.rows[0][0]} - {done.rows[0][1]} ({abs(done.rows[0][4]):.3g})" in said
+    assert f"reference states, which have no weights: {', '.join(f'v{k}=0' for k in range(8))} and 1 more\n" in said
+    assert "v3=1" in structure(data, "--reference", "v3=1").said
     assert "pseudo-log-likelihood per sample -" in said
     assert structure(data, "-q").said == ""
 
@@ -174,7 +176,7 @@ def test_marks_of_missing_values_are_named_and_taken_from_a_flag(structure, done
     assert (f"{len(X[::10]) + len(X[::20])} missing values" in found.said) == bool(flags)
     warned = [line for line in found.said.splitlines() if "--missing" in line]
     assert len(warned) == (0 if flags else 1)
-    assert flags or "missing=['?', -999] (--missing '?,-999')" in warned[0]
+    assert flags or "pass --missing '?,-999'" in warned[0]
     filled = done("tag", "-m", tmp_path / "m", tmp_path / "d.csv").stdout
     assert ("?" in filled) != bool(flags)
 
@@ -247,6 +249,7 @@ def test_columns_of_one_value_are_named_in_one_warning_and_left_out(structure, k
     found = json.loads(done.out)
     assert found["variables"] == 9
     assert found["left_out"] == ["x y", "empty", "one"]
+    assert found["reference"] == dict.fromkeys(NAMES, 0)
     assert "edges of 36 possible" in done.said
     assert "<!-- empty -->" not in (tmp_path / "g.svg").read_text()
 

@@ -62,4 +62,7 @@ def _shown(explanations: list[Explanation], arguments: Namespace, noun: str) -> 
         from ...models.explain.explanation import page
 
         return page(explanations, f"Labels by {arguments.model}", arguments.top, noun)
-    return "\n\n".join(explanation.text(arguments.top) for explanation in explanations) + "\n"
+    texts = [explanation.text(arguments.top) for explanation in explanations]
+    if len(texts) > 1:
+        texts = [f"{noun} {number}\n{text}" for number, text in enumerate(texts, start=1)]
+    return "\n\n".join(texts) + "\n"

@@ -26,6 +26,7 @@ from ..inputs import Inputs, add_data
 from ..options import add_json, add_options, add_threads, add_verbose, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 from ..reading import located
+from ..spelling import flags_alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +46,8 @@ WRITES: tuple[str, ...] = ("model", "plot", "edges")
 
 # Number of edges that the summary lists.
 SHOWN = 3
+# Number of reference states that the summary lists.
+LISTED = 8
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -246,11 +249,9 @@ def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) ->
 
 
 def _texts(caught: Sequence[WarningMessage], path: str) -> list[str]:
-    """Return the texts of warnings; those about the data with the name of their file."""
-    return [
-        located(path, str(warning.message)) if issubclass(warning.category, DataWarning) else str(warning.message)
-        for warning in caught
-    ]
+    """Return the texts of warnings with flags alone; those about the data with the name of their file."""
+    texts = [(flags_alone(str(warning.message)), warning.category) for warning in caught]
+    return [located(path, text) if issubclass(category, DataWarning) else text for text, category in texts]
 
 
 def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: Progress) -> EdgeConfidence | None:
@@ -343,8 +344,13 @@ class Edges:
         table = self._table
         head: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": table.n_missing}
         head["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
+        head["reference"] = dict(self._references())
         tail = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
         return json.dumps(head | training_summary([self._result]) | tail, default=plain)
+
+    def _references(self) -> list[tuple[str, Any]]:
+        """Return each variable of the network with its reference state, which has no weights."""
+        return [(self._names[i], self._estimator.categories_[i].tolist()[0]) for i in self._varying]
 
     def _l1(self) -> float:
         return float(self._estimator.l1_)
@@ -378,6 +384,9 @@ class Edges:
         if self._ranking:
             shown = (f"{' - '.join(edge.variables)} ({edge.strength:.3g})" for edge in self._ranking[:SHOWN])
             lines.append(f"strongest: {', '.join(shown)}")
+            states = [f"{name}={state}" for name, state in self._references()]
+            more = f" and {len(states) - LISTED:,} more" if len(states) > LISTED else ""
+            lines.append(f"reference states, which have no weights: {', '.join(states[:LISTED])}{more}")
         elif result.status.converged:
             lines[-1] += "; lower --l1 for more"
         return "\n".join(lines + (numbers([result]) if verbose else []))

@@ -190,7 +190,8 @@ def _as_states(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArra
 def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
     """Return the report for people, with the first `top` variables and interactions."""
     variables, n = report["variables"], len(report["variables"])
-    lines = [f"variables        {n:,}, {report['n_binned']:,} of them in bins"]
+    order = "states in order, the reference state first"
+    lines = [f"variables        {n:,}, {report['n_binned']:,} of them in bins; {order}"]
     lines += [
         f"                 {variable['name']}: {', '.join(map(str, variable['states']))}"
         for variable in variables[:top]
