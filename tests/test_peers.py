@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "peers"))
 
 from classifier_paths import followed, objectives, own_path, path_programs
-from classifier_problems import made_table, variants
+from classifier_problems import Data, cases, made_table
 from classifier_programs import PEERS, default_model, missing_peers, peers
 
 from loglinear.solvers import ProxNewton
@@ -42,9 +42,9 @@ FORMS = {"dense": np.asarray, "sparse": sparse}
 def problems(form):
     """Small problems with every penalty that some peer has."""
     (X, y), (several, classes) = made_table(60, 5), made_table(60, 5, classes=3)
-    yield from variants(form, FORMS[form](X), y, settings="l2=0.5 l2+ l1=2 l1=3+ l1=2,l2=3+")
-    yield from variants(form, FORMS[form](several), classes, "softmax", "l2=0.5 l2+ l1=2+")
-    yield from variants(form, FORMS[form](several), classes, "ovr", "l2")
+    yield from Data(form, lambda: (FORMS[form](X), y), settings="l2=0.5 l2+ l1=2 l1=3+ l1=2,l2=3+").cases()
+    yield from Data(form, lambda: (FORMS[form](several), classes), "softmax", "l2=0.5 l2+ l1=2+").cases()
+    yield from Data(form, lambda: (FORMS[form](several), classes), "ovr", "l2").cases()
 
 
 def optimum(case):
@@ -75,7 +75,7 @@ def test_every_peer_that_converges_ends_at_our_optimum(module, form):
 def test_every_path_ends_at_our_optima(module):
     pytest.importorskip(module)
     strengths, count = [20.0, 5.0, 1.0], 0
-    for case in variants("dense", *made_table(60, 5), settings="l1 l1+"):
+    for case in Data("dense", lambda: made_table(60, 5), settings="l1 l1+").cases():
         best = objectives(case, strengths, own_path(1, ProxNewton(tolerance=1e-12), case, strengths))
         for name, weights in programs_of(module, path_programs(case, [1])).items():
             if "tolerance" in name:
@@ -86,7 +86,7 @@ def test_every_path_ends_at_our_optima(module):
 
 
 def test_a_program_that_fails_on_a_path_says_why():
-    (case,) = variants("dense", *made_table(60, 5), settings="l1")
+    (case,) = Data("dense", lambda: made_table(60, 5), settings="l1").cases()
 
     def failing(case, strengths):
         message = "no weights"
@@ -98,12 +98,22 @@ def test_a_program_that_fails_on_a_path_says_why():
 
 
 def test_a_peer_that_is_not_installed_is_left_out(monkeypatch):
-    (case,) = variants("dense", *made_table(60, 5), settings="l1")
+    (case,) = Data("dense", lambda: made_table(60, 5), settings="l1").cases()
     monkeypatch.setattr("classifier_programs.find_spec", lambda module: None)
     monkeypatch.setattr("classifier_paths.find_spec", lambda module: None)
     assert missing_peers() == list(PEERS.values())
     assert all(name.startswith("scikit-learn") for name in peers(case, 1))
     assert all(name.startswith("loglinear") for name in path_programs(case, [1]))
+
+
+def test_problems_are_chosen_by_name_before_their_data_are_read(monkeypatch):
+    monkeypatch.delenv("LOGLINEAR_DATA", raising=False)
+    names = [case.name for case in cases(None, "iris")]
+    assert names == ["iris, softmax, l2, intercept"]
+    (case,) = cases(None, "breast cancer 569 x 30, binary, l1 and l2")
+    assert (case.l1, case.l2, case.intercept, case.X.shape) == (1.0, 1.0, True, (569, 30))
+    (case,) = Data("few", lambda: made_table(9, 2), settings="l1=10 l2").cases("l1")
+    assert (case.l1, case.l2, case.intercept, case.name) == (10.0, 0.0, False, "few, binary, l1=10")
 
 
 def test_tables_are_the_same_each_time_and_have_correlated_columns():

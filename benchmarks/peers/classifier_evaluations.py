@@ -82,6 +82,7 @@ def evaluations(case: Case, repeats: int) -> tuple[list[Row], Answer]:
         tasks[f"own_fit_{n}"] = partial(own_fit, case, n)
         if case.is_dense:
             tasks[f"read_{n}"] = partial(reading, case.X, n)
+            tasks[f"triad_{n}"] = partial(triad, case.X, n)
     answers = alternate(repeats, **tasks)
     taken = {name: [1000 * answer["seconds"] for answer in runs] for name, runs in answers.items()}
     rows = []
@@ -92,8 +93,10 @@ def evaluations(case: Case, repeats: int) -> tuple[list[Row], Answer]:
         title = f"{case.name}: a fit by L-BFGS over its evaluations, {n} thread(s)"
         rows.append(compare(title, "ms", taken["peer_fit"], taken[f"own_fit_{n}"], goal=Goal(3)))
         if case.is_dense:
-            title = f"{case.name}: value and gradient, {n} thread(s), one read of X on as many"
-            rows.append(compare(title, "ms", taken[f"read_{n}"], taken[f"own_{n}"], goal=Goal(1 / MOST_READS)))
+            for name, what in {"read": "one read of X", "triad": "a triad of as many bytes as X"}.items():
+                title = f"{case.name}: value and gradient, {n} thread(s), {what} on as many"
+                goal = Goal(round(1 / MOST_READS, 2))
+                rows.append(compare(title, "ms", taken[f"{name}_{n}"], taken[f"own_{n}"], goal=goal))
     return rows, answers
 
 
@@ -102,6 +105,15 @@ def reading(X: np.ndarray, threads: int) -> Answer:
     parts = np.array_split(X, threads)
     with ThreadPoolExecutor(threads) as pool:
         return typical(lambda: sum(pool.map(np.sum, parts)))
+
+
+def triad(X: np.ndarray, threads: int) -> Answer:
+    """The sum of two arrays into a third one, which together have as many bytes as X: the bandwidth of STREAM's add."""
+    third = np.split(X.ravel()[: X.size // 3 * 3], 3)
+    third[2] = np.empty_like(third[2])
+    parts = list(zip(*(np.array_split(array, threads) for array in third), strict=True))
+    with ThreadPoolExecutor(threads) as pool:
+        return typical(lambda: list(pool.map(lambda part: np.add(part[0], part[1], out=part[2]), parts)))
 
 
 # -- what comes before the first step

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +39,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "papers"))
 INFORMATIVE = 500
 FREQUENT, MANY_TOPICS = 10, 20
 CORRELATION, INFORMATIVE_SHARE = 0.7, 0.2
-SHIPPED = ("breast_cancer", "iris", "wine", "digits")
 
 
 class Point(NamedTuple):
@@ -112,13 +111,35 @@ class Case:
         return Point(seconds, objective if math.isfinite(objective) else math.inf, int(np.count_nonzero(coef)))
 
 
-def variants(name: str, X: Any, y: np.ndarray, kind: str = "binary", settings: str = "l2 l2+ l1 l1+") -> Iterator[Case]:
-    """The same data with several penalties: of strength 1, or as after =; a + at the end stands for an intercept."""
-    for setting in settings.split():
-        penalties = setting.rstrip("+").split(",")
-        strengths = {text.partition("=")[0]: float(text.partition("=")[2] or 1.0) for text in penalties}
-        title = f"{name}, {kind}, {' and '.join(penalties)}" + ", intercept" * setting.endswith("+")
-        yield Case(title, X, y, **strengths, kind=kind, intercept=setting.endswith("+"))
+@dataclass(frozen=True)
+class Data:
+    """Samples and classes, and the problems that are made of them.
+
+    Args:
+        name: with which the names of the problems begin.
+        load: returns X and y; called only if one of the problems was chosen.
+        kind: see `Case`.
+        settings: a word for each problem: its penalties, of strength 1 or as after =, and a + for an intercept.
+    """
+
+    name: str
+    load: Callable[[], tuple[Any, np.ndarray]]
+    kind: str = "binary"
+    settings: str = "l2 l2+ l1 l1+"
+
+    def cases(self, only: str = "") -> Iterator[Case]:
+        """The problems with a text in their names."""
+        titles = {setting: self._title(setting) for setting in self.settings.split()}
+        chosen = {setting: title for setting, title in titles.items() if only in title}
+        X, y = self.load() if chosen else (None, None)
+        for setting, title in chosen.items():
+            penalties = [text.partition("=") for text in setting.rstrip("+").split(",")]
+            strengths = {name: float(strength or 1.0) for name, _, strength in penalties}
+            yield Case(title, X, y, **strengths, kind=self.kind, intercept=setting.endswith("+"))
+
+    def _title(self, setting: str) -> str:
+        penalties = setting.rstrip("+").replace(",", " and ")
+        return f"{self.name}, {self.kind}, {penalties}" + ", intercept" * setting.endswith("+")
 
 
 # -- tables
@@ -140,27 +161,25 @@ def shipped_table(name: str, *, scaled: bool = True) -> tuple[np.ndarray, np.nda
     return scale(X) if scaled else X, y
 
 
-def tables() -> Iterator[Case]:
-    """The problems with dense tables, from the small ones on."""
-    cancer, *others = SHIPPED
-    yield from variants("breast cancer 569 x 30", *shipped_table(cancer), settings="l2+ l1+ l1 l1,l2+")
-    yield from variants("breast cancer unscaled", *shipped_table(cancer, scaled=False), settings="l2+")
-    for name in others:
-        yield from variants(name, *shipped_table(name), "softmax", "l2+")
-    yield from variants("table 100,000 x 100", *made_table(100_000, 100), settings="l2+ l1=10+ l1=10,l2=10+")
-    yield from variants("table 100,000 x 100, 5 classes", *made_table(100_000, 100, 5), "softmax", "l2+")
-
+TABLES = (
+    Data("breast cancer 569 x 30", partial(shipped_table, "breast_cancer"), settings="l2+ l1+ l1 l1,l2+"),
+    Data("breast cancer unscaled", partial(shipped_table, "breast_cancer", scaled=False), settings="l2+"),
+    *(Data(name, partial(shipped_table, name), "softmax", "l2+") for name in ("iris", "wine", "digits")),
+    Data("table 100,000 x 100", partial(made_table, 100_000, 100), settings="l2+ l1=10+ l1=10,l2=10+"),
+    Data("table 100,000 x 100, 5 classes", partial(made_table, 100_000, 100, 5), "softmax", "l2+"),
+)
 
 # -- texts
 
 
-def tfidf(samples: int | None) -> tuple[csr_array, list[tuple[str, ...]]]:
+@cache
+def tfidf(samples: int | None) -> tuple[csr_array, tuple[tuple[str, ...], ...]]:
     """Words of Reuters weighted by tf-idf, with rows of length 1, and the topics of each document."""
     import reuters
 
     documents = [document for document in reuters.read(data_folder())["train"] if document.topics][:samples]
     X = TfidfVectorizer().fit_transform(document.text for document in documents)
-    return csr_array(X), [document.topics for document in documents]
+    return csr_array(X), tuple(document.topics for document in documents)
 
 
 def one_topic(samples: int | None, topic: str = "earn") -> tuple[csr_array, np.ndarray]:
@@ -169,53 +188,78 @@ def one_topic(samples: int | None, topic: str = "earn") -> tuple[csr_array, np.n
     return X, np.array([topic in names for names in topics], dtype=np.int64)
 
 
-def texts(samples: int | None) -> Iterator[Case]:
-    """The problems with texts whose values are real."""
+def first_topics(samples: int | None) -> tuple[csr_array, np.ndarray]:
+    """Documents as `tfidf` has them whose first topic is a frequent one, and this topic."""
     X, topics = tfidf(samples)
-    earn = np.array(["earn" in names for names in topics], dtype=np.int64)
-    yield from variants("tf-idf earn", X, earn, settings="l2+ l2=0.1 l1+ l1=0.1")
     frequent = [name for name, _ in Counter(names[0] for names in topics).most_common(MANY_TOPICS)]
     rows = [i for i, names in enumerate(topics) if names[0] in frequent]
-    first = np.array([frequent.index(topics[i][0]) for i in rows])
-    yield from variants(f"tf-idf {len(frequent)} topics", X[rows], first, "softmax", "l2")
-    yield from variants(f"tf-idf {len(frequent)} topics", X[rows], first, "ovr", "l2")
+    return X[rows], np.array([frequent.index(topics[i][0]) for i in rows])
 
 
-def binary_texts(samples: int | None) -> Iterator[Case]:
-    """The problems with texts whose words occur or not."""
+@cache
+def binary_words(samples: int | None) -> tuple[csr_array, np.ndarray, list[str]]:
+    """Words of Reuters that occur or not, whether a document has the topic grain, and its first topic."""
     import reuters
 
     train = reuters.load(data_folder()).train
     X = train.X[:samples]
-    X = X[:, np.flatnonzero(X.sum(axis=0))]
-    grain = train.one_vs_rest("grain")[:samples]
     topics = [names[0] for names in train.topics[:samples]]
+    return X[:, np.flatnonzero(X.sum(axis=0))], train.one_vs_rest("grain")[:samples], topics
+
+
+def informative_words(samples: int | None) -> tuple[csr_array, np.ndarray]:
+    """The words that say most about the topic grain."""
+    import reuters
+
+    X, grain, _ = binary_words(samples)
+    return X[:, reuters.most_informative(X, grain, INFORMATIVE)], grain
+
+
+def all_topics(samples: int | None) -> tuple[csr_array, np.ndarray]:
+    """Binary words, and the first topic."""
+    X, _, topics = binary_words(samples)
+    return X, np.unique(topics, return_inverse=True)[1]
+
+
+def grouped_topics(samples: int | None) -> tuple[csr_array, np.ndarray]:
+    """Binary words, and the first topic, where all but the frequent ones are one more."""
+    X, _, topics = binary_words(samples)
     frequent = [name for name, _ in Counter(topics).most_common(FREQUENT)]
-    groups = np.array([(*frequent, topic).index(topic) for topic in topics])
-    yield from variants("reuters grain", X, grain)
-    informative = X[:, reuters.most_informative(X, grain, INFORMATIVE)]
-    yield from variants(f"reuters grain, {INFORMATIVE} words", informative, grain, settings="l2+")
-    yield from variants("reuters topics", X, np.unique(topics, return_inverse=True)[1], "softmax", "l2 l2+ l1")
-    yield from variants(f"reuters {FREQUENT} topics and the rest", X, groups, "ovr", "l2")
+    return X, np.array([(*frequent, topic).index(topic) for topic in topics])
+
+
+def texts(samples: int | None) -> tuple[Data, ...]:
+    """The problems with sparse data."""
+    return (
+        Data("tf-idf earn", partial(one_topic, samples), settings="l2+ l2=0.1 l1+ l1=0.1"),
+        Data(f"tf-idf {MANY_TOPICS} topics", partial(first_topics, samples), "softmax", "l2"),
+        Data(f"tf-idf {MANY_TOPICS} topics", partial(first_topics, samples), "ovr", "l2"),
+        Data("reuters grain", lambda: binary_words(samples)[:2]),
+        Data(f"reuters grain, {INFORMATIVE} words", partial(informative_words, samples), settings="l2+"),
+        Data("reuters topics", partial(all_topics, samples), "softmax", "l2 l2+ l1"),
+        Data(f"reuters {FREQUENT} topics and the rest", partial(grouped_topics, samples), "ovr", "l2"),
+        Data("boundaries", lambda: word_boundaries.load(data_folder(), samples)),
+    )
 
 
 # -- all
 
 
-def cases(samples: int | None) -> Iterator[Case]:
-    """The problems.
+def cases(samples: int | None, only: str) -> Iterator[Case]:
+    """The problems with a text in their names.
 
     Args:
         samples: of each data set from LOGLINEAR_DATA, the first ones; None for all.
+        only: the text.
     """
-    yield from tables()
-    yield from texts(samples)
-    yield from binary_texts(samples)
-    yield from variants("boundaries", *word_boundaries.load(data_folder(), samples))
+    for data in (*TABLES, *texts(samples)):
+        yield from data.cases(only)
 
 
-def path_cases(samples: int | None) -> Iterator[Case]:
-    """The problems whose whole path of L1 penalties is measured."""
-    yield from variants("breast cancer 569 x 30", *shipped_table("breast_cancer"), settings="l1+")
-    yield from variants("table 20,000 x 100", *made_table(20_000, 100), settings="l1+")
-    yield from variants("tf-idf earn", *one_topic(samples), settings="l1+ l1")
+def path_cases(samples: int | None, only: str) -> Iterator[Case]:
+    """The problems whose whole path of L1 penalties is measured; see `cases`."""
+    cancer = Data("breast cancer 569 x 30", partial(shipped_table, "breast_cancer"), settings="l1+")
+    table = Data("table 20,000 x 100", partial(made_table, 20_000, 100), settings="l1+")
+    earn = Data("tf-idf earn", partial(one_topic, samples), settings="l1+ l1")
+    for data in (cancer, table, earn):
+        yield from data.cases(only)

@@ -285,7 +285,9 @@ def snapml_weights(case: Case, dual: bool, tolerance: float) -> Weights:
 def path_peers(case: Case) -> dict[str, Program]:
     """The programs glmnet and adelie, here at a single strength."""
     programs = {}
-    ways = {"glmnet": glmnet_weights} | ({"adelie": adelie_weights} if case.kind == "binary" or not case.l1 else {})
+    # adelie writes out a sparse matrix once for each class.
+    to_adelie = case.kind == "binary" or (case.is_dense and not case.l1)
+    ways = {"glmnet": glmnet_weights} | ({"adelie": adelie_weights} if to_adelie else {})
     for name, weights in ways.items():
         if find_spec(name) is not None:
             fit = partial(last, weights, case)

@@ -220,11 +220,12 @@ def main() -> None:
 def measurements(chosen: argparse.Namespace, effort: Effort) -> Answer:
     """All that was chosen, one problem after the other."""
     record: Answer = {"evaluation": {}, "curves": {}, "paths": {}, "validation": {}, "rows": []}
-    evaluated = None
+    evaluated: set[str] = set()
     for case in chosen_cases(chosen, effort, {"evaluation", "curves", "validation"}, cases):
-        is_new = not case.l1 and case.kind != "ovr" and case.X is not evaluated
+        data = case.name[: case.name.index(f", {case.kind}, ")] + case.kind
+        is_new = not case.l1 and case.kind != "ovr" and data not in evaluated
         if "evaluation" in chosen.sections and is_new and len(case.y) >= FEW:
-            evaluated = case.X
+            evaluated.add(data)
             rows, record["evaluation"][case.name] = evaluations(case, effort.repeats)
             record["rows"] += rows
         if "validation" in chosen.sections and case.name == SMALL:
@@ -239,13 +240,12 @@ def measurements(chosen: argparse.Namespace, effort: Effort) -> Answer:
 
 
 def chosen_cases(
-    chosen: argparse.Namespace, effort: Effort, sections: set[str], every: Callable[[int | None], Iterator[Case]]
+    chosen: argparse.Namespace, effort: Effort, sections: set[str], every: Callable[[int | None, str], Iterator[Case]]
 ) -> Iterator[Case]:
-    """The problems of some sections, unless none of these was chosen."""
-    for case in every(effort.samples) if sections.intersection(chosen.sections) else ():
-        if chosen.only in case.name:
-            print(case.name, *case.X.shape, file=sys.stderr)
-            yield case
+    """The chosen problems of some sections, unless none of these was chosen."""
+    for case in every(effort.samples, chosen.only) if sections.intersection(chosen.sections) else ():
+        print(case.name, *case.X.shape, file=sys.stderr)
+        yield case
 
 
 def plain(value: Any) -> Any:
