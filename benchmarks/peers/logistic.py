@@ -1,6 +1,6 @@
 """scikit-learn, skglm, celer, adelie, glmnet, snapml and loglinear side by side: logistic regression in one run.
 
-    python benchmarks/peers/logistic.py                          # --quick: half an hour
+    python benchmarks/peers/logistic.py                          # --quick: about an hour
     python benchmarks/peers/logistic.py --only boundaries        # problems with this in their names
     python benchmarks/peers/logistic.py --samples 2000 --end 1e-6 --limit 60 --json FILE --figures FOLDER
 
