@@ -130,3 +130,25 @@ def test_the_last_step_is_shown_at_the_end(capsys):
             progress(record(step), None)
     said = capsys.readouterr().err.splitlines()
     assert ["iteration 0" in said[0], "iteration 3" in said[1], len(said)] == [True, True, 2]
+
+
+def test_an_error_before_the_first_step_leaves_no_bar(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with pytest.raises(ZeroDivisionError), Progress(OWLQN()):
+        raise ZeroDivisionError
+    assert terminal.getvalue() == ""
+
+
+def test_long_notes_are_wrapped_above_the_bar(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("loglinear.cli.bar._PERIOD", 0.0)
+    with Progress(OWLQN()) as progress:
+        progress(record(0), None)
+        progress.note("a note of words " * 6)
+        progress(record(1), None)
+    lines = on_screen(terminal.getvalue())
+    assert max(map(len, lines)) <= 40
+    assert sum("note" in line for line in lines) == 3

@@ -46,8 +46,10 @@ class Bar:
             self._draw()
 
     def end(self, *, finished: bool) -> None:
-        """Draw the last state, full if the work is finished, and go to the next line."""
+        """Draw the last state, full if the work is finished, and go to the next line; nothing if no work has begun."""
         self._redirection.__exit__(None, None, None)
+        if not finished and self._drawn_at < 0.0:
+            return
         self._share = 1.0 if finished else self._share
         self._draw()
         self.terminal.write("\n")

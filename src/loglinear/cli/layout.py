@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..data.column_layout import ColumnLayout
     from ..data.corpus import Corpus
+    from ..data.texts import Documents
     from ..models.files.chain import ChainModel
 
 __all__ = [
@@ -26,15 +27,22 @@ __all__ = [
     "note_other_columns",
     "note_unlabelled",
     "refuse_json_lines",
+    "refuse_texts",
     "start_of",
     "warn_of_labels",
     "warn_of_missing_attributes",
+    "warn_of_tokens",
     "warn_of_whole_sentences",
 ]
 
 # Bytes to look at, and cells beyond those the model reads from which on a line looks like a sentence.
 LOOKED_AT = 1 << 16
 _CELLS = 4
+# Mean number of blanks in a column from which on it holds texts.
+_BLANKS = 2
+# Fewest lines that look like tokens, and most words of such a line.
+_LINES = 10
+_WORDS = 4
 # The first bytes of gzip and xz files.
 COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ")
 
@@ -138,6 +146,31 @@ def refuse_json_lines(path: str, start: bytes) -> None:
         raise DataError(message)
 
 
+def refuse_texts(path: str, start: bytes) -> None:
+    """Raise DataError if the lines of a text that is to be read as columns are labelled texts.
+
+    That is so if every line has a single tab and several words on one side of it, and no blank line ends a sentence.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+    """
+    if b"\t" not in start or start.startswith(COMPRESSED):
+        return
+    lines = start.decode("utf-8", errors="replace").strip().splitlines()
+    if len(start) >= LOOKED_AT:
+        lines = lines[:-1]
+    if len(lines) < 2 or any(line.count("\t") != 1 for line in lines):
+        return
+    halves = zip(*(line.split("\t") for line in lines), strict=True)
+    if max(sum(half.count(" ") for half in side) for side in halves) >= _BLANKS * len(lines):
+        message = (
+            f"{file_name(path)}: every line is a text with a label, not a token; for a classifier of texts, train with "
+            "--model-type maxent --format text"
+        )
+        raise DataError(message)
+
+
 def warn_of_missing_attributes(path: str, start: bytes) -> None:
     """Warn if the lines of an attribute file seem to hold no attributes, which makes all tokens alike.
 
@@ -149,6 +182,21 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
         say(
             f"warning: {file_name(path)}: no token has an attribute; the model reads CRFsuite's "
             "format, a label and attributes between tabs"
+        )
+
+
+def warn_of_tokens(name: str, documents: Documents) -> None:
+    """Warn if texts to label seem to be sentences, with a token on each line and blank lines between them.
+
+    Args:
+        name: what the message calls the file.
+        documents: the texts.
+    """
+    texts, n_lines = documents.texts, documents.lines[-1]
+    if len(texts) >= _LINES and n_lines > len(texts) and max(len(text.split()) for text in texts) <= _WORDS:
+        say(
+            f"warning: {name}: the lines look like tokens, with blank lines between sentences; the model labels whole "
+            "texts, one per line"
         )
 
 

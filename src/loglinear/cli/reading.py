@@ -166,7 +166,7 @@ class Reading(NamedTuple):
         """Return the sentences of a file, in the usual format where neither a flag nor the extension tells another."""
         from ..data.corpus import Corpus
         from ..data.formats import format_of, is_corpus
-        from .layout import refuse_json_lines, start_of
+        from .layout import refuse_json_lines, refuse_texts, start_of
 
         format = format_of(path, self.format, usual)
         reason = None if self.format is not None or is_corpus(path) else "the default"
@@ -174,6 +174,8 @@ class Reading(NamedTuple):
             reason = "by its extension"
         if format == "columns" and not is_corpus(path):
             refuse_json_lines(path, start_of(path))
+            if self.format is None and self.columns.separator is None:
+                refuse_texts(path, start_of(path))
             if self.template is None:
                 message = (
                     "columns need a template: add --preset ner, for instance (`loglinear presets` lists them), or "

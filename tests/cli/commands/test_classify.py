@@ -295,6 +295,33 @@ def test_a_labelled_file_is_told_from_texts(done, data):
     assert done("tag", "-m", model, input="sport\tball\nball of food\n").stderr == ""
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_labelled_texts_are_told_from_columns(done, misuse, data, order):
+    path, tokens = data / "texts.tsv", data / "tokens.txt"
+    path.write_text("".join("\t".join(row[::order]) + "\n" for row in texts(2000, 5)))
+    tokens.write_text("New York City\tL\nis\tO\n\nthe Isle of Man\tL\nis\tO\n")
+    expected = (
+        f"{path}: every line is a text with a label, not a token; for a classifier of texts, train with --model-type "
+        "maxent --format text"
+    )
+    assert misuse("train", path, "--preset", "ner", "-m", data / "m", "-q") == expected
+    done("train", tokens, "--preset", "ner", "-m", data / "m", "-q")
+    done("tag", data / "m", tokens)
+    tokens.write_text("Paris\tL\nis\tO\n\nParis\tL\nis\tO\n")
+    done("train", tokens, "--preset", "ner", "-m", data / "blanks", "-q", "--separator", "blank")
+    assert misuse("tag", data / "blanks", path) == expected
+
+
+def test_a_file_of_tokens_is_told_from_texts(done, data):
+    model = train(done, data, "-f", "text")
+    tokens, queries = data / "tokens.txt", data / "queries.txt"
+    tokens.write_text("The DT O\ndog NN O\nbarks VB O\n. . O\n\n" * 3)
+    queries.write_text("ball goal\nsoup\n" * 10 + "\n\n")
+    for command in ("tag", "explain"):
+        assert "the lines look like tokens" in done(command, model, tokens).stderr
+        assert "tokens" not in done(command, model, queries).stderr
+
+
 def test_labels_unknown_to_a_model_of_texts_are_named(done, data):
     model = train(done, data, "-f", "text")
     said = done("evaluate", "-m", model, "-", input="sport\tball goal\nnews\tsoup\n").stderr

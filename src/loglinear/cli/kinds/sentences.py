@@ -12,6 +12,7 @@ from ..layout import (
     note_other_columns,
     note_unlabelled,
     refuse_json_lines,
+    refuse_texts,
     start_of,
     warn_of_missing_attributes,
     warn_of_whole_sentences,
@@ -161,6 +162,8 @@ class Sentences(Kind):
             if format != "columns":
                 return False
             refuse_json_lines(arguments.file, start)
+            if arguments.format is None and columns.separator != "tab":
+                refuse_texts(arguments.file, start)
             return not warn_of_whole_sentences(arguments.file, start, self.model, self.settings)
 
         def look_at_stream(start: bytes) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...errors import DataError, OptionError
-from ..layout import warn_of_labels
+from ..layout import warn_of_labels, warn_of_tokens
 from ..options import flags_of
 from ..output import say
 from ..reading import rereadable
@@ -81,6 +81,7 @@ class Texts(Samples):
             seen += len(lines)
             if texts.texts and not answered:
                 warn_of_labels(name, texts.texts, self.model.labels)
+                warn_of_tokens(name, texts)
             if texts.texts:
                 corpus = self._corpus(texts.texts, tally)
                 write_output(arguments.output, self._labelled(texts, corpus, answered, arguments))
@@ -165,8 +166,10 @@ class Texts(Samples):
         self.need_joint("explain, and use inspect for the strongest weights")
         tally = _Tally()
         with rereadable(arguments.file) as path:
-            texts = read(path, labelled=False).texts
+            documents = read(path, labelled=False)
+        texts = documents.texts
         warn_of_labels(file_name(arguments.file), texts, self.model.labels)
+        warn_of_tokens(file_name(arguments.file), documents)
         corpus = self._corpus(texts, tally)
         tally.tell(arguments.file)
         explanations = Explainer(self.model).explain(corpus, [[text] for text in texts], arguments.threads)
