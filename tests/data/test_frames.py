@@ -114,7 +114,7 @@ def test_networks_are_the_same_whatever_library_has_their_table(network, kind, s
         assert not hasattr(model, "feature_names_in_")
     else:
         assert model.feature_names_in_.tolist() == [*frame.columns]
-    assert np.array_equal(expected.predict(make(frame)), expected.predict(frame))
+    assert rows_of(expected.predict(make(frame))) == rows_of(expected.predict(frame))
     assert expected.score(make(frame)) == expected.score(frame)
     assert [str(each) for each in expected.explain(make(frame[:2]))] == [
         str(each) for each in expected.explain(frame[:2])
@@ -194,7 +194,7 @@ def test_the_declared_order_of_categories_is_the_order_of_states(library, tmp_pa
     loaded = PairwiseMRF.load(tmp_path / "sizes.model")
     assert loaded.categories_[0].tolist() == SIZES
     rows = [["large", None], [None, "b"]]
-    assert loaded.predict(rows).tolist() == model.predict(rows).tolist()
+    assert rows_of(loaded.predict(rows)) == rows_of(model.predict(rows))
     sorted_model = PairwiseMRF(l1=0.1).fit([[str(value) for value in row] for row in rows_of(frame)])
     assert sorted_model.categories_[0].tolist() == sorted(SIZES)
     assert model.score(frame) == pytest.approx(sorted_model.score(rows_of(frame)), abs=0.1)
@@ -311,6 +311,56 @@ def test_columns_that_are_missing_unknown_or_moved_are_named(library):
     ):
         with pytest.raises(DataError, match=words):
             network.predict(library(other))
+
+
+KINDS_OF_RESULTS = {
+    "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table, "record batch": pa.Table, "DuckDB": pa.Table,
+    "Arrow": pa.Table,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_RESULTS)
+def test_predict_fills_in_the_gaps_of_a_table_and_returns_one_of_the_same_library(kind):
+    rng = np.random.default_rng(0)
+    sick = rng.random(200) < 0.5
+    full = pd.DataFrame({
+        "sick": sick, "town": np.array(["é", "zz"], object)[rng.integers(0, 2, 200)], "visits": 2 + 3 * sick,
+        "age": np.where(sick, 70.5, 30.0) + rng.integers(0, 5, 200),
+    })  # fmt: skip
+    full.loc[::7, "visits"] = 2
+    model = PairwiseMRF(l1=1.0, bins=3, missing=["?"]).fit(full)
+    gaps = full.head(20).astype({"sick": object})
+    gaps.loc[[0, 3], "sick"], gaps.loc[2, "town"], gaps.loc[4, "age"] = None, "?", np.nan
+    filled = model.predict(LIBRARIES[kind](gaps))
+    assert type(filled) is KINDS_OF_RESULTS[kind]
+    rows, before = rows_of(filled), gaps.to_numpy(dtype=object).tolist()
+    states = rows_of(model.predict(before))
+    for number, (row, old) in enumerate(zip(rows, before, strict=True)):
+        for name, value, cell, state in zip(gaps, row, old, states[number], strict=True):
+            is_gap = (name, number) in {("sick", 0), ("sick", 3), ("town", 2), ("age", 4)}
+            # Names of bins are texts, so numbers beside them are texts where a column has one type.
+            assert str(value) == str(state if is_gap else cell)
+    assert [rows[0][0], rows[3][0]] == [sick[0], sick[3]]
+    assert rows[4][3] in model.categories_[3].tolist()
+    assert isinstance(rows[0][2], int)
+    whole = LIBRARIES[kind](full.head(9))
+    assert rows_of(model.predict(whole)) == full.head(9).to_numpy(dtype=object).tolist()
+
+
+def test_filled_tables_of_pandas_keep_their_index_and_types():
+    frame = pd.DataFrame({"a": [0, 1] * 30, "b": pd.Categorical(["x", "y"] * 30)}, index=range(100, 160))
+    frame.loc[100:106, "b"] = "y"
+    model = PairwiseMRF(l1=0.1).fit(frame)
+    holed = frame.copy()
+    holed.loc[150, "b"] = None
+    filled = model.predict(holed)
+    pd.testing.assert_frame_equal(filled, frame)
+    assert holed["b"].isna().sum() == 1
+    other = frame.head(4).assign(b=pd.Categorical(["y", None, "y", "y"]), a=[0, 0, 1, 1])
+    other["a"] = pd.array([0, None, 1, 1], dtype="Int64")
+    filled = model.predict(other)
+    assert filled["a"].dtype == "Int64"
+    assert not filled.isna().any().any()
 
 
 def test_two_columns_of_one_name_are_refused():

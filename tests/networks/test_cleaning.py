@@ -68,7 +68,7 @@ def test_identifiers_are_named_and_left_out():
     assert "identifiers" in message
     assert_equal(network, fit(table[["a", "b"]])[0], slice(1, 3))
     assert [states.size for states in network.categories_] == [0, 3, 3, 0]
-    assert network.predict(table.head(2)).tolist() == table.head(2).to_numpy().tolist()
+    pandas.testing.assert_frame_equal(network.predict(table.head(2)), table.head(2))
 
 
 def test_numbers_that_are_binned_are_no_identifiers_unless_they_count_the_rows():
@@ -114,7 +114,7 @@ def test_values_that_look_like_marks_of_missing_ones_are_named_with_a_remedy(mar
     assert not messages
     holes = table.assign(a=[None if value == mark else value for value in column])
     assert_equal(network, fit(holes)[0])
-    assert network.predict(table.head(1))[0, 0] in values
+    assert network.predict(table.head(1)).iloc[0, 0] in values
 
 
 @pytest.mark.parametrize("values", [["0", "1", "2 or more"], [18, 99, 60], ["?", "!"], [-1, 0, 1]])

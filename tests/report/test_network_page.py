@@ -29,7 +29,7 @@ def network(table):
 
 def conditionals(network, row):
     """Observed variable -> probabilities of its states given all others, from the probabilities of whole rows."""
-    filled = network.predict(pd.DataFrame([row]))[0]
+    filled = network.predict(pd.DataFrame([row])).to_numpy()[0]
     found = {}
     for at, name in enumerate(row.index):
         states = network.categories_[at].tolist()

@@ -6,19 +6,20 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..data.filled import as_fillable, filled_in
 from ..data.frames import Frame, as_column, check_names
-from ..data.inputs import Array, Observations
+from ..data.inputs import Array, ArrowData, Observations
 from ..data.table import Table
 from ..errors import DataError, DataWarning, warn
 from ..extras import is_installed, needed_by
 from ..minimize import Callback
-from ..networks.categories import categories_of, decoded, encoded, variables_of
+from ..networks.categories import categories_of, completed, decoded, encoded, matrix_of, variables_of
 from ..networks.cleaning import cleaned, with_missing
 from ..networks.exact import ANSWER, Exact, is_narrow
 from ..networks.graph import Graph, Inference, Report, Scores
@@ -27,6 +28,7 @@ from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP, Propagation
 from ..networks.numbering import Codes, Numbering, sample_weights
 from ..networks.oddities import copied
+from ..networks.values import is_missing
 from ..options import real_number, whole_number
 from ..path import Path
 from ..result import Status
@@ -342,8 +344,11 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         check_is_fitted(self, "edges_")
         frame = variables_of(X)
         check_names(frame.names, getattr(self, "feature_names_in_", None))
-        frame = replace(frame, columns=with_missing(frame.columns, self.missing or ()))
-        return encoded(frame, self.categories_, self.bin_edges_)
+        return encoded(self._marked(frame), self.categories_, self.bin_edges_)
+
+    def _marked(self, frame: Frame) -> Frame:
+        """Return a table with None in place of the marks of missing values."""
+        return replace(frame, columns=with_missing(frame.columns, self.missing or ()))
 
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
@@ -366,7 +371,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
                 0, self._numbering.states, size=(count, self._numbering.n_variables)
             )
             codes = network.gibbs(*self._scores, start.astype(np.int32), sweeps=sweeps, thin=sweeps, seed=seed)
-        return decoded(codes, self.categories_)
+        return matrix_of(decoded(codes, self.categories_))
 
     def log_partition(self) -> LogPartition:
         """Return log Z: exact if the treewidth is small enough, otherwise bounds and the Bethe estimate."""
@@ -438,14 +443,31 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         _, beliefs = self._beliefs(X)
         return self._by_variable(beliefs, 1.0)
 
-    def predict(self, X: Table | Observations) -> Array:
-        """Fill missing values with their most probable state, shape (n_samples, n_variables).
+    @overload
+    def predict(self, X: ArrowData) -> Any: ...
 
-        Numbers of a binned variable are replaced by their bins.
+    @overload
+    def predict(self, X: Table | Observations) -> Array: ...
+
+    def predict(self, X: Any) -> Any:
+        """Fill missing values with their most probable state; observed values stay as they are.
+
+        A missing number of a binned variable becomes the name of its bin.
+
+        Returns:
+            For a table of pandas or polars, a table of the same library, columns and index; for other tables with
+            Arrow's PyCapsule interface, a table of pyarrow. A column that cannot hold the name of a bin becomes a
+            column of objects in pandas, and of strings elsewhere. For other samples an array, shape (n_samples,
+            n_variables).
         """
-        frame = variables_of(X)
+        table = as_fillable(X)
+        frame = variables_of(X if table is None else table)
         codes, beliefs = self._beliefs(frame)
-        return decoded(self._filled(codes, beliefs), self.categories_, frame.columns)
+        frame = self._marked(frame)
+        states = decoded(self._filled(codes, beliefs), self.categories_)
+        if table is None:
+            return matrix_of(completed(frame, states, self.categories_, self.bin_edges_))
+        return filled_in(table, [is_missing(column) for column in frame.columns], states)
 
     def _filled(self, codes: Codes, beliefs: Vector) -> Codes:
         """Return samples with the most probable state in place of each missing value."""

@@ -18,7 +18,7 @@ from .measures import advice_on
 from .numbering import Codes
 from .values import distinct_of, is_hashable, is_missing, looked_up
 
-__all__ = ["categories_of", "decoded", "encoded", "variables_of"]
+__all__ = ["categories_of", "completed", "decoded", "encoded", "matrix_of", "variables_of"]
 
 # Number of columns that a message lists.
 _SHOWN = 3
@@ -242,25 +242,51 @@ def _places_of_numbers(values: Array, edges: Vector) -> dict[Any, int]:
     return dict(zip(distinct, bins_of(_floats(np.array(distinct, dtype=object)), edges).tolist(), strict=True))
 
 
-def decoded(codes: Codes, categories: Sequence[Array], columns: Sequence[Array] | None = None) -> Array:
-    """The values of states, shape (n_samples, n_variables); objects unless all categories are of one type.
+def decoded(codes: Codes, categories: Sequence[Array]) -> list[Array]:
+    """The values of states of each variable, shape (n_samples,) each; columns of one state have it, of none None.
 
     Args:
         codes: states of the columns that have several.
         categories: the states of each column.
-        columns: what the samples have in the columns of one state or none; without it they have that state, or None.
     """
-    places, table = iter(codes.T), []
-    for i, values in enumerate(categories):
-        if values.size > 1:
-            table.append(values[next(places)])
+    places = iter(codes.T)
+    nothing = np.full(len(codes), None, dtype=object)
+    return [
+        values[next(places)] if values.size > 1 else np.repeat(values, len(codes)) if values.size else nothing
+        for values in categories
+    ]
+
+
+def completed(
+    frame: Frame, columns: Sequence[Array], categories: Sequence[Array], edges: Sequence[Vector | None]
+) -> list[Array]:
+    """Return the columns of a table with values in place of the missing ones.
+
+    Args:
+        frame: the table.
+        columns: states of all samples by variable, shape (n_samples,) each.
+        categories: the states of each column.
+        edges: between the bins of each variable; None for a variable without bins.
+    """
+    whole = []
+    for old, states, values, between in zip(frame.columns, columns, categories, edges, strict=True):
+        gaps = is_missing(old)
+        if gaps.all() or (between is None and values.size > 1):
+            whole.append(states)
+        elif gaps.any():
+            mixed = old.astype(object)
+            mixed[gaps] = states[gaps]
+            whole.append(mixed)
         else:
-            state = values[0] if values.size else None
-            constant = np.full(len(codes), state, dtype=values.dtype if values.size else object)
-            table.append(constant if columns is None else np.where(is_missing(columns[i]), constant, columns[i]))
-    if len({column.dtype.kind for column in table}) == 1 and table[0].dtype.kind != "O":
-        return np.stack(table, axis=1)
-    whole = np.empty((len(codes), len(table)), dtype=object)
-    for i, column in enumerate(table):
+            whole.append(old)
+    return whole
+
+
+def matrix_of(columns: Sequence[Array]) -> Array:
+    """The columns as a matrix, shape (n_samples, n_variables); objects unless all have one type of values."""
+    if len({column.dtype.kind for column in columns}) == 1 and columns[0].dtype.kind != "O":
+        return np.stack(columns, axis=1)
+    whole = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for i, column in enumerate(columns):
         whole[:, i] = column
     return whole

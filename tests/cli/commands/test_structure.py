@@ -82,8 +82,8 @@ def test_the_summary_says_what_was_read_and_what_was_found(structure, data):
     for words in ("\ndone: ", f"{n} edges of 36 possible, {n} weights", "chosen by ebic from 20"):
         assert words in said
     assert f"strongest: {done.rows[0][0]} - {done.rows[0][1]} ({abs(done.rows[0][4]):.3g})" in said
-    assert f"reference states, which have no weights: {', '.join(f'v{k}=0' for k in range(8))} and 1 more\n" in said
-    assert "v3=1" in structure(data, "--reference", "v3=1").said
+    assert f"reference states, which have no weights: {', '.join(f'v{k}=no' for k in range(8))} and 1 more\n" in said
+    assert "v3=yes" in structure(data, "--reference", "v3=yes").said
     assert "pseudo-log-likelihood per sample -" in said
     assert structure(data, "-q").said == ""
 
