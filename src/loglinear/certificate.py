@@ -13,6 +13,7 @@ from .gain import has_settled
 from .gap import cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
 from .result import Result, State, Status, WithGradient, is_partial
+from .trace import TraceRecord
 
 __all__ = ["Verdict", "gap_on_the_way", "known_violation", "verdict", "with_distance"]
 
@@ -23,17 +24,28 @@ class Verdict:
 
     Attributes:
         status: the reason why it stopped; STALLED if the solver has converged too early (``loglinear.gain``).
+        w: weights to end with, shape (n_features,): centred (``Problem.centred``).
+        objective: penalised, at these weights, nats.
         violation: max-norm of the subgradient of minimum norm by all features; NaN if it is not known.
         gap: bound of the distance from the optimum, nats; None if there is no useful one.
     """
 
     status: Status
+    w: vectors.Vector
+    objective: float
     violation: float
     gap: float | None
+
+    def note(self, record: TraceRecord) -> None:
+        """Write what depends on the weights to the record of the last step."""
+        record.objective, record.nnz = self.objective, vectors.count_nonzero(self.w)
+        record.violation, record.gap = self.violation, self.gap
 
 
 def verdict(problem: Problem, state: State, status: Status, gap: float | None = None) -> Verdict:
     """Return the verdict on the weights of a state: one evaluation, if the state lacks a gradient by all features.
+
+    A minimisation that is allowed no step ends with the weights that it starts from, not centred.
 
     Args:
         problem: objective and penalty.
@@ -42,14 +54,19 @@ def verdict(problem: Problem, state: State, status: Status, gap: float | None = 
         gap: bound of the distance from the optimum, if it is known already.
     """
     evaluated = cache(lambda: _gradient(problem, state))
+    w = problem.centred(state.w) if state.iteration or status.converged else state.w
+    is_moved = w is not state.w
+    objective = state.nll + problem.penalty.value(w) if is_moved else state.objective
     violation = known_violation(problem, state)
-    if is_partial(state):
-        violation = problem.violation(state.w, evaluated()[1])
+    if is_moved or is_partial(state):
+        violation = problem.violation(w, evaluated()[1])
     if gap is None and not no_bound(problem):
-        gap = useful(duality_gap(problem, state.w, *evaluated()), state.objective)
-    if status is Status.CONVERGED and not has_settled(problem, state.w, *evaluated(), gap):
+        gap = useful(duality_gap(problem, w, *evaluated()), objective)
+    elif gap is not None:
+        gap = max(gap - (state.objective - objective), 0.0)
+    if status is Status.CONVERGED and not has_settled(problem, w, *evaluated(), gap):
         status = Status.STALLED
-    return Verdict(status, violation, gap)
+    return Verdict(status, w, objective, violation, gap)
 
 
 def known_violation(problem: Problem, state: State) -> float:
@@ -78,14 +95,20 @@ def gap_on_the_way(problem: Problem, state: State, target: float) -> float | Non
 
 
 def with_distance(problem: Problem, result: Result) -> Result:
-    """Return a result whose violation and gap, its record's too, are evaluated at its weights: one evaluation."""
-    gradient = np.zeros_like(result.w)
+    """Return a result, with centred weights, whose violation and gap are evaluated there: one evaluation.
+
+    Its record is updated.
+    """
+    w = problem.centred(result.w)
+    gradient = np.zeros_like(w)
     with vectors.on_threads(problem.n_threads):
-        nll = problem.evaluate(result.w, gradient)
-        gap = duality_gap(problem, result.w, nll, gradient)
-        violation = problem.violation(result.w, gradient)
-    result.record.violation, result.record.gap = violation, useful(gap, result.objective)
-    return replace(result, violation=violation, gap=result.record.gap)
+        nll = problem.evaluate(w, gradient)
+        gap = duality_gap(problem, w, nll, gradient)
+        violation = problem.violation(w, gradient)
+    objective = result.objective if w is result.w else result.nll + problem.penalty.value(w)
+    final = Verdict(result.status, w, objective, violation, useful(gap, objective))
+    final.note(result.record)
+    return replace(result, w=w, objective=objective, violation=violation, gap=final.gap)
 
 
 def _gradient(problem: Problem, state: State) -> tuple[float, vectors.Vector]:

@@ -109,7 +109,8 @@ def _minimize(
                 status = stop.status(state, seconds, record.violation, record.gap)
             if status is not Status.RUNNING:
                 final = verdict(problem, state, status, record.gap)
-                status, record.violation, record.gap = final.status, final.violation, final.gap
+                status = final.status
+                final.note(record)
             stopped = [callback(record, state) for callback in callbacks]
             if status is Status.RUNNING and any(stopped):
                 status = Status.STOPPED_BY_CALLBACK
@@ -124,15 +125,15 @@ def _minimize(
         if not trace or trace[-1].iteration != state.iteration:
             trace.append(_record(problem, state, seconds))
     if final is None:
-        final = Verdict(status, known_violation(problem, state), None)
+        final = Verdict(status, state.w, state.objective, known_violation(problem, state), None)
         with suppress(KeyboardInterrupt):
             final = verdict(problem, state, status)
-        trace[-1].violation, trace[-1].gap = final.violation, final.gap
+        final.note(trace[-1])
     return Result(
-        w=state.w.copy(),
+        w=final.w.copy(),
         status=status,
         trace=trace,
-        objective=state.objective,
+        objective=final.objective,
         nll=state.nll,
         violation=final.violation,
         iterations=state.iteration,

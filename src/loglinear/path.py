@@ -148,7 +148,7 @@ def path(
     method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
 
     def train(strength: float, w: npt.ArrayLike | None) -> Result:
-        penalised = Problem(problem.objective, problem.penalty.with_l1(strength))
+        penalised = replace(problem, penalty=problem.penalty.with_l1(strength))
         return minimize(penalised, method, w, stop=limits, callbacks=observers)
 
     return followed(strengths, train, w0, score=score, further=goes_on)

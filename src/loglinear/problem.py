@@ -38,6 +38,8 @@ __all__ = [
 ]
 
 Numbers = npt.NDArray[np.int64]
+# A mean over the classes of at most this share of the largest weight is a rounding error.
+CENTRED = 1e-12
 
 
 @runtime_checkable
@@ -194,6 +196,9 @@ class Problem:
     Args:
         objective: see ``Objective``.
         penalty: ``ElasticNet`` or ``GroupLasso``; none by default.
+        n_classes: number of weights of a column, side by side, to which the same number may be added without a change
+            of the NLL, as for a softmax of that many classes. Weights are centred at the end (see ``centred``). 1, the
+            default, if there are no such weights.
 
     Raises:
         OptionError: the objective lacks a method, or its sizes are not whole positive numbers.
@@ -208,6 +213,7 @@ class Problem:
 
     objective: Objective
     penalty: Penalty = field(default_factory=ElasticNet)
+    n_classes: int = 1
 
     def __post_init__(self) -> None:
         name = type(self.objective).__name__
@@ -301,6 +307,21 @@ class Problem:
         if largest is None or not (largest > by_weight or (scale < 1.0 and largest == by_weight)):
             largest = self._without_intercept.violation(w[:first], gradient[:first])
         return float(np.maximum(largest, by_weight / scale))
+
+    def centred(self, w: Vector) -> Vector:
+        """Return weights with the same NLL that add up to 0 over the classes as far as the penalty allows; or w itself.
+
+        Without L1, all do. With L1, the intercept's alone do: it is not penalised, but the sum of absolute values over
+        the classes is least where their median is 0, and weights of 0 have to stay 0.
+        """
+        first = w.size - self.penalty.unpenalised if self.penalty.l1 else 0
+        rows = w[first:].reshape(-1, self.n_classes)
+        if self.n_classes == 1 or not rows.size:
+            return w
+        means = rows.mean(axis=1, keepdims=True)
+        if (np.abs(means) <= CENTRED * np.abs(rows).max(axis=1, keepdims=True)).all():
+            return w
+        return np.concatenate([w[:first], (rows - means).ravel()])
 
     @cached_property
     def _without_intercept(self) -> Penalty:

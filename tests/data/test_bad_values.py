@@ -78,6 +78,14 @@ def test_a_number_that_is_not_finite_is_named_with_its_column_and_row(kind, valu
     assert message.startswith(f"{called} is {what} in row 2; ")
 
 
+@pytest.mark.parametrize("kind", ["array", "CSR", "CSC", "COO", "pandas", "polars"])
+def test_of_several_the_first_column_is_named(kind):
+    make, called = (MATRICES | FINITE)[kind]
+    table = with_value(np.inf)
+    table[0, 2] = table[5, 1] = np.nan
+    assert str(bad_value(make(table))).startswith(f"{called} is inf in row 2; ")
+
+
 @pytest.mark.parametrize("kind", MATRICES)
 def test_a_text_is_named_with_its_column_and_row(kind):
     make, called = MATRICES[kind]

@@ -49,7 +49,7 @@ def _of_sparse(X: Any) -> Exception | None:
     bad = np.flatnonzero(~np.isfinite(triples.data))
     if not bad.size:
         return None
-    place = bad[triples.col[bad].argmin()]
+    place = bad[np.lexsort((triples.row[bad], triples.col[bad]))[0]]
     return _not_finite(f"column {triples.col[place]} of X", int(triples.row[place]), float(triples.data[place]))
 
 

@@ -333,7 +333,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
                 objective,
                 chosen,
                 unpenalised=objective.n_unpenalised,
-                n_outputs=n_outputs,
+                n_classes=n_outputs,
                 callbacks=callbacks,
                 dev=dev,
                 w0=w0,

@@ -19,7 +19,6 @@ from ...result import Result, State, Status
 from ...solvers.common.curvature import most_uneven
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
-from .centring import centred
 from .checkpoint import Saving
 from .options import DevOptions, SolverOptions
 from .terms import Terms, of_solver
@@ -65,7 +64,7 @@ def train(
     options: SolverOptions,
     *,
     unpenalised: int = 0,
-    n_outputs: int = 1,
+    n_classes: int = 1,
     callbacks: Iterable[Callback] = (),
     dev: DevData | None = None,
     w0: Vector | None = None,
@@ -78,7 +77,7 @@ def train(
         objective: see `loglinear.Objective`.
         options: penalty, solver, limits.
         unpenalised: number of unpenalised weights at the end of w.
-        n_outputs: number of classes whose weights are centred at the end (see ``centred``); 1 for no centring.
+        n_classes: see `loglinear.Problem`.
         callbacks: see `minimize`.
         dev: development data. They are scored at every step, before the callbacks see its record.
         w0: starting weights, shape (n_features,); zeros by default.
@@ -97,7 +96,7 @@ def train(
         UserWarning: the L1 penalty has left no feature; training did not converge, and an attribute or column has
             very large or very small values.
     """
-    problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised))
+    problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised), n_classes)
     observers, stop = tuple(callbacks), options.stop()
     scores = None if dev is None else DevScores(dev)
     first = () if scores is None else (scores,)
@@ -111,13 +110,14 @@ def train(
             message = f"{error}; {scaling}"
             raise ObjectiveError(message) from error
         raise
+    result = replace(result, state=None)
     _warn_if_empty(problem, result)
     if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
         warn(scaling)
-    if scores is not None:
-        result = scores.concluded(result)
-        result = result if result.kept is None else with_distance(problem, result)
-    return replace(centred(problem, result, n_outputs), state=None)
+    if scores is None:
+        return result
+    result = scores.concluded(result)
+    return result if result.kept is None else with_distance(problem, result)
 
 
 def _terms(saving: Saving, problem: Problem, options: SolverOptions, dev: DevData | None, w0: Vector | None) -> Terms:

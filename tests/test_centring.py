@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from loglinear import MaxEnt
+from loglinear import LBFGS, MaxEnt, minimize
+from loglinear.certificate import verdict
 from loglinear.gap import duality_gap
 from loglinear.objectives.classifier import ClassifierObjective
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
+from loglinear.result import Status
 
 NAMES = np.array(["a", "b", "c"])
 
@@ -69,6 +72,24 @@ def test_with_l1_the_weights_of_columns_stay_as_they_were_trained(penalty):
     assert np.abs(model.coef_.sum(axis=0)).max() > 0.5
 
 
+def test_the_bound_of_the_distance_falls_by_as_much_as_the_objective():
+    X, y = table()
+    data = ClassifierObjective(X, np.searchsorted(NAMES, y), n_classes=3)
+    problem = Problem(data, ElasticNet(l2=1.0, unpenalised=3), 3)
+    optimum = minimize(problem, LBFGS(tolerance=1e-12))
+    w = optimum.w + np.repeat([0.1, 0.2, -0.1, 0.3, 0.5], 3)
+    nll, gradient = data.value_and_gradient(w)
+    state = replace(optimum.state, w=w, nll=nll, objective=nll + problem.penalty.value(w), gradient=gradient)
+    gap = duality_gap(problem, w, nll, gradient)
+    assert gap > 0.2
+    for known in (gap, None):
+        final = verdict(problem, state, Status.GAP_REACHED, known)
+        assert final.objective == pytest.approx(optimum.objective, rel=1e-9)
+        assert final.gap == pytest.approx(duality_gap(problem, final.w, nll, gradient), abs=1e-9)
+    state = replace(state, iteration=0)
+    assert verdict(problem, state, Status.MAX_ITERATIONS).w is w
+
+
 def test_a_training_without_iterations_keeps_the_weights_it_starts_from():
     start = moved(fit(table()))
     model = fit(table(), start=start, max_iterations=0)
@@ -121,11 +142,13 @@ def test_centred_weights_differ_from_the_trained_ones_by_a_number_for_each_colum
     trained, options = [], {"solver": solver, "keep": keep, "max_iterations": 12}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        observers = [lambda _, state: trained.append(state.w.copy())]
+        told, weights = [], lambda _, state: trained.append(state.w.copy())
+        observers = [weights, lambda record, _: told.append(replace(record))]
         model = MaxEnt(**options).fit(X, y, X_dev=X, y_dev=y, callbacks=observers)
     result = model.result_
     shifts = (result.w - trained[result.record.iteration]).reshape(-1, 3)
     np.testing.assert_allclose(shifts, shifts[:, :1].repeat(3, axis=1), atol=1e-12)
     data = ClassifierObjective(X, np.searchsorted(NAMES, y), n_classes=3, intercept="scaled")
+    assert keep == "best" or told == list(result.trace)  # what callbacks write to a file is the end
     gradient, problem = data.value_and_gradient(result.w)[1], Problem(data, ElasticNet(0.0, 1.0, 3))
     assert result.violation == pytest.approx(problem.violation(result.w, gradient), rel=1e-8, abs=1e-11)
