@@ -232,6 +232,19 @@ def evaluate(
     return scores
 
 
+def labelled_tokens(
+    gold: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]
+) -> tuple[Sequence[Sequence[Any]], Sequence[Sequence[Any]]]:
+    """Return the gold and predicted labels of the tokens whose gold label is not None."""
+    if not any(None in labels for labels in gold):
+        return gold, predicted
+    pairs = [
+        [pair for pair in zip(true, guess, strict=True) if pair[0] is not None]
+        for true, guess in zip(gold, predicted, strict=True)
+    ]
+    return [[label for label, _ in row] for row in pairs], [[label for _, label in row] for row in pairs]
+
+
 def scores_of(gold: Labels, predicted: Labels, *, scheme: str | None = None, mode: str = "conlleval") -> Evaluation:
     """Return what `evaluate` returns, without a warning about the labels."""
     pairs: Iterable[tuple[list[Any], list[Any]]] = _pairs(gold, predicted)

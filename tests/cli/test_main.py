@@ -190,7 +190,7 @@ def test_a_file_that_is_missing_gets_a_suggestion_and_a_folder_a_remedy(misuse, 
     assert misuse("structure", missing) == f"{missing}: No such file or directory (did you mean {tiny.name}?)"
     assert misuse("structure", tmp_path) == f"{tmp_path}: a folder, not a file; give the name of a file"
     assert misuse("train", tiny, "--preset", "pos", "--dev", tmp_path, "-m", tmp_path / "m", "-q") == (
-        f"{tmp_path}: is a directory, not a data file"
+        f"{tmp_path}: a folder, not a file; give the name of a file"
     )
 
 

@@ -106,7 +106,7 @@ def test_invalid_labels_are_an_error_with_the_line_and_the_flag_that_repairs_the
     path = written(tmp_path, "a O\nb O\n\nRita I-PER\nmet O\n\nRita B-PER\nmet O\n\n")
     train = ["train", path, "--preset", "ner", "--constraints", "BIO", "-m", tmp_path / "m", "-q"]
     message = misuse(*train)
-    assert message.startswith(f"{path}, line 4: sentence 1, token 0: the constraints forbid I-PER at the start of")
+    assert message.startswith(f"{path}, line 4: the constraints forbid I-PER at the start of")
     assert "1 label does not fit" in message
     assert "use --invalid-labels repair or skip" in message
     said = done(*train, "--invalid-labels", "repair").stderr

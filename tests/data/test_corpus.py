@@ -451,7 +451,7 @@ def test_errors_are_of_the_library_and_name_the_place(tmp_path):
         Corpus.read(path, template="U:%x[0,7]\n")
     with pytest.raises(FileNotFoundError, match="missing"):
         Corpus.read(tmp_path / "missing", template="pos")
-    with pytest.raises(DataError, match="directory"):
+    with pytest.raises(DataError, match="a folder, not a file"):
         Corpus.read(tmp_path, template="pos")
 
 

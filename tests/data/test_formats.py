@@ -150,11 +150,11 @@ def test_a_token_is_found_in_its_file(name, tmp_path):
     for at, sentence in enumerate(lines):
         for token, (number, word) in enumerate(sentence):
             line = SENTENCES[name].splitlines()[number - 1]
-            assert line_of(str(path), format, at, token) == number
+            assert line_of([str(path)], format, at, token) == (str(path), number)
             assert (word or "TOKEN") in line
             assert word is None or word.startswith("WORD")
-        assert line_of(str(path), format, at, len(sentence)) == sentence[-1][0]
-    assert line_of(str(path), format, len(lines), 0) is None
+        assert line_of([str(path)], format, at, len(sentence)) == (str(path), sentence[-1][0])
+    assert line_of([str(path)], format, len(lines), 0) is None
 
 
 def test_a_corpus_is_read_in_the_format_of_its_extension(path, tmp_path):

@@ -115,7 +115,7 @@ pub fn tag_arrow(
     let (py, model) = (model.py(), model.get());
     let template = template_of(model)?;
     let data = ArrowData::of(column)?;
-    let sentences = ArrowSentences::of(&data, template.columns)?;
+    let sentences = ArrowSentences::of(&data, template.columns, model.inner.layout.trained)?;
     let labelled = tag(py, model, template, &sentences, probabilities, threads)?;
     let missing: Vec<bool> = (0..sentences.count()).map(|sentence| sentences.is_null(sentence)).collect();
     let mut ends = vec![0];

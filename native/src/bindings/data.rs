@@ -13,10 +13,11 @@ use crate::corpus::notes::Notes;
 use crate::corpus::sink::{Gold, Sink};
 use crate::error::{self, check_weights};
 use crate::text::arriving::source;
-use crate::text::columns::{Layout, Separator};
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
 use crate::text::labels::Labels;
+use crate::text::layout::{Layout, Separator};
+use crate::text::look::look;
 use crate::text::ranges::encode_range;
 use crate::text::template::Template;
 use crate::threads::{self, Interrupt};
@@ -77,12 +78,27 @@ pub fn layout(columns: Option<Columns>) -> PyResult<Layout> {
 }
 
 /// What was noticed of a text: columns besides the label, whether tabs separate them, sentences that begin with a comment, sentences
-/// that begin a document, lines passed over, carriage returns within lines.
-pub type Noticed = (usize, bool, usize, usize, usize, usize);
+/// that begin a document, lines passed over, carriage returns within lines; and the beginning of the text: the character that
+/// separates cells, whether the first column counts, whether it is constant, whether the lines are CoNLL-U, cells that spaces separate.
+pub type Noticed = (usize, bool, usize, usize, usize, usize, String, bool, bool, bool, usize);
 
 /// Notes for Python.
 pub fn noticed(notes: &Notes) -> Noticed {
-    (notes.columns, notes.tabs, notes.comments, notes.documents, notes.skipped, notes.returns)
+    let Notes { columns, tabs, comments, documents, skipped, returns, look } = *notes;
+    let mark = look.mark.map(String::from).unwrap_or_default();
+    (columns, tabs, comments, documents, skipped, returns, mark, look.counts, look.constant, look.conllu, look.unsplit)
+}
+
+/// What the beginning of a column file to label shows.
+#[pyfunction]
+#[pyo3(signature = (text, columns))]
+pub fn look_at(text: &[u8], columns: Option<Columns>) -> PyResult<Noticed> {
+    let layout = layout(columns)?;
+    let separator = layout.separator_of(text);
+    let n = layout.tokens(text).next().map_or(0, |(_, line)| separator.count(line));
+    let label = layout.ignored_label("", n);
+    let look = look(text, layout, separator, label);
+    Ok(noticed(&Notes { columns: n - usize::from(label.is_some()), look, ..Notes::default() }))
 }
 
 impl Text<'_> {

@@ -80,6 +80,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::violations, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_cells, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_text, module)?)?;
+    module.add_function(wrap_pyfunction!(data::look_at, module)?)?;
     module.add_function(wrap_pyfunction!(end_when_exhausted, module)?)?;
     module.add("MEMORY_REMEDY", crate::memory::REMEDY)?;
     numeric::register(module)

@@ -1,131 +1,16 @@
 //! Column files: a token a line, cells between runs of spaces and tabs, or between single tabs, a blank line between sentences. The
 //! label is the last cell of a line, or the one that the layout names.
 
-use crate::corpus::notes::Notes;
+use crate::corpus::notes::{Look, Notes};
 use crate::error::{Error, Result};
-use crate::text::input::lines;
 use crate::text::labels::Labels;
-use crate::text::sentence::{Sentence, is_blank};
+use crate::text::layout::{DOCUMENT, Layout, Separator, is_odd, split, tabbed};
+use crate::text::look::{advice, look};
+use crate::text::sentence::Sentence;
 use crate::text::template::Template;
 
 /// Bytes at the beginning of a text that show what separates its cells.
 pub const LOOKED_AT: usize = 1 << 20;
-
-/// What a line at the beginning of a sentence starts with in a file with several documents, as in the data of CoNLL-2003.
-const DOCUMENT: &[u8] = b"-DOCSTART-";
-
-/// What separates the cells of a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Separator {
-    /// Any run of spaces and tabs.
-    Blank,
-    /// One tab: cells may contain spaces, or be empty.
-    Tab,
-}
-
-impl Separator {
-    /// The separator of this name. Error: there is none.
-    pub fn named(name: &str) -> Result<Separator> {
-        match name {
-            "blank" => Ok(Separator::Blank),
-            "tab" => Ok(Separator::Tab),
-            _ => Err(Error::Option(format!("separator '{name}' is unknown; choose tab or blank"))),
-        }
-    }
-
-    /// Number of cells of a line.
-    fn count(self, line: &[u8]) -> usize {
-        match self {
-            Separator::Blank => split(line).count(),
-            Separator::Tab => tabbed(line).count(),
-        }
-    }
-
-    /// Calls `take` with every cell of a line.
-    #[inline(always)]
-    pub fn each<'t>(self, line: &'t [u8], take: impl FnMut(&'t [u8])) {
-        match self {
-            Separator::Blank => split(line).for_each(take),
-            Separator::Tab => tabbed(line).for_each(take),
-        }
-    }
-}
-
-/// How the lines of a column file are laid out, as options or a model say.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Layout {
-    /// None: the beginning of the text shows it.
-    pub separator: Option<Separator>,
-    /// The column of the label, from 0, or from -1 for the last.
-    pub label: isize,
-    /// Whether lines with `#` or `-DOCSTART-` at the beginning of a sentence are no tokens.
-    pub skips_comments: bool,
-    /// Columns of the training data besides the label; none if they are not known.
-    pub trained: Option<usize>,
-}
-
-impl Default for Layout {
-    fn default() -> Self {
-        Layout { separator: None, label: -1, skips_comments: false, trained: None }
-    }
-}
-
-impl Layout {
-    /// The layout in the settings of a model, JSON, as `loglinear.data.column_layout` writes it.
-    pub fn of_settings(settings: &str) -> Layout {
-        let settings: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
-        let columns = &settings["columns"];
-        Layout {
-            separator: columns["separator"].as_str().and_then(|name| Separator::named(name).ok()),
-            label: columns["label"].as_i64().map_or(-1, |label| label as isize),
-            skips_comments: columns["skip_comments"].as_bool().unwrap_or(false),
-            trained: columns["n"].as_u64().map(|n| n as usize).filter(|&n| n > 0),
-        }
-    }
-
-    /// Whether a line, the first of a sentence, is passed over.
-    fn passes(self, line: &[u8]) -> bool {
-        self.skips_comments && is_odd(line)
-    }
-
-    /// What separates the cells of a text: tabs if every line has the same number of cells between tabs, two at least, and not
-    /// the same number between runs of blanks; else runs of blanks.
-    fn chosen(self, text: &[u8]) -> Separator {
-        let mut first: Option<(usize, usize)> = None;
-        let mut differs = false;
-        for line in self.tokens(text) {
-            let counts = (tabbed(line).count(), split(line).count());
-            let &mut (tabs, blanks) = first.get_or_insert(counts);
-            if counts.0 < 2 || counts.0 != tabs {
-                return Separator::Blank;
-            }
-            differs |= counts.1 != blanks;
-        }
-        if differs { Separator::Tab } else { Separator::Blank }
-    }
-
-    /// The lines of a text that hold tokens.
-    fn tokens(self, text: &[u8]) -> impl Iterator<Item = &[u8]> {
-        let mut starts = true;
-        lines(text).map(|(_, line)| line).filter(move |line| {
-            let (blank, passed) = (is_blank(line), starts && self.passes(line));
-            starts = blank || passed;
-            !starts
-        })
-    }
-
-    /// The column of the label in lines of some columns. Error: there is no such column.
-    fn label_column(self, name: &str, columns: usize) -> Result<usize> {
-        let column = if self.label < 0 { columns as isize + self.label } else { self.label };
-        if (0..columns as isize).contains(&column) {
-            return Ok(column as usize);
-        }
-        let (label, last) = (self.label, columns - 1);
-        Err(Error::Data(format!(
-            "{name}: no column {label} for the label (--label-column): the first line has {columns} columns, 0 to {last}"
-        )))
-    }
-}
 
 /// The columns of every line of a column file.
 #[derive(Clone, Copy, Debug)]
@@ -144,16 +29,8 @@ pub struct Shape {
     labels: Labels,
     /// Whether the first line looks like a comment.
     odd: bool,
-}
-
-/// The cells of a line between runs of spaces and tabs.
-fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(|&byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|cell| !cell.is_empty())
-}
-
-/// The cells of a line between single tabs, without the blanks around them.
-fn tabbed(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(|&byte| byte == b'\t').map(<[u8]>::trim_ascii)
+    /// What the beginning of the text shows.
+    look: Look,
 }
 
 /// The shape of a column file, from its first lines; none if all of them are blank. Fails if the template needs more columns.
@@ -162,19 +39,17 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
     let cut = if start.len() < text.len() { start.iter().rposition(|&byte| byte == b'\n') } else { None };
     let start = cut.map_or(start, |at| &start[..=at]);
     check_line_ends(name, start)?;
-    let separator = layout.separator.unwrap_or_else(|| layout.chosen(start));
-    let Some(line) = layout.tokens(start).next() else { return Ok(None) };
+    let separator = layout.separator_of(start);
+    let Some((_, line)) = layout.tokens(start).next() else { return Ok(None) };
     let columns = separator.count(line);
-    let label = match layout.trained {
-        _ if labels.given() && columns == 1 => {
-            let message = "expected at least 2 columns in labelled data, one of them the label, found 1";
-            return Err(Error::Data(format!("{name}: {message}{}", separator.remedy(line))));
-        }
-        _ if labels.given() => Some(layout.label_column(name, columns)?),
-        // The label is there though nobody asks for it.
-        Some(trained) if trained + 1 == columns => layout.label_column(name, columns).ok(),
-        _ => None,
-    };
+    if labels.given() && columns == 1 {
+        let message = "expected at least 2 columns in labelled data, one of them the label, found 1";
+        let remedy = separator.remedy(line, look(start, layout, separator, None));
+        return Err(Error::Data(format!("{name}: {message}{remedy}")));
+    }
+    let label =
+        if labels.given() { Some(layout.label_column(name, columns)?) } else { layout.ignored_label(name, columns) };
+    let look = look(start, layout, separator, label);
     let inputs = columns - usize::from(labels.given());
     if inputs < template.columns {
         let beside = if labels.given() { " besides the label" } else { "" };
@@ -182,11 +57,11 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
             "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}{}",
             template.columns - 1,
             if inputs == 1 { "" } else { "s" },
-            separator.remedy(line),
+            separator.remedy(line, look),
         )));
     }
     let (tabs, odd) = (tabbed(line).count(), is_odd(line));
-    Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd }))
+    Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd, look }))
 }
 
 /// Fails if the lines of a text end with CR alone.
@@ -201,20 +76,17 @@ fn check_line_ends(name: &str, text: &[u8]) -> Result<()> {
 
 impl Separator {
     /// What to do about a first line with too few columns, if it looks like a comment or another separator gives more of them.
-    fn remedy(self, line: &[u8]) -> &'static str {
+    fn remedy(self, line: &[u8], look: Look) -> String {
         match self {
-            _ if is_odd(line) => "; if the first line is a comment, add --skip-comments",
+            _ if look.conllu => "; the lines are CoNLL-U: add --format conllu".into(),
+            _ if is_odd(line) => "; if the first line is a comment, add --skip-comments".into(),
+            _ if look.mark.is_some() => look.mark.map(advice).unwrap_or_default(),
             Separator::Tab if split(line).count() > tabbed(line).count() => {
-                "; spaces do not separate columns here: leave out --separator tab, or write --separator blank"
+                "; spaces do not separate columns here: leave out --separator tab, or write --separator blank".into()
             }
-            Separator::Tab | Separator::Blank => "",
+            Separator::Tab | Separator::Blank => String::new(),
         }
     }
-}
-
-/// Whether a line may be a comment or the start of a document.
-fn is_odd(line: &[u8]) -> bool {
-    line.starts_with(b"#") || line.starts_with(DOCUMENT)
 }
 
 impl Shape {
@@ -262,6 +134,7 @@ impl Shape {
     fn note(self, line: &[u8], notes: &mut Notes) {
         notes.columns = self.columns - usize::from(self.label.is_some());
         notes.tabs = self.separator == Separator::Tab;
+        notes.look = self.look;
         match line.first() {
             Some(b'#') if is_comment(line) => notes.comments += 1,
             Some(b'-') if line.starts_with(DOCUMENT) => notes.documents += 1,
@@ -279,7 +152,9 @@ impl Shape {
         };
         let tabs = tabbed(line).count();
         let counts = format!("expected {columns} column{plural} as in the first line{label}, found {count}");
-        let remedy = if is_odd(line) {
+        let remedy = if self.look.conllu {
+            "the lines are CoNLL-U: add --format conllu".to_owned()
+        } else if is_odd(line) {
             "if this line is a comment, add --skip-comments".to_owned()
         } else if self.odd {
             "if the first line is a comment, add --skip-comments".to_owned()
@@ -307,10 +182,10 @@ pub const SEEDS: &[&str] =
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Separator};
     use crate::corpus::sink::Recorded;
     use crate::text::format::{Format, Reading};
     use crate::text::labels::Labels;
+    use crate::text::layout::{Layout, Separator};
     use crate::text::template::Template;
 
     fn sentences(text: &[u8]) -> Result<Vec<String>, (usize, String)> {

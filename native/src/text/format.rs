@@ -5,8 +5,9 @@
 
 use crate::corpus::sink::Sink;
 use crate::error::{Error, Located, Result};
-use crate::text::columns::{self, Layout, Separator, Shape};
+use crate::text::columns::{self, Shape};
 use crate::text::labels::Labels;
+use crate::text::layout::{Layout, Separator};
 use crate::text::template::Template;
 use crate::text::{conllu, crfsuite, jsonl, sentence, svmlight};
 use std::ops::Range;

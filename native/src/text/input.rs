@@ -84,7 +84,7 @@ impl Source {
 pub fn open_file(path: &Path) -> Result<File> {
     let file = File::open(path).map_err(|source| Error::io(path, source))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(Error::Data(format!("{}: is a directory, not a data file", path.display())));
+        return Err(Error::Data(format!("{}: a folder, not a file; give the name of a file", path.display())));
     }
     Ok(file)
 }

@@ -15,6 +15,8 @@ pub mod input;
 pub mod items;
 pub mod jsonl;
 pub mod labels;
+pub mod layout;
+pub mod look;
 mod naming;
 pub mod pattern;
 pub mod ranges;

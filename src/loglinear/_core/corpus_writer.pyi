@@ -1,6 +1,6 @@
 """Corpora on disk."""
 
-from .data import Corpus
+from .data import Corpus, Notes
 
 class CorpusWriter:
     @staticmethod
@@ -33,7 +33,7 @@ class CorpusWriter:
         labels: str = "whole",
         columns: tuple[str | None, int, bool, int] | None = None,
         threads: int = 0,
-    ) -> tuple[int, bool, int, int, int, int]: ...
+    ) -> Notes: ...
     def push(self, corpus: Corpus) -> None: ...
     def finish(self, settings: str) -> None: ...
     def abandon(self) -> None: ...

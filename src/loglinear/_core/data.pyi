@@ -6,6 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+Notes = tuple[int, bool, int, int, int, int, str, bool, bool, bool, int]
+
+def look_at(text: bytes, columns: tuple[str | None, int, bool, int] | None) -> Notes: ...
+
 class Corpus:
     @staticmethod
     def of_matrix(
@@ -55,7 +59,7 @@ class Corpus:
     @property
     def n_bytes(self) -> int: ...
     @property
-    def notes(self) -> tuple[int, bool, int, int, int, int]: ...
+    def notes(self) -> Notes: ...
     @property
     def labels(self) -> list[str]: ...
     def names(self) -> list[str]: ...

@@ -24,11 +24,12 @@ __all__ = [
     "LOOKED_AT",
     "is_regular",
     "note_columns",
-    "note_other_columns",
+    "note_labelled_columns",
     "note_unlabelled",
     "refuse_json_lines",
     "refuse_texts",
     "start_of",
+    "warn_of_columns",
     "warn_of_labels",
     "warn_of_missing_attributes",
     "warn_of_tokens",
@@ -43,6 +44,8 @@ _BLANKS = 2
 # Fewest lines that look like tokens, and most words of such a line.
 _LINES = 10
 _WORDS = 4
+# Marks within words that separate columns only if a label is after them.
+_IN_WORDS = "/:_@&#=~%+*"
 # The first bytes of gzip and xz files.
 COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ")
 
@@ -82,6 +85,45 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
     return True
 
 
+def warn_of_columns(path: str, start: bytes, columns: ColumnLayout, model: ChainModel) -> bool:
+    """Warn if the columns of a text probably hold something else than the words that the model reads.
+
+    Return whether there was a warning.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+        columns: layout of the text.
+        model: a chain or a classifier.
+    """
+    from ..data.column_layout import Noticed
+    from ..data.headers import is_header
+
+    if start.startswith(COMPRESSED):
+        return False
+    line = _first_line(start, columns)
+    noticed = Noticed.of_start(start, columns)
+    if not noticed.mark or (noticed.mark in _IN_WORDS and line.rpartition(noticed.mark)[2] not in model.labels):
+        noticed = noticed._replace(mark="")
+    messages = noticed.oddities(model.template)
+    if noticed.unsplit in (columns.n, columns.n + 1) and columns.n:
+        messages.append(
+            f"no line has a tab, and each has {noticed.unsplit} columns between spaces; if they are columns, add "
+            "--separator blank"
+        )
+    if is_header(line, columns):
+        messages.append(f"the first line looks like a header ({line.strip()!r}); remove it")
+    for message in messages:
+        say(f"warning: {file_name(path)}: {message}")
+    return bool(messages)
+
+
+def _first_line(start: bytes, columns: ColumnLayout) -> str:
+    """Return the first line of a text that may hold a token; empty if there is none."""
+    lines = start.decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()
+    return next((line for line in lines if line.strip() and not columns.is_comment(line)), "")
+
+
 def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
     """Say what becomes of columns that the training data did not have, as the first line of a text shows them.
 
@@ -92,8 +134,7 @@ def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
     """
     if start.startswith(COMPRESSED):
         return
-    lines = start.decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()
-    first = next((line for line in lines if line.strip() and not columns.is_comment(line)), "")
+    first = _first_line(start, columns)
     if not (first and columns.n):
         return
     cells, name = columns.cells(first), file_name(path)
@@ -105,13 +146,26 @@ def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
 
 
 def note_other_columns(path: str, n_columns: int, trained: int) -> None:
-    """Warn if a file has more columns than the training data; 0 for a number that is not known.
+    """Warn if a file to label has more columns than the training data; 0 for a number that is not known.
 
     Fewer columns are enough for a template that looks at the first ones; it refuses files with too few.
     """
     if n_columns > trained > 0:
         columns = _trained(n_columns, trained)
         say(f"warning: {file_name(path)}: {columns}; check that the first columns hold the same things")
+
+
+def note_labelled_columns(path: str, columns: ColumnLayout, trained: int) -> None:
+    """Warn if a labelled file has more or fewer columns than the training data; 0 for a number that is not known.
+
+    Args:
+        path: the file, for the message.
+        columns: its layout.
+        trained: number of columns of the training data, the label not counted.
+    """
+    if trained and columns.n and columns.n != trained:
+        counts = _trained(columns.n + 1, trained)  # the label is a column of the file, too
+        say(f"warning: {file_name(path)}: {counts}; check that the first columns hold the same things")
 
 
 def _trained(n_columns: int, trained: int) -> str:

@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
@@ -67,6 +67,12 @@ _NUMBERS = {"int": "whole number", "float": "number"}
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are two lines: what is wrong, with a suggestion, and where help is."""
 
+    def __init__(self, *args: Any, files: Collection[str] = (), **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.files = files
+        self.register("action", None, _Stored)
+        self.register("action", "store", _Stored)
+
     def error(self, message: str) -> NoReturn:
         """End with the message."""
         self.exit(2, fitted(f"{self.prog}: error: {message}\nsee `{self.prog} --help`\n", sys.stderr))
@@ -92,6 +98,23 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse's own method ignores errors of writing, such as a full disk.
         (file or sys.stderr).write(message)
+
+
+class _Stored(argparse.Action):
+    """Store a value. A file that is given twice is an error: one of the two would not be read or written."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        before = vars(namespace).get(self.dest)
+        if option is not None and isinstance(parser, _Parser) and self.dest in parser.files and before is not None:
+            if before != self.default:
+                parser.error(f"{option} is given twice, {_words(before)} and {_words(values)}; give it once")
+        setattr(namespace, self.dest, values)
+
+
+def _words(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -162,6 +185,7 @@ def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:
         epilog=module.EXAMPLE,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
+        files={*module.READS, *module.WRITES, "model", "data", "output"},
     )
     module.configure(parser)
     parser.usage = f"{parser.prog} {_usage(parser)}"

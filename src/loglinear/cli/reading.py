@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..data.column_layout import ColumnLayout
-from ..errors import DataError, OptionError
+from ..errors import DataError, DataWarning, OptionError, TemplateError, warn
 from .options import column_layout
 from .output import counted, sizes
 
@@ -40,27 +40,31 @@ _MOST_FREQUENT = 5
 
 
 @contextmanager
-def naming(path: str, format: str | None = None) -> Iterator[None]:
-    """Put the name of a file before what is wrong with its data, and the line, if a message begins with the sentence.
+def naming(name: str, corpus: Corpus | None = None, paths: Sequence[str] = ()) -> Iterator[None]:
+    """Put the name of a file before what is wrong with its data; name file and line in place of a sentence's number.
 
     Args:
-        path: the file.
-        format: its format, if it has sentences.
+        name: what messages call the data.
+        corpus: the data, if they have sentences.
+        paths: the files that the corpus was read from, one after the other; by default the file of this name.
     """
+    import warnings
+
     try:
-        yield
+        with warnings.catch_warnings(record=corpus is not None) as caught:
+            if corpus is not None:
+                warnings.simplefilter("always", DataWarning)
+            yield
     except DataError as error:
-        if str(error).startswith(path):
-            raise
-        import re
-
-        from ..data.formats import is_corpus, is_format, named
-        from ..data.lines import line_of
-
-        has_lines = format is not None and is_format(format) and not is_corpus(path)
-        place = re.match(r"sentence (\d+)(?:, token (\d+))?", str(error)) if has_lines else None
-        line = place and line_of(path, named(str(format)), int(place[1]), int(place[2] or 0))
-        raise DataError(located(f"{path}, line {line}" if line else path, str(error))) from error
+        message = _located(str(error), corpus, paths or [name])
+        if message.startswith((name, *paths)):
+            if message == str(error):
+                raise
+            raise DataError(message) from error
+        raise DataError(located(name, message)) from error
+    finally:
+        for warning in caught or ():
+            warn(_located(str(warning.message), corpus, paths or [name]), warning.category)
 
 
 def located(path: str, message: str) -> str:
@@ -68,6 +72,20 @@ def located(path: str, message: str) -> str:
     from ..data.formats import file_name
 
     return f"{file_name(path)}{',' if message.startswith('line ') else ':'} {message}"
+
+
+def _located(message: str, corpus: Corpus | None, paths: Sequence[str]) -> str:
+    """Return a message with file and line in place of the first sentence in it that has a number."""
+    import re
+
+    from ..data.formats import is_corpus, is_format, named
+    from ..data.lines import line_of
+
+    place = re.search(r"\bsentence (\d+)(?:, token (\d+))?", message)
+    if place is None or corpus is None or not is_format(corpus.format) or any(map(is_corpus, paths)):
+        return message
+    line = line_of(paths, named(corpus.format), int(place[1]), int(place[2] or 0), corpus.columns)
+    return message if line is None else f"{message[: place.start()]}{line[0]}, line {line[1]}{message[place.end() :]}"
 
 
 @contextmanager
@@ -81,7 +99,7 @@ def guessing(format: str, reason: str | None) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if reason is None or ": the file is " in str(error) or "is a directory" in str(error):
+        if reason is None or ": the file is " in str(error) or ": a folder, " in str(error):
             raise
         message = f"{error} (read as {format}, {reason}; --format sets another)"
         raise DataError(message) from error
@@ -114,12 +132,18 @@ def rereadable(path: str) -> Iterator[str]:
 def read_template(preset: str | None, template: str | None) -> str | None:
     """Return the text of a preset, or of the template in a file; None without either."""
     from ..data import templates
+    from ..data.formats import n_columns
 
     if template is None:
         return templates.preset(preset) if preset is not None else None
     try:
         with open(template, encoding="utf-8-sig") as file:
-            return templates.TemplateText(file.read())
+            text = templates.TemplateText(file.read())
+        n_columns(text)
+        return text
+    except TemplateError as error:
+        message = f"{template}, {str(error).removeprefix('template ')}"
+        raise TemplateError(message) from error
     except UnicodeDecodeError as error:
         message = f"{template}: invalid UTF-8 in the template, byte {error.start}; convert the file to UTF-8"
         raise OptionError(message) from error
@@ -134,6 +158,7 @@ class Reading(NamedTuple):
         partial: allow partial labels.
         threads: 0 for all cores.
         columns: layout of column files.
+        marked: allow the mark that a format has for an unknown label, such as `_` in CoNLL-U.
     """
 
     format: str | None = None
@@ -141,6 +166,7 @@ class Reading(NamedTuple):
     partial: bool = False
     threads: int = 0
     columns: ColumnLayout = ColumnLayout()
+    marked: bool = False
 
     @classmethod
     def of(
@@ -164,8 +190,9 @@ class Reading(NamedTuple):
 
     def corpus(self, path: str, usual: str = "columns") -> Corpus:
         """Return the sentences of a file, in the usual format where neither a flag nor the extension tells another."""
-        from ..data.corpus import Corpus
+        from ..data.corpus import Corpus, read_to_score
         from ..data.formats import format_of, is_corpus
+        from ..data.templates import template_text
         from .layout import refuse_json_lines, refuse_texts, start_of
 
         format = format_of(path, self.format, usual)
@@ -183,6 +210,8 @@ class Reading(NamedTuple):
                 )
                 raise OptionError(message)
         with guessing(format, reason):
+            if self.marked and not self.partial:
+                return read_to_score(path, format, template_text(self.template), self.columns, self.threads)
             return Corpus.read(
                 path,
                 format=format,
@@ -200,11 +229,13 @@ class Reading(NamedTuple):
         Raises:
             DataError: bad content; or files that do not go together.
         """
-        from ..data.corpus import Corpus
+        from ..data.corpus import Corpus, check_same_columns
+        from ..data.formats import file_name
 
         first = self.corpus(paths[0])
         others = self._replace(columns=self.columns._replace(separator=first.columns.separator))
         rest = [others.corpus(path, first.format) for path in paths[1:]]
+        check_same_columns([first, *rest], [*map(file_name, paths)])
         with naming(" ".join(paths)):
             return Corpus.concat([first, *rest]) if rest else first
 
@@ -230,7 +261,7 @@ class Reading(NamedTuple):
         check_policy(features.invalid_labels, features.constraints)
         corpus, path = self.corpora(paths), " ".join(paths)
         show(name or path, Survey.of(corpus), progress)
-        with naming(path, corpus.format if len(paths) == 1 else None):
+        with naming(path, corpus, paths):
             return ChainObjective(corpus, features, threads=self.threads)
 
     def dev(self, path: str | None, data: ChainData, use: DevOptions | None = None) -> DevSet | None:
@@ -249,11 +280,17 @@ class Reading(NamedTuple):
 
         if path is None:
             return None
+        from .layout import note_labelled_columns, note_unlabelled
+
         columns = self.columns._replace(separator=data.columns.separator)
-        corpus = self._replace(columns=columns).corpus(path, data.format)
-        with naming(path):
+        corpus = self._replace(columns=columns, marked=True).corpus(path, data.format)
+        with naming(path, corpus):
             scored = DevSet(corpus, use or DevOptions(), threads=self.threads)
         scored.check_known(data.label_names, path, least=0.0)
+        note_labelled_columns(path, corpus.columns, data.columns.n)
+        if corpus.core.first_partial() is not None:
+            n_unknown = sum(labels.count(None) for labels in corpus.gold())
+            note_unlabelled(path, n_unknown, corpus, sentences=False)
         return scored
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from dask.bag import Bag
 from distributed import Client
 
+from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
 from ..data.inputs import Labels, Sentences
 from ..data.parts import PART_BYTES
@@ -73,6 +74,9 @@ class ChainCRF(local.ChainCRF):
         sample_weight: Bag | Iterable[float] | None = None,
         format: str | None = None,
         partial: bool = False,
+        separator: str | None = None,
+        label_column: int = -1,
+        skip_comments: bool = False,
         X_dev: Corpus | Sentences | None = None,
         y_dev: Labels | None = None,
         start: local.ChainCRF | str | os.PathLike[str] | None = None,
@@ -92,6 +96,9 @@ class ChainCRF(local.ChainCRF):
             sample_weight: a weight >= 0 for each sentence: a bag or a sequence, as y.
             format: format of files, see `Corpus.read`; by default from their extensions.
             partial: allow partial labels in files.
+            separator: of column files, see `Corpus.read`.
+            label_column: of column files, see `Corpus.read`.
+            skip_comments: of column files, see `Corpus.read`.
             X_dev: development data in this process; see `loglinear.ChainCRF.fit`.
             y_dev: labels of the sentences in X_dev.
             start: model to start from (warm start), or the path of its file.
@@ -120,6 +127,7 @@ class ChainCRF(local.ChainCRF):
                 template=template,
                 format=format,
                 partial=partial,
+                columns=ColumnLayout(separator, label_column, skip_comments),
                 part_bytes=self.part_bytes,
             )
             return ChainParts(SpreadGroup(cluster, parts, tally), features)

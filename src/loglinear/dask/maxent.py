@@ -77,6 +77,9 @@ class MaxEnt(local.MaxEnt):
         start: local.MaxEnt | str | os.PathLike[str] | None = None,
         format: str | None = None,
         template: str | None = None,
+        separator: str | None = None,
+        label_column: int = -1,
+        skip_comments: bool = False,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
         tally: Tally | None = None,
@@ -94,6 +97,9 @@ class MaxEnt(local.MaxEnt):
             start: model to start from (warm start), or the path of its file; see `loglinear.MaxEnt.fit`.
             format: format of files, see `Corpus.read`.
             template: template of column files.
+            separator: of column files, see `Corpus.read`.
+            label_column: of column files, see `Corpus.read`.
+            skip_comments: of column files, see `Corpus.read`.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to, and to resume from; not with "ovr".
             tally: counts rounds and traffic.
@@ -113,7 +119,14 @@ class MaxEnt(local.MaxEnt):
         with resumable(checkpoint):
             if are_paths(X):
                 parts = sources(
-                    cluster, X, y, sample_weight, template=template, format=format, part_bytes=self.part_bytes
+                    cluster,
+                    X,
+                    y,
+                    sample_weight,
+                    template=template,
+                    format=format,
+                    columns=ColumnLayout(separator, label_column, skip_comments),
+                    part_bytes=self.part_bytes,
                 )
                 chunks = self._of_files(SpreadGroup(cluster, parts, tally))
             else:

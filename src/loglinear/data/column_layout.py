@@ -5,6 +5,7 @@ This module imports nothing that labelling text can do without.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -16,8 +17,6 @@ __all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_line
 # What may separate columns: one tab, or any run of spaces and tabs.
 SEPARATORS = ("tab", "blank")
 _SKIP = "skip such lines with skip_comments=True (--skip-comments)"
-# Labels that the first line of a table with a header would have.
-_HEADERS = {*"label labels tag tags ner ner_tag ner_tags pos pos_tag chunk entity class".split()}
 # Fewest sentences that are worth a look at their lengths, and most tokens that a sentence is likely to have.
 _SENTENCES = 20
 _LONGEST = 5000
@@ -35,6 +34,11 @@ class Noticed(NamedTuple):
         documents: sentences whose first token is `-DOCSTART-`.
         skipped: comment lines that were skipped.
         returns: carriage returns that end no line.
+        mark: character other than spaces and tabs that separates the cells of every line; empty if there is none.
+        counts: whether the first column counts tokens or lines.
+        constant: whether the first column is the same in every line.
+        conllu: whether the lines are CoNLL-U.
+        unsplit: cells that spaces separate in every line, although tabs should and no line has one; else 0.
     """
 
     n_columns: int = 0
@@ -43,10 +47,24 @@ class Noticed(NamedTuple):
     documents: int = 0
     skipped: int = 0
     returns: int = 0
+    mark: str = ""
+    counts: bool = False
+    constant: bool = False
+    conllu: bool = False
+    unsplit: int = 0
 
-    def oddities(self) -> list[str]:
-        """Return a message about each kind of lines that are probably no tokens."""
-        messages = []
+    @classmethod
+    def of_start(cls, start: bytes, layout: ColumnLayout) -> Noticed:
+        """Return what the beginning of a column file to label shows."""
+        return cls(*_core.look_at(start, layout.options))
+
+    def oddities(self, template: str | None) -> list[str]:
+        """Return a message about each kind of lines that are probably no tokens with their words.
+
+        Args:
+            template: text of the template, which may not look at the first column.
+        """
+        messages = self._columns(template)
         if self.comments > 1:  # a single one may be the word #
             messages.append(
                 f"{self.comments:,} sentences begin with a comment line (#), which is read as a token; {_SKIP}"
@@ -58,6 +76,32 @@ class Noticed(NamedTuple):
             marks = "1 carriage return stands" if self.returns == 1 else f"{self.returns:,} carriage returns stand"
             messages.append(f"{marks} within lines and separates columns; convert the line ends of the file")
         return messages
+
+    def _columns(self, template: str | None) -> list[str]:
+        """Return a message about columns that probably hold something else than words."""
+        if self.conllu:
+            return ["the lines have the ten columns of CoNLL-U; add format='conllu' (--format conllu)"]
+        if self.mark and self.n_columns:
+            mark = f"the blank U+{ord(self.mark):04X}" if self.mark.isspace() else repr(self.mark)
+            return [f"every word contains {mark}; separate the columns with tabs or spaces instead"]
+        if template is None or not _reads_first(template):
+            return []
+        if self.counts:
+            return [
+                "column 0 counts tokens, and the template takes it for the words; remove the column, or give a "
+                "template that looks at column 1"
+            ]
+        if self.constant:
+            return [
+                "column 0 is the same in every line, and the template takes it for the words; remove the column, or "
+                "give a template that looks at another one"
+            ]
+        return []
+
+
+def _reads_first(template: str) -> bool:
+    """Whether a template looks at column 0."""
+    return re.search(r"\[\s*[^\[\],]*,\s*0\s*[\],]", template) is not None
 
 
 class ColumnLayout(NamedTuple):
@@ -139,19 +183,14 @@ class ColumnLayout(NamedTuple):
         return cells[1] if len(cells) > 1 and self.label_of(cells) == 0 else cells[0]
 
 
-def odd_lines(core: _core.Corpus) -> list[str]:
+def odd_lines(core: _core.Corpus, template: str | None) -> list[str]:
     """Return a message about each property of the lines of a column file that suggests another kind of file.
 
     Args:
         core: the sentences of the file, just read.
+        template: text of the template.
     """
-    labels, messages = core.labels, Noticed(*core.notes).oddities()
-    if _HEADERS & {label.lower() for label in labels}:
-        first = core.select([0]).gold()
-        label = first[0][0] if first else None
-        is_header = isinstance(label, str) and label.lower() in _HEADERS
-        if is_header and core.label_counts()[labels.index(str(label))] == 1:
-            messages.append(f"the first line has the label {label!r}: is it a header? remove it")
+    labels, messages = core.labels, Noticed(*core.notes).oddities(template)
     if len(labels) > 2 and any(all(mark in label for label in labels) for mark in "|/"):
         messages.append(f"every label looks like {labels[0]!r}: put one token per line, in the columns token and label")
     if len(core) == core.n_tokens >= _SENTENCES:

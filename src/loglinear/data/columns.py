@@ -39,8 +39,7 @@ def as_lists(X: Any, *, tuples: bool = False) -> Any:
         tuples: whether structs become tuples of their fields, such as the columns of a token, rather than dicts.
 
     Raises:
-        DataError: X is a table of several columns.
-        TypeError: X has values of an unknown type.
+        DataError: X is a table of several columns, or has values of an unknown type.
     """
     return ListColumn(X).lists(tuples=tuples) if is_column(X) else X
 

@@ -17,7 +17,8 @@ from ..errors import DataError, DataWarning, warn
 from .column_layout import ColumnLayout, Noticed, odd_lines
 from .columns import as_lists, is_arrow
 from .formats import file_name, format_of, is_corpus
-from .labels import LabelNames, check_sentence, typed
+from .headers import odd_headers
+from .labels import LabelNames, check_ordered, check_sentence, typed
 from .templates import naming_preset, template_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from .inputs import Classes, Labels, Matrix, Sentences
 
-__all__ = ["Corpus", "checked_weights", "labels_as", "read_to_score", "read_unlabelled"]
+__all__ = ["Corpus", "check_same_columns", "checked_weights", "labels_as", "read_to_score", "read_unlabelled"]
 
 
 class Corpus:
@@ -135,7 +136,7 @@ class Corpus:
             core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
         corpus = cls(core, template, format, columns=layout.seen(Noticed(*core.notes)))
         if format == "columns":
-            for message in odd_lines(core):
+            for message in [*odd_lines(core, template), *odd_headers(path, core, corpus.columns)]:
                 warn(f"{file_name(path)}: {message}", DataWarning)
         return corpus
 
@@ -209,9 +210,7 @@ class Corpus:
         for other in every[1:]:
             other.check_template(first.template)
             other.check_label_type(first.label_type)
-            if first.columns.n and other.columns.n and first.columns.n != other.columns.n:
-                message = f"some corpora have {first.columns.n} columns and others {other.columns.n}; give all the same"
-                raise DataError(message)
+        check_same_columns(every, [f"corpus {number}" for number in range(len(every))])
         core = _core.Corpus.concat([corpus.core for corpus in every])
         return cls(core, first.template, first.format, first.label_type, first.columns)
 
@@ -431,8 +430,24 @@ class Corpus:
             raise DataError(message)
 
 
+def check_same_columns(corpora: Sequence[Corpus], names: Sequence[str]) -> None:
+    """Raise DataError if corpora with these names have different numbers of columns."""
+    first = next((at for at, corpus in enumerate(corpora) if corpus.columns.n), 0)
+    for corpus, name in zip(corpora, names, strict=True):
+        n = corpora[first].columns.n
+        if corpus.columns.n not in (0, n):
+            counts = f"{_columns(corpus.columns.n)} besides the label, {names[first]} has {n}"
+            message = f"{name}: {counts}; give data with the same columns"
+            raise DataError(message)
+
+
+def _columns(n: int) -> str:
+    return f"{n} column{'' if n == 1 else 's'}"
+
+
 def _ordered(X: Iterable[Any]) -> Iterator[Any]:
-    """Yield sentences, after a check that the tokens of each have an order."""
+    """Yield sentences, after a check that they, and the tokens of each, have an order."""
+    check_ordered(X, "the sentences", "give a list of sentences")
     for number, sentence in enumerate(X):
         if type(sentence) is not list:
             check_sentence(sentence, f"sentence {number}")

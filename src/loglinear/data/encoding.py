@@ -16,7 +16,7 @@ from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import whole_number
 from .column_layout import ColumnLayout, Noticed
 from .corpus import Corpus, labels_as
-from .formats import file_name, format_of, is_corpus
+from .formats import file_name, format_of, is_corpus, is_format
 from .templates import template_text
 
 __all__ = ["CorpusFile"]
@@ -55,6 +55,7 @@ class CorpusFile:
     def __init__(self, path: str | os.PathLike[str], *, template: str | None = None, append: bool = False) -> None:
         self._path, self._template = os.fspath(path), template_text(template)
         self._settings: dict[str, Any] | None = None
+        self._format, self._layout = "columns", ColumnLayout()
         if append:
             Corpus.open(self._path)  # says what is wrong
             self._writer = _core.CorpusWriter.append(self._path)
@@ -65,6 +66,9 @@ class CorpusFile:
                 message = f"{self._path} has another template; leave out the template to append to the corpus"
                 raise OptionError(message)
             self._template = written_with
+            self._layout = ColumnLayout.of_settings(self._settings)
+            format = str(self._settings.get("format"))
+            self._format = format if is_format(format) else "columns"
         else:
             self._writer = _core.CorpusWriter.create(self._path)
 
@@ -86,15 +90,16 @@ class CorpusFile:
         labelled: bool = True,
         partial: bool = False,
         separator: str | None = None,
-        label_column: int = -1,
-        skip_comments: bool = False,
+        label_column: int | None = None,
+        skip_comments: bool | None = None,
         threads: int = 0,
     ) -> None:
         """Append sentences.
 
         Args:
             source: a file, as for `Corpus.read`; `-` for stdin; a corpus; or the folder of one.
-            format: see `Corpus.read`.
+            format: see `Corpus.read`. By default, a corpus that is appended to says format, separator, label_column
+                and skip_comments.
             labelled: see `Corpus.read`.
             partial: see `Corpus.read`.
             separator: see `Corpus.read`.
@@ -110,21 +115,34 @@ class CorpusFile:
         if isinstance(source, Corpus) or is_corpus(source):
             corpus = source if isinstance(source, Corpus) else Corpus.open(source)
             self._take(corpus.template, corpus.format, corpus.label_type)
-            self._take_columns(corpus.columns)
+            self._take_columns(corpus.columns, corpus.path or self._path)
             self._writer.push(corpus.core)
             return
         path = os.fspath(source)
-        format = format_of(path, format)
-        layout = ColumnLayout(separator, label_column, skip_comments)
-        layout.check(format)
+        format = format_of(path, format, self._format)
+        layout = self._laid_out(format, separator, label_column, skip_comments)
         self._take(self._template, format, "str")
         labels, columns = labels_as(labelled=labelled, partial=partial), layout.options
         noticed = Noticed(
             *self._writer.read(path, format, self._template, labels=labels, columns=columns, threads=threads)
         )
-        self._take_columns(layout.seen(noticed))
-        for message in noticed.oddities():
+        self._take_columns(layout.seen(noticed), file_name(path))
+        for message in noticed.oddities(self._template):
             warn(f"{file_name(path)}: {message}", DataWarning)
+
+    def _laid_out(
+        self, format: str, separator: str | None, label_column: int | None, skip_comments: bool | None
+    ) -> ColumnLayout:
+        """Return the layout of a file: that of the corpus appended to, with the changes that are not None."""
+        layout = self._layout if format == "columns" else ColumnLayout()
+        layout = ColumnLayout(
+            layout.separator if separator is None else separator,
+            layout.label if label_column is None else label_column,
+            layout.skip_comments if skip_comments is None else skip_comments,
+            layout.n,
+        )
+        layout.check(format)
+        return layout
 
     def _take(self, template: str | None, format: str, label_type: str) -> None:
         """Note what the sentences are made of, after a check that all are made of the same."""
@@ -136,14 +154,14 @@ class CorpusFile:
                 message = f"{self._path}: the sentences to append have {what}; encode them into their own corpus"
                 raise DataError(message)
 
-    def _take_columns(self, columns: ColumnLayout) -> None:
-        """Note the layout of the first sentences; later ones must have as many columns."""
+    def _take_columns(self, columns: ColumnLayout, name: str) -> None:
+        """Note the layout of the first sentences; later ones, of a source with this name, must have as many columns."""
         settings = self._settings or {}
         earlier = ColumnLayout.of_settings(settings)
         if earlier.n and columns.n and earlier.n != columns.n:
             message = (
-                f"{self._path}: the sentences to append have {columns.n} columns plus the label, earlier ones "
-                f"{earlier.n}; give files with the same columns"
+                f"{name}: {columns.n} columns plus the label, earlier sentences have {earlier.n}; give files with the "
+                "same columns"
             )
             raise DataError(message)
         if not earlier.n:
@@ -157,8 +175,8 @@ class CorpusFile:
         format: str | None = None,
         labelled: bool = True,
         separator: str | None = None,
-        label_column: int = -1,
-        skip_comments: bool = False,
+        label_column: int | None = None,
+        skip_comments: bool | None = None,
         threads: int = 0,
     ) -> int:
         """Drop rare attributes from the sentences added later; counts them in a first pass, in bounded memory.
@@ -181,7 +199,7 @@ class CorpusFile:
             DataError: invalid content; names file and line.
         """
         whole_number("min_count", min_count, 1, 2**62)
-        layout, labels = ColumnLayout(separator, label_column, skip_comments), "marked" if labelled else "none"
+        labels = "marked" if labelled else "none"
         for source in sources:
             path = os.fspath(source)
             if path == "-" or is_corpus(path):
@@ -191,7 +209,7 @@ class CorpusFile:
                 )
                 raise OptionError(message)
             name = format_of(path, format)
-            layout.check(name)
+            layout = self._laid_out(name, separator, label_column, skip_comments)
             self._writer.count(path, name, self._template, labels=labels, columns=layout.options, threads=threads)
         return self._writer.keep(min_count)
 

@@ -8,7 +8,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -126,19 +126,23 @@ def token_lines(
             yield tokens
 
 
-def line_of(path: str, format: Format, sentence: int, token: int, columns: ColumnLayout = ColumnLayout()) -> int | None:
-    """Return the number, from 1, of the line of a token in a file of sentences; None if it cannot be told.
+def line_of(
+    paths: Sequence[str], format: Format, sentence: int, token: int, columns: ColumnLayout = ColumnLayout()
+) -> tuple[str, int] | None:
+    """Return the file and the number, from 1, of the line of a token; None if it cannot be told.
 
     Args:
-        path: the file; standard input cannot be read again.
-        format: of the file.
-        sentence: number of the sentence, from 0.
+        paths: files of sentences, one after the other; standard input cannot be read again.
+        format: of the files.
+        sentence: number of the sentence, from 0, through all files.
         token: number of the token, from 0; a token after the last one stands for the last one.
-        columns: layout of a column file.
+        columns: layout of column files.
     """
-    sentences = token_lines(path, format, columns) if path != "-" else iter(())
-    lines = next(islice(sentences, sentence, None), None)
-    return None if lines is None else lines[min(token, len(lines) - 1)][0]
+    if "-" in paths:
+        return None
+    places = ((path, lines) for path in paths for lines in token_lines(path, format, columns))
+    path, lines = next(islice(places, sentence, None), ("", []))
+    return (path, lines[min(token, len(lines) - 1)][0]) if lines else None
 
 
 def _lines(file: Any, name: str) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from .. import _core
 from ..errors import DataError
 from ..extras import needed_by
 from .column_layout import ColumnLayout, Noticed
-from .corpus import Corpus, labels_as
+from .corpus import Corpus, check_same_columns, labels_as
 from .formats import format_of, is_corpus
 from .templates import template_text
 
@@ -99,7 +99,9 @@ class JoinedPart:
 
     def read(self) -> Corpus:
         """Return the sentences; errors name the line of the file."""
-        return Corpus.concat([file.read() for file in self.files])
+        corpora = [file.read() for file in self.files]
+        check_same_columns(corpora, [file.path for file in self.files])
+        return Corpus.concat(corpora)
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,7 @@ def cut(
             parts += _row_groups(path, text)
             continue
         kind = format_of(path, format)
+        columns.check(kind)
         ranges = _core.cut_file(path, kind, part_bytes)
         whole = ranges is None or len(ranges) <= 1
         for part_range in [None] if whole else ranges or ():

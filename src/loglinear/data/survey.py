@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, DataWarning, warn
+from .alike import legible, lookalikes
 from .column_layout import ColumnLayout
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Survey(NamedTuple):
         if all_rare or (len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels)):
             share = f"{len(rare):,} of {len(self.labels):,} labels"
             messages.append(f"{share} occur only once, such as {names_of(rare)}; check which column holds the labels")
+        messages += [f"{_alike(*pair)}; write them alike" for pair in lookalikes(self.labels)[:_NAMED]]
         return messages
 
 
@@ -135,6 +137,8 @@ def check_counts(
         message = f"{name}: {reason}; {remedy_of_labels(format)}"
         raise DataError(message)
     share = sum(counts[label] for label in unknown) / max(sum(counts.values()), 1)
+    for pair in lookalikes(unknown, labels)[:_NAMED]:
+        warn(f"{name}: {_alike(*pair)}; the model knows the second", DataWarning)
     if share >= least:
         items = "texts" if format in _TEXTS else "tokens"
         have = f"{100.0 * share:.2g} % of the {items} have labels that the model does not know and count as errors"
@@ -144,7 +148,12 @@ def check_counts(
 def names_of(labels: Collection[str]) -> str:
     """Return the first labels for a message."""
     more = ", ..." if len(labels) > _NAMED else ""
-    return ", ".join(islice(labels, _NAMED)) + more
+    return ", ".join(map(legible, islice(labels, _NAMED))) + more
+
+
+def _alike(label: str, other: str) -> str:
+    """Say of two labels that they look the same."""
+    return f"the labels {label!a} and {other!a} differ only by characters that cannot be seen or look like others"
 
 
 def remedy_of_labels(format: str) -> str:

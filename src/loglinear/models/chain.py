@@ -15,7 +15,7 @@ from ..constraints import as_json, check_constraints, resolved
 from ..data.column_layout import ColumnLayout, check_n_columns
 from ..data.columns import ListColumn, as_lists, is_column
 from ..data.corpus import Corpus, checked_weights
-from ..data.labels import typed
+from ..data.labels import check_ordered, typed
 from ..data.per_sentence import PerSentence
 from ..data.survey import check_known
 from ..data.templates import TemplateText
@@ -365,6 +365,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             from ..data.tokens import shown_words
             from .explain.explainer import Explainer
 
+        check_ordered(tokens, "the sentence")
         tokens = list(tokens)
         model, corpus = self._inputs([tokens])
         return Explainer(model).explain(corpus, shown_words([tokens], corpus), self._threads)[0]

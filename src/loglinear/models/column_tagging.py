@@ -17,8 +17,7 @@ def tag_column(
     """Return the labels of a column of sentences, as a column or, with probabilities, as a table; null for null.
 
     Raises:
-        DataError: an invalid sentence, which the message names.
-        TypeError: the values of the column are not lists.
+        DataError: an invalid sentence, which the message names; or values that are not lists.
     """
     column = ListColumn(sentences)
     if model.template is not None and column.arrow is not None:

@@ -135,8 +135,7 @@ class Tagger:
             `log_probability`.
 
         Raises:
-            DataError: an invalid sentence, which the message names, or a token that is null.
-            TypeError: a column of another type.
+            DataError: an invalid sentence, which the message names; a token that is null; or a column of another type.
 
         Example:
             >>> from loglinear import ChainCRF, Tagger
@@ -154,6 +153,7 @@ class Tagger:
             message = "the batch is a str; give a sequence of sentences"
             raise OptionError(message)
         if type(sentences) is not list:
+            check_ordered(sentences, "the sentences", "give a list of sentences")
             sentences = list(sentences)
         for number, sentence in enumerate(sentences):
             if type(sentence) is not list:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 from .. import _core
-from ..constraints import Constraints, as_json
+from ..constraints import Constraints, as_json, resolved
 from ..data.corpus import Corpus
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..schemes import Chunk, chunks
@@ -86,7 +86,7 @@ def valid_corpus(corpus: Corpus, constraints: Constraints, policy: str) -> Corpu
     if not places:
         return corpus
     sentences = list(dict.fromkeys(sentence for sentence, _ in places))
-    what = _described(corpus, places)
+    what = _described(corpus, places) + _meant(corpus, constraints, len(places))
     if policy == "error":
         number = "1 label does" if len(places) == 1 else f"{len(places):,} labels do"
         remedy = "use invalid_labels='repair' or 'skip' (--invalid-labels), or change the constraints"
@@ -95,6 +95,11 @@ def valid_corpus(corpus: Corpus, constraints: Constraints, policy: str) -> Corpu
     of_all = f"{len(sentences):,} of {len(corpus):,} sentences"
     if policy == "skip":
         valid = _without(corpus, sentences)
+        if len(valid.labels) == 1 < len(corpus.labels):
+            message = f"only the label {valid.labels[0]!r} is left without the {of_all} whose labels do not fit the "
+            message += f"constraints; {what}; use invalid_labels='repair' (--invalid-labels repair), or change the "
+            message += "constraints"
+            raise DataError(message)
         warn(f"left out {of_all}, whose labels do not fit the constraints; {what}", DataWarning)
         return valid
     assert isinstance(constraints, str)
@@ -115,6 +120,18 @@ def _described(corpus: Corpus, places: Sequence[tuple[int, int]]) -> str:
     return (
         f"{place} {token}: {by} {names[token]} {f'after {names[token - 1]}' if token else 'at the start of a sentence'}"
     )
+
+
+def _meant(corpus: Corpus, constraints: Constraints, n_places: int) -> str:
+    """Name the scheme that the labels follow if fewer of them break it; empty if there is none."""
+    if not isinstance(constraints, str):
+        return ""
+    followed = resolved("auto", corpus.core.labels, lambda: are_bio([bio_errors(corpus)]))
+    if not isinstance(followed, str) or followed == constraints:
+        return ""
+    if len(_core.violations(corpus.core, as_json(followed))) >= n_places:
+        return ""
+    return f"; the labels follow {followed}: constraints={followed!r} (--constraints {followed}) is probably meant"
 
 
 def _without(corpus: Corpus, sentences: list[int]) -> Corpus:

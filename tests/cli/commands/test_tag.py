@@ -445,7 +445,7 @@ def test_labels_that_constraints_forbid_are_named_by_their_line(misuse, entities
     template.write_text("U:%x[0,0]\nB\n")
     train = ("train", str(entities), "--template", str(template), "--quiet", "--model", str(tmp_path / "m"))
     message = misuse(*train, "--constraints", "BIO")
-    assert f"{entities}, line 5: sentence 1, token 0: the constraints forbid I-PER at the start" in message
+    assert f"{entities}, line 5: the constraints forbid I-PER at the start" in message
 
 
 # Probabilities: the chunker's labels follow a scheme, the sample's do not.

@@ -117,7 +117,7 @@ def test_an_interrupted_training_says_how_to_go_on_and_does(done, sample, tmp_pa
     assert at == Trace.read(trace)[-1].iteration
     limit = str(at + 2)
     done("train", *options, *LIMIT, limit, "-q")
-    done("train", *options[:-3], *LIMIT, limit, "-q", "-m", tmp_path / "whole", "--trace", tmp_path / "t.whole")
+    done("train", *options[:5], *LIMIT, limit, "-q", "-m", tmp_path / "whole", "--trace", tmp_path / "t.whole")
     assert weights(model) == weights(tmp_path / "whole")
     assert same_course(trace, tmp_path / "t.whole")
 
@@ -138,7 +138,7 @@ def test_a_training_that_is_killed_leaves_a_whole_checkpoint(done, sample, tmp_p
         reached = checkpoint_file.read(str(checkpoint))["state"].iteration
     limit = str(reached + 5)
     done("train", *options, *LIMIT, limit, "-q")
-    done("train", *options[:-5], *LIMIT, limit, "-q", "-m", tmp_path / "whole", "--trace", tmp_path / "t.whole")
+    done("train", *options[:5], *LIMIT, limit, "-q", "-m", tmp_path / "whole", "--trace", tmp_path / "t.whole")
     assert weights(model) == weights(tmp_path / "whole")
     assert same_course(trace, tmp_path / "t.whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "m", "t", "t.whole", "whole"]

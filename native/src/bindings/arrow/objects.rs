@@ -4,7 +4,6 @@ use super::memory::{ArrowData, Bits, Node, Nulls, Offsets};
 use super::strings::{Strings, codes};
 use crate::bindings::errors::DataError;
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
 
@@ -140,7 +139,7 @@ pub fn arrow_objects<'py>(column: &Bound<'py, PyAny>, tuples: bool) -> PyResult<
         let node = if kind.is_struct() { node.fields().next().expect("one column") } else { node };
         let Some(objects) = Objects::of(node, tuples)? else {
             let message = format!("a column of {} cannot be read; cast it", node.kind().described());
-            return Err(PyTypeError::new_err(message));
+            return Err(DataError::new_err(message));
         };
         for index in 0..node.len() {
             list.append(objects.get(py, index)?)?;

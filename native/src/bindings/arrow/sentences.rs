@@ -5,7 +5,7 @@ use super::memory::{ArrowData, Kind, Node, Nulls, Offsets};
 use super::strings::{MissingStrings, Strings};
 use crate::bindings::errors::DataError;
 use crate::chain::tagging::batch::Sentences;
-use pyo3::exceptions::PyTypeError;
+use crate::text::cells::Width;
 use pyo3::prelude::*;
 use std::ops::Range;
 
@@ -33,8 +33,9 @@ pub struct ArrowSentences<'a> {
 }
 
 impl<'a> ArrowSentences<'a> {
-    /// The sentences of a column, or of a table of one column, for a model whose template looks at `columns` columns.
-    pub fn of(data: &'a ArrowData, columns: usize) -> PyResult<Self> {
+    /// The sentences of a column, or of a table of one column, for a model whose template looks at `columns` columns of the `trained`
+    /// ones of its training data, if these are known.
+    pub fn of(data: &'a ArrowData, columns: usize, trained: Option<usize>) -> PyResult<Self> {
         let kind = data.kind();
         let only = if kind.is_struct() && kind.children().count() == 1 { kind.children().next() } else { None };
         let list = only.filter(|kind| kind.is_list()).unwrap_or(kind);
@@ -45,7 +46,7 @@ impl<'a> ArrowSentences<'a> {
         for node in data.chunks() {
             let start = *sentences.starts.last().expect("the first start");
             let node = if kind.is_struct() { node.fields().next().expect("one column") } else { node };
-            sentences.chunks.push(Chunk::of(node, columns, start)?);
+            sentences.chunks.push(Chunk::of(node, columns, trained, start)?);
             sentences.starts.push(start + node.len());
         }
         if sentences.chunks.is_empty() {
@@ -126,7 +127,8 @@ impl Places<'_> {
 
 impl<'a> Chunk<'a> {
     /// The sentences of an array of lists, whose first has this number.
-    fn of(node: Node<'a>, columns: usize, start: usize) -> PyResult<Self> {
+    fn of(node: Node<'a>, columns: usize, trained: Option<usize>, start: usize) -> PyResult<Self> {
+        let width = Width::of_training(trained);
         let places = Places { offsets: node.offsets()?, count: node.len(), nulls: node.nulls()?, start };
         let tokens = node.items();
         check_kind(node.kind(), columns)?;
@@ -136,7 +138,7 @@ impl<'a> Chunk<'a> {
         }
         let tokens = match tokens.kind().format() {
             _ if tokens.kind().is_dictionary() => cells_of_strings(tokens, &places, columns)?,
-            "+l" | "+L" => cells_of_lists(tokens, &places, columns)?,
+            "+l" | "+L" => cells_of_lists(tokens, &places, columns, width)?,
             "+s" => cells_of_structs(tokens, &places, columns)?,
             _ => cells_of_strings(tokens, &places, columns)?,
         };
@@ -146,7 +148,7 @@ impl<'a> Chunk<'a> {
 
 /// The error for an array of another type.
 fn unfit(kind: &str) -> PyErr {
-    PyTypeError::new_err(format!(
+    DataError::new_err(format!(
         "sentences must be an array of list<string>, list<list<string>> or list<struct> of strings, not {kind}; cast it"
     ))
 }
@@ -187,8 +189,13 @@ fn cells_of_strings<'a>(tokens: Node<'a>, places: &Places<'_>, columns: usize) -
 }
 
 /// The cells of tokens that are lists of strings.
-fn cells_of_lists<'a>(tokens: Node<'a>, places: &Places<'_>, columns: usize) -> PyResult<TokenCells<'a>> {
+fn cells_of_lists<'a>(tokens: Node<'a>, places: &Places<'_>, columns: usize, width: Width) -> PyResult<TokenCells<'a>> {
     let (lists, cells) = (tokens.offsets()?, tokens.items());
+    let most = width.trained.unwrap_or(usize::MAX);
+    if let Some((sentence, token)) = places.tokens().find(|&(_, token)| lists.range(token).len() > most) {
+        let first = places.range(sentence - places.start).start;
+        return Err(many(width, token - first, lists.range(token).len(), sentence));
+    }
     if let Some((sentence, token)) = places.tokens().find(|&(_, token)| lists.range(token).len() < columns) {
         return Err(few(lists.range(token).len(), columns, sentence));
     }
@@ -221,6 +228,12 @@ fn cells_of_structs<'a>(tokens: Node<'a>, places: &Places<'_>, columns: usize) -
 /// The error for a missing value.
 fn missing(what: &str, sentence: usize) -> PyErr {
     DataError::new_err(format!("sentence {sentence}: {what} is null; fill nulls or drop such sentences"))
+}
+
+/// The error for a token with more columns than in the training data.
+fn many(mut width: Width, token: usize, cells: usize, sentence: usize) -> PyErr {
+    let wrong = width.allow(token, cells).err().unwrap_or_default();
+    DataError::new_err(format!("sentence {sentence}: {wrong}"))
 }
 
 /// The error for a token with too few columns.

@@ -14,7 +14,7 @@ use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Contents, Storage};
 use crate::numeric::arch::{arch, simd_task};
-use crate::text::columns::Layout;
+use crate::text::layout::Layout;
 use crate::text::template::Template;
 use crate::threads::Interrupt;
 use rayon::prelude::*;

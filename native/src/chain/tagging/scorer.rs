@@ -7,8 +7,8 @@ use crate::chain::tagging::confidence::{Decode, Tagging};
 use crate::chain::tagging::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::columns::Separator;
 use crate::text::format::{Reading, Writing};
+use crate::text::layout::Separator;
 use std::ops::Range;
 
 /// Scores sentences while they are read.

@@ -6,9 +6,9 @@ use crate::chain::tagging::tagger::{PIECE, Piece, TextTagger};
 use crate::error::{Error, Result};
 use crate::files::signature;
 use crate::text::arriving::{Arriving, Input};
-use crate::text::columns::Layout;
 use crate::text::format::Format;
 use crate::text::input::{Source, is_compressed, last_end, without_mark};
+use crate::text::layout::Layout;
 use crate::threads::{Interrupt, Pool};
 
 /// Bytes of the beginning of the text that are kept, to be looked at.

@@ -4,11 +4,11 @@ use crate::chain::model::Model;
 use crate::chain::tagging::answer::Answer;
 use crate::chain::tagging::scorer::Scorer;
 use crate::error::{Error, Located, Result};
-use crate::text::columns::{Layout, Separator};
 use crate::text::encode::map_pieces;
 use crate::text::format::{Format, Reading, Writing};
 use crate::text::input::Text;
 use crate::text::labels::Labels;
+use crate::text::layout::{Layout, Separator};
 use crate::threads::Interrupt;
 use std::ops::Range;
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import OptionError
 from ..inputs import Inputs, add_data
-from ..options import add_columns, add_format, add_templates, add_threads, column_layout
+from ..options import add_columns, add_format, add_templates, add_threads
 from ..output import counted, say
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ def configure(parser: ArgumentParser) -> None:
     inputs = Inputs("FILE...", model=False, data="files", several=True)
     add_data(parser, parser, inputs, "FILE", "labelled sentences (gzip, xz, - for stdin) or encoded corpora")
     add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; an existing corpus is replaced")
-    add("--append", action="store_true", help="add the sentences to the existing corpus, with its template")
+    add(
+        "--append",
+        action="store_true",
+        help="add the sentences to the existing corpus, with its template, format and columns",
+    )
     add_format(parser, "sentences", "samples", default="columns")
     add_columns(parser)
     add_templates(parser)
@@ -52,7 +56,6 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Encode."""
-    from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
     from ...data.encoding import CorpusFile
     from ...data.formats import named
@@ -71,13 +74,12 @@ def run(arguments: Namespace) -> None:
     template = read_template(arguments.preset, arguments.template)
     begun = time.monotonic()
     with CorpusFile(arguments.output, template=template, append=arguments.append) as corpus:
-        layout = column_layout(arguments, ColumnLayout())
         reading = {
             "format": arguments.format,
             "labelled": not arguments.unlabelled,
-            "separator": layout.separator,
-            "label_column": layout.label,
-            "skip_comments": layout.skip_comments,
+            "separator": arguments.separator,
+            "label_column": arguments.label_column,
+            "skip_comments": arguments.skip_comments,
             "threads": arguments.threads,
         }
         if arguments.min_count > 1:

@@ -420,6 +420,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     from ...data.formats import format_of
     from ...data.survey import Survey, check_known
     from ...models.training.classifier_start import ClassifierStart
+    from ..layout import note_labelled_columns
     from ..reading import Reading, naming, show
 
     arguments, path = asked.arguments, asked.files[0]
@@ -455,6 +456,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         show(" ".join(asked.files), Survey.of(X), asked.progress, are_samples=True)
         if X_dev is not None:
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
+            note_labelled_columns(arguments.dev, X_dev.columns, X.columns.n)
         with naming(" ".join(asked.files)), keeping_reached(classifier):
             classifier.fit(X, X_dev=X_dev, start=arguments.start, callbacks=callbacks, checkpoint=checkpoint)
     classifier.save(arguments.model)

@@ -9,11 +9,12 @@ from ..layout import (
     COMPRESSED,
     is_regular,
     note_columns,
-    note_other_columns,
+    note_labelled_columns,
     note_unlabelled,
     refuse_json_lines,
     refuse_texts,
     start_of,
+    warn_of_columns,
     warn_of_missing_attributes,
     warn_of_whole_sentences,
 )
@@ -164,7 +165,9 @@ class Sentences(Kind):
             refuse_json_lines(arguments.file, start)
             if arguments.format is None and columns.separator != "tab":
                 refuse_texts(arguments.file, start)
-            return not warn_of_whole_sentences(arguments.file, start, self.model, self.settings)
+            if warn_of_whole_sentences(arguments.file, start, self.model, self.settings):
+                return False
+            return not warn_of_columns(arguments.file, start, columns, self.model)
 
         def look_at_stream(start: bytes) -> None:
             if look(start):
@@ -293,10 +296,8 @@ class Sentences(Kind):
         model = self.model
         with guessing(format, guess):
             corpus = read_to_score(path, format, self.template, columns, threads)
-        with naming(path):
+        with naming(path, corpus):
             gold = corpus.known_labels()
-        if corpus.columns.n > columns.n:  # the label is a column of the file, too
-            note_other_columns(path, corpus.columns.n + 1, columns.n)
         n_unknown = sum(labels.count(None) for labels in gold)
         if n_unknown and sure:
             corpus = corpus[[at for at, labels in enumerate(gold) if None not in labels]]
@@ -304,6 +305,7 @@ class Sentences(Kind):
         if n_unknown:
             note_unlabelled(path, n_unknown, corpus, sentences=sure)
         check_known(corpus, model.labels, file_name(path), least=0.0)
+        note_labelled_columns(path, corpus.columns, columns.n)
         if not sure:
             answers = Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
             return answers.of_labelled_tokens() if n_unknown else answers

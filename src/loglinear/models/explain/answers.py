@@ -74,12 +74,9 @@ class Answers(NamedTuple):
 
     def of_labelled_tokens(self) -> Answers:
         """Return the gold and predicted labels of the tokens whose gold label is not None, without other parts."""
-        gold, predicted = [], []
-        for true, guess in zip(self.gold, self.predicted, strict=True):
-            pairs = [pair for pair in zip(true, guess, strict=True) if pair[0] is not None]
-            gold.append([label for label, _ in pairs])
-            predicted.append([label for _, label in pairs])
-        return Answers(gold, predicted, None, corpus=self.corpus)
+        from ...metrics import labelled_tokens
+
+        return Answers(*labelled_tokens(self.gold, self.predicted), None, corpus=self.corpus)
 
     def calibrations(self, items: str) -> dict[str, Calibration]:
         """Return the calibration of each kind of answers by name, such as `items`; nothing without probabilities."""

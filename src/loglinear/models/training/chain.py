@@ -11,7 +11,7 @@ from ...data.fingerprint import of_corpus
 from ...data.labels import typed
 from ...data.survey import check_known
 from ...errors import DataWarning, warn
-from ...metrics import Evaluation, detect_scheme, scores_of
+from ...metrics import Evaluation, detect_scheme, labelled_tokens, scores_of
 from ...minimize import Callback
 from ...objectives.chain import ChainData
 from ...result import Result
@@ -118,8 +118,12 @@ def chain_model(data: ChainData, options: SolverOptions, result: Result, use: De
 
 
 def evaluate_model(model: ChainModel, corpus: Corpus, *, threads: int = 0) -> Evaluation:
-    """Compare a model's labels with the labels of a corpus; a label the model does not know counts as missed."""
-    return scores_of(corpus.true_labels(), typed(model.predict(corpus.core, threads=threads), corpus.label_type))
+    """Compare a model's labels with the labels of a corpus; a label the model does not know counts as missed.
+
+    Tokens without a gold label do not count.
+    """
+    predicted = typed(model.predict(corpus.core, threads=threads), corpus.label_type)
+    return scores_of(*labelled_tokens(corpus.known_labels(), predicted))
 
 
 class DevSet:
@@ -131,11 +135,11 @@ class DevSet:
         threads: 0 for all cores.
 
     Raises:
-        DataError: only part of a label is known.
+        DataError: a token has one of several labels, or no token has a label.
     """
 
     def __init__(self, corpus: Corpus, options: DevOptions = DevOptions(), *, threads: int = 0) -> None:
-        corpus.check_whole("development data need complete labels; leave out such sentences")
+        corpus.known_labels()  # says what is wrong
         self.corpus, self.options, self.threads = corpus, options, threads
 
     def of(self, data: ChainData) -> DevData:

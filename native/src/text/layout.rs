@@ -1,0 +1,149 @@
+//! The layout of column files: what separates the cells of a line, which cell is the label, which lines are comments.
+
+use crate::error::{Error, Result};
+use crate::text::input::lines;
+use crate::text::sentence::is_blank;
+
+/// What a line at the beginning of a sentence starts with in a file with several documents, as in the data of CoNLL-2003.
+pub const DOCUMENT: &[u8] = b"-DOCSTART-";
+
+/// What separates the cells of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Separator {
+    /// Any run of spaces and tabs.
+    Blank,
+    /// One tab: cells may contain spaces, or be empty.
+    Tab,
+}
+
+impl Separator {
+    /// The separator of this name. Error: there is none.
+    pub fn named(name: &str) -> Result<Separator> {
+        match name {
+            "blank" => Ok(Separator::Blank),
+            "tab" => Ok(Separator::Tab),
+            _ => Err(Error::Option(format!("separator '{name}' is unknown; choose tab or blank"))),
+        }
+    }
+
+    /// Number of cells of a line.
+    pub fn count(self, line: &[u8]) -> usize {
+        match self {
+            Separator::Blank => split(line).count(),
+            Separator::Tab => tabbed(line).count(),
+        }
+    }
+
+    /// Calls `take` with every cell of a line.
+    #[inline(always)]
+    pub fn each<'t>(self, line: &'t [u8], take: impl FnMut(&'t [u8])) {
+        match self {
+            Separator::Blank => split(line).for_each(take),
+            Separator::Tab => tabbed(line).for_each(take),
+        }
+    }
+}
+
+/// How the lines of a column file are laid out, as options or a model say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// None: the beginning of the text shows it.
+    pub separator: Option<Separator>,
+    /// The column of the label, from 0, or from -1 for the last.
+    pub label: isize,
+    /// Whether lines with `#` or `-DOCSTART-` at the beginning of a sentence are no tokens.
+    pub skips_comments: bool,
+    /// Columns of the training data besides the label; none if they are not known.
+    pub trained: Option<usize>,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Layout { separator: None, label: -1, skips_comments: false, trained: None }
+    }
+}
+
+impl Layout {
+    /// The layout in the settings of a model, JSON, as `loglinear.data.column_layout` writes it.
+    pub fn of_settings(settings: &str) -> Layout {
+        let settings: serde_json::Value = serde_json::from_str(settings).unwrap_or_default();
+        let columns = &settings["columns"];
+        Layout {
+            separator: columns["separator"].as_str().and_then(|name| Separator::named(name).ok()),
+            label: columns["label"].as_i64().map_or(-1, |label| label as isize),
+            skips_comments: columns["skip_comments"].as_bool().unwrap_or(false),
+            trained: columns["n"].as_u64().map(|n| n as usize).filter(|&n| n > 0),
+        }
+    }
+
+    /// Whether a line, the first of a sentence, is passed over.
+    pub fn passes(self, line: &[u8]) -> bool {
+        self.skips_comments && is_odd(line)
+    }
+
+    /// What separates the cells of a text: tabs if every line has the same number of cells between tabs, two at least, and not
+    /// the same number between runs of blanks; else runs of blanks.
+    fn chosen(self, text: &[u8]) -> Separator {
+        let mut first: Option<(usize, usize)> = None;
+        let mut differs = false;
+        for (_, line) in self.tokens(text) {
+            let counts = (tabbed(line).count(), split(line).count());
+            let &mut (tabs, blanks) = first.get_or_insert(counts);
+            if counts.0 < 2 || counts.0 != tabs {
+                return Separator::Blank;
+            }
+            differs |= counts.1 != blanks;
+        }
+        if differs { Separator::Tab } else { Separator::Blank }
+    }
+
+    /// What separates the cells of a text: what the layout says, else what its lines show.
+    pub fn separator_of(self, text: &[u8]) -> Separator {
+        self.separator.unwrap_or_else(|| self.chosen(text))
+    }
+
+    /// The lines of a text that hold tokens, and whether each is the first of a sentence.
+    pub fn tokens(self, text: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
+        let mut starts = true;
+        lines(text).filter_map(move |(_, line)| {
+            let first = starts;
+            starts = is_blank(line) || (starts && self.passes(line));
+            (!starts).then_some((first, line))
+        })
+    }
+
+    /// The column of the label in lines of some columns if nobody asks for it but it is there; none if it is not.
+    pub fn ignored_label(self, name: &str, columns: usize) -> Option<usize> {
+        match self.trained {
+            Some(trained) if trained + 1 == columns => self.label_column(name, columns).ok(),
+            _ => None,
+        }
+    }
+
+    /// The column of the label in lines of some columns. Error: there is no such column.
+    pub fn label_column(self, name: &str, columns: usize) -> Result<usize> {
+        let column = if self.label < 0 { columns as isize + self.label } else { self.label };
+        if (0..columns as isize).contains(&column) {
+            return Ok(column as usize);
+        }
+        let (label, last) = (self.label, columns - 1);
+        Err(Error::Data(format!(
+            "{name}: no column {label} for the label (--label-column): the first line has {columns} columns, 0 to {last}"
+        )))
+    }
+}
+
+/// The cells of a line between runs of spaces and tabs.
+pub fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|cell| !cell.is_empty())
+}
+
+/// The cells of a line between single tabs, without the blanks around them.
+pub fn tabbed(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|&byte| byte == b'\t').map(<[u8]>::trim_ascii)
+}
+
+/// Whether a line may be a comment or the start of a document.
+pub fn is_odd(line: &[u8]) -> bool {
+    line.starts_with(b"#") || line.starts_with(DOCUMENT)
+}
