@@ -140,6 +140,20 @@ def test_an_error_before_the_first_step_leaves_no_bar(monkeypatch):
     assert terminal.getvalue() == ""
 
 
+@pytest.mark.parametrize("width", range(40, 81, 5))
+def test_a_label_that_does_not_fit_ends_after_one_of_its_parts(monkeypatch, width):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("loglinear.cli.bar._PERIOD", 0.0)
+    with Progress(OWLQN()) as progress:
+        progress.label = "48 rounds, 10.62 MiB moved, slowest worker 3.4 s"
+        progress(record(0), None)
+    *_, text = re.findall(r"[━─]{10,} (.*?) *0:00:0\d", terminal.getvalue())
+    assert progress.label.startswith(text)
+    assert progress.label[len(text) :][:2] in ("", ", ")
+
+
 def test_long_notes_are_wrapped_above_the_bar(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)

@@ -144,7 +144,9 @@ class Progress:
         self._n_dropped = min(self._n_dropped, len(by_worth))
         while self._n_dropped < len(by_worth) and len(self._joined(parts, by_worth)) > room:
             self._n_dropped += 1
-        text = self._joined(parts, by_worth)[:room]
+        text = self._joined(parts, by_worth)
+        if len(text) > room:  # the label alone is too long
+            text = (text[: room + 1].rpartition(", ")[0] or text)[:room]
         self._widest = max(self._widest, len(text))
         return text.ljust(min(self._widest, room))
 

@@ -307,6 +307,8 @@ def test_labelled_texts_are_told_from_columns(done, misuse, data, order):
     assert misuse("train", path, "--preset", "ner", "-m", data / "m", "-q") == expected
     done("train", tokens, "--preset", "ner", "-m", data / "m", "-q")
     done("tag", data / "m", tokens)
+    tokens.write_text("New York City\tL\nis\tO\nbig\tO\nin\tO\nthe Isle of Man\tL\n")
+    done("train", tokens, "--preset", "ner", "-m", data / "m", "-q")
     tokens.write_text("Paris\tL\nis\tO\n\nParis\tL\nis\tO\n")
     done("train", tokens, "--preset", "ner", "-m", data / "blanks", "-q", "--separator", "blank")
     assert misuse("tag", data / "blanks", path) == expected
