@@ -356,10 +356,11 @@ def test_filled_tables_of_pandas_keep_their_index_and_types():
     filled = model.predict(holed)
     pd.testing.assert_frame_equal(filled, frame)
     assert holed["b"].isna().sum() == 1
-    other = frame.head(4).assign(b=pd.Categorical(["y", None, "y", "y"]), a=[0, 0, 1, 1])
+    other = frame.head(4).assign(b=pd.Categorical([None, "y", "y", "y"]), a=[0, 0, 1, 1])
     other["a"] = pd.array([0, None, 1, 1], dtype="Int64")
     filled = model.predict(other)
     assert filled["a"].dtype == "Int64"
+    assert filled["b"].tolist() == ["x", "y", "y", "y"]  # x is none of the categories of the column
     assert not filled.isna().any().any()
 
 

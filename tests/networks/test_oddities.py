@@ -45,6 +45,7 @@ def cycled(values, n=N):
         ([*range(11), -8, -9], [-9, -8]),
         ([*range(11), 77, 88, 99], [77, 88, 99]),
         ([*range(18, 45), 999], [999]),
+        ([20, 31, 45, 52, 66, -8], [-8]),
         ([*range(18, 45), -98, -99], [-99, -98]),
         ([0.5, 1.5, 2.5, np.inf], [np.inf]),
         (["0.5", "1.5", "inf"], ["inf"]),
@@ -147,7 +148,7 @@ def test_a_header_among_the_rows_is_named_with_its_line(tmp_path):
         assert message.startswith(f"line {N + 2}: the header is repeated and read as data; delete the row, or add --no")
     path.write_text(f"a,b\n{rows}a,b\n{rows}\na,b\n")
     assert "repeated and read as data, and in 1 more row;" in said(read_table(str(path)))[0]
-    frame = pandas.DataFrame({"a": ["x", "y", "a", pandas.NA] * 30, "b": ["u", "v", "b", "v"] * 30})
+    frame = pandas.DataFrame({"a": ["x", "y", "a", pandas.NA] * 30, "b": ["u", "v", "b", "v"] * 30}, dtype=object)
     assert said(frame)[0] == "row 2: the header is repeated and read as data, and in 29 more rows; delete the rows"
     assert not said(frame[frame["a"] != "a"].assign(c=cycled(["a", "b", "c", "a"], 90)))
 
@@ -187,6 +188,12 @@ def test_amounts_and_dates_are_left_out_or_refused_with_what_to_do(value, advice
 def test_other_identifiers_have_no_such_advice(value):
     (message,) = said(pandas.DataFrame({"x": [value.format(k) for k in range(N)], **linked()}))
     assert message.endswith("as identifiers do: column 'x'")
+
+
+def test_numbers_with_several_units_are_identifiers():
+    for texts in ([f"{k}{'ab'[k % 2]}" for k in range(N)], [f"{'$€'[k % 2]}{k}" for k in range(N)]):
+        (message,) = said(pandas.DataFrame({"x": texts, **linked()}))
+        assert message.endswith("as identifiers do: column 'x'")
 
 
 def test_complex_numbers_are_refused_by_their_type():

@@ -67,13 +67,14 @@ def _of_pandas(table: Any, i: int, gap: Gaps, new: Array) -> Any:
     pandas = import_module("pandas")
     old = table.iloc[:, i]
     values = _replaced(old.tolist(), gap, new)
+    is_categorical = type(old.dtype).__name__ == "CategoricalDtype"
+    fits = not is_categorical or {*new[gap].tolist()} <= {*old.dtype.categories.tolist()}
     try:
-        column = pandas.Series(values, index=old.index, dtype=old.dtype)
-        fits = not column[gap].isna().any()  # a category that the column does not have would be missing
+        column = pandas.Series(values, index=old.index, dtype=old.dtype if fits else object)
     except (TypeError, ValueError):
-        fits = False
+        column = pandas.Series(values, index=old.index, dtype=object)
     table = table.copy()
-    table.isetitem(i, column if fits else pandas.Series(values, index=old.index, dtype=object))
+    table.isetitem(i, column)
     return table
 
 

@@ -147,8 +147,9 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             OptionError: an option is out of range.
 
         Warns:
-            DataWarning: rows or columns are ignored, a value looks like a mark of missing values, or ``cuts`` are
-                outside the values of their column.
+            DataWarning: rows or columns are ignored, columns determine each other, rows repeat the header, values look
+                like marks of missing values or differ only in how they are written, or ``cuts`` are outside the values
+                of their column.
         """
         options = self._options(NetworkOptions)
         options.check()

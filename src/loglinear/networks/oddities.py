@@ -191,7 +191,7 @@ def _codes_among(values: set[float]) -> set[float]:
     below, others = {value for value in values if value < 0.0}, sorted(value for value in values if value >= 0.0)
     if below and below <= _CODES and len(others) > 2:
         gap, widest = others[0] - max(below), max(high - low for low, high in pairwise(others))
-        return below if min(below) <= -10.0 or gap > 3.0 * widest else set()
+        return below if min(below) <= -10.0 or gap > 1.5 * widest else set()
     largest = max(map(abs, values), default=0.0)
     scale = 10.0 ** (len(f"{largest:.0f}") - 1)
     above = {value for value in values if abs(value) > scale}
