@@ -370,6 +370,20 @@ def test_a_classifier_and_its_model_file_have_that_of_all_features(name, tmp_pat
 
 # An intercept counts by itself, whatever the value of its column.
 
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("size", [1e-8, 1e-6, 1e-4])
+def test_on_tiny_columns_the_intercept_comes_to_its_optimum_as_well(size, n_classes):
+    rng = np.random.default_rng(4)
+    X, y = rng.random((500, 5)) * size, rng.choice(n_classes, size=500, p=[0.9, 0.1, 0.0][:n_classes])
+    y[:n_classes] = range(n_classes)
+    model = MaxEnt(l2=1.0, tolerance=1e-9).fit(X, y)
+    assert model.result_.status.converged
+    assert model.result_.violation < 0.01
+    shares = np.bincount(y) / 500
+    assert model.result_.objective <= -500 * (shares * np.log(shares)).sum() + 1e-4
+
+
 BY_INTERCEPT = {name: next((penalty for penalty in PENALTIES if takes(name, problem_of("two classes", penalty))), None)
                 for name in SOLVERS}  # fmt: skip
 SCALES = (0.02, 50.0)
