@@ -195,6 +195,18 @@ def test_a_file_that_is_missing_gets_a_suggestion_and_a_folder_a_remedy(misuse, 
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("train f", "add -m MODEL (model file to write)"),
+        ("report m f", "add -o FILE (HTML file to write)"),
+        ("completion", "add shell"),
+    ],
+)
+def test_a_missing_argument_is_named_with_its_meaning(misuse, arguments, words):
+    assert misuse(*arguments.split(), usage=True) == words
+
+
+@pytest.mark.parametrize(
     ("options", "words"), [("--order two", "'two' is not a whole number"), ("--l1 a", "'a' is not a number")]
 )
 def test_what_is_no_number_is_said_in_words(misuse, options, words):

@@ -60,6 +60,9 @@ START = """loglinear trains and applies CRFs and classifiers.
 `loglinear --help` lists all commands, and
 `loglinear help COMMAND` explains one."""
 
+# How argparse begins a message about arguments that are missing.
+_MISSING = "the following arguments are required: "
+
 # What people call the types of numbers.
 _NUMBERS = {"int": "whole number", "float": "number"}
 
@@ -75,7 +78,16 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the message."""
+        if (names := message.removeprefix(_MISSING)) != message:
+            message = f"add {', '.join(map(self._spelt, names.split(', ')))}"
         self.exit(2, fitted(f"{self.prog}: error: {message}\nsee `{self.prog} --help`\n", sys.stderr))
+
+    def _spelt(self, name: str) -> str:
+        """Return an argument that argparse says is missing as a user gives it, with its help."""
+        for action in self._actions:
+            if name == "/".join(action.option_strings):
+                return f"{action.option_strings[0]} {action.metavar} ({str(action.help).partition(';')[0]})"
+        return name
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> object:
         # argparse's own message names types of Python.
