@@ -119,6 +119,23 @@ def test_labels_that_look_the_same_are_named(done, model, tmp_path, odd):
     assert f"the labels {odd!a} and 'B-PER' differ only" in done("evaluate", model, path).stderr
 
 
+def test_labels_that_differ_in_case_alone_are_named_if_one_is_rare(done, tmp_path):
+    path = tmp_path / "l.txt"
+    path.write_text(PLAIN * 5 + "Olaf b-per\n")
+    said = done("train", path, "--preset", "ner", "-m", tmp_path / "m", "-q").stderr
+    assert "the labels 'B-PER' and 'b-per' differ only in case" in said
+    path.write_text(PLAIN + PLAIN.replace("B-PER", "b-per"))
+    assert "case" not in done("train", path, "--preset", "ner", "-m", tmp_path / "m", "-q").stderr
+
+
+def test_a_blank_that_separates_nothing_is_named(misuse, tmp_path):
+    path = tmp_path / "b.txt"
+    path.write_text("In O\nRita\u00a0O\n", encoding="utf-8")
+    message = misuse("train", path, "--preset", "ner", "-m", tmp_path / "m", "-q")
+    assert "line 2: expected 2 columns" in message
+    assert "the blank U+00A0, which separates no columns" in message
+
+
 def test_development_data_with_other_columns_are_named(done, tmp_path, model):
     dev = tmp_path / "dev.txt"
     dev.write_text(PLAIN.replace(" ", " N "))

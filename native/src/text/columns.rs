@@ -162,11 +162,18 @@ impl Shape {
             format!("both lines have {tabs} between tabs: add --separator tab if spaces do not separate columns")
         } else if self.separator == Separator::Tab && split(line).count() == columns {
             format!("the line has {columns} between spaces and tabs: separate columns alike in every line")
+        } else if let Some(blank) = unseparated(line).filter(|_| count < columns) {
+            format!("the line has the blank U+{:04X}, which separates no columns: replace it by a space", blank as u32)
         } else {
             "every line needs the same number".to_owned()
         };
         format!("{counts}; {remedy}")
     }
+}
+
+/// The first blank of a line that separates no columns, such as a no-break space.
+fn unseparated(line: &[u8]) -> Option<char> {
+    std::str::from_utf8(line).ok()?.chars().find(|blank| blank.is_whitespace() && !blank.is_ascii())
 }
 
 /// Whether a line that begins with `#` looks like a comment, and not like a word such as #berlin, or the word # before a tab.

@@ -85,7 +85,7 @@ fn separates(character: char) -> bool {
     }
 }
 
-/// Whether words are numbers that count lines, from 0 or 1 in each sentence, or through all of them.
+/// Whether words are numbers that count the lines of each sentence, from any number on.
 fn counts(words: &[(bool, &[u8])]) -> bool {
     let mut before: Option<usize> = None;
     let mut follows = 0;
@@ -93,9 +93,7 @@ fn counts(words: &[(bool, &[u8])]) -> bool {
         let Some(number) = std::str::from_utf8(word).ok().and_then(|word| word.parse::<usize>().ok()) else {
             return false;
         };
-        let next = before.map(|before| before.wrapping_add(1));
-        let begins = first && (before.is_none() || number <= 1);
-        if !begins && next != Some(number) {
+        if !first && before.is_some() && before.map(|before| before.wrapping_add(1)) != Some(number) {
             return false;
         }
         follows += usize::from(!first);
@@ -172,7 +170,7 @@ mod tests {
         let counts = |text: &str| seen(text, Separator::Blank, Some(2)).counts;
         assert!(counts("1 In O\n2 Rita O\n\n1 a O\n"));
         assert!(counts("id token tag\n0 In O\n1 Rita O\n\n0 a O\n"));
-        assert!(counts("7 In O\n8 Rita O\n\n9 a O\n10 b O\n"));
+        assert!(counts("7 In O\n8 Rita O\n\n10 a O\n11 b O\n"));
         for text in
             ["1 In O\n3 Rita O\n4 a O\n", "1 a O\n\n2 b O\n\n3 c O\n", "In 1 O\na 2 O\nb 3 O\n", "1 a O\n2 b O\n"]
         {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-__all__ = ["legible", "lookalikes"]
+__all__ = ["by_case", "legible", "lookalikes"]
 
 # Hyphens and dashes, and letters of other scripts that look like the Latin ones below.
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
@@ -39,6 +39,15 @@ def lookalikes(names: Iterable[str], others: Iterable[str] | None = None) -> lis
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(_plain(name), []).append(name)
+    return [pair for group in groups.values() for pair in combinations(group, 2)]
+
+
+def by_case(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs of names of several letters that differ only in case, in the order of the names."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if len(name) > 2:
+            groups.setdefault(name.casefold(), []).append(name)
     return [pair for group in groups.values() for pair in combinations(group, 2)]
 
 

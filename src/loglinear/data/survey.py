@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, DataWarning, warn
-from .alike import legible, lookalikes
+from .alike import by_case, legible, lookalikes
 from .column_layout import ColumnLayout
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _LABELS = 8
 _SENTENCES = 10
 # Most tokens of a single sentence of Python objects that may be an example.
 _EXAMPLE = 100
+# How often a label occurs for each token with a label that differs from it in case alone, if the other is a mistake.
+_RARE = 5
 # Formats of texts: a text per line, a file per text.
 _TEXTS = ("text", "folder")
 
@@ -102,6 +104,10 @@ class Survey(NamedTuple):
             share = f"{len(rare):,} of {len(self.labels):,} labels"
             messages.append(f"{share} occur only once, such as {names_of(rare)}; check which column holds the labels")
         messages += [f"{_alike(*pair)}; write them alike" for pair in lookalikes(self.labels)[:_NAMED]]
+        counts = dict(zip(self.labels, self.counts, strict=False))
+        for label, other in by_case(self.labels):
+            if _RARE * counts.get(other, 0) <= counts.get(label, 0):
+                messages.append(f"the labels {label!r} and {other!r} differ only in case; write them alike")
         return messages
 
 
