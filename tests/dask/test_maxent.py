@@ -56,7 +56,10 @@ def test_a_training_starts_from_a_model(client, multi_class):
 
 
 def test_the_options_are_those_of_one_process():
-    for name, more in (("__init__", {"client", "part_bytes"}), ("fit", {"format", "template", "tally"})):
+    for name, more in (
+        ("__init__", {"client", "part_bytes"}),
+        ("fit", {"format", "template", "separator", "label_column", "skip_comments", "tally"}),
+    ):
         here, there = (signature(getattr(kind, name)).parameters for kind in (loglinear.MaxEnt, MaxEnt))
         assert {*there} - {*here} == more
         assert {key: there[key].default for key in here} == {key: each.default for key, each in here.items()}
