@@ -190,22 +190,22 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
     def _hold(self, w: Vector, n_node_features: int) -> None:
         n = self.classes_.size
         self._w, at = w, n_node_features * n
-        self._node_weights = read_only(w[:at].reshape(-1, n))
+        self._node_weights = w[:at].reshape(-1, n)
         weight_of = weights_of_pairs(n, symmetric=self.symmetric)
         pairs = w[at:].reshape(-1, int(weight_of.max()) + 1)[:, weight_of]
-        self._edge_weights = read_only(pairs.reshape(-1, n, n))
+        self._edge_weights = pairs.reshape(-1, n, n)
 
     @property
     def node_weights_(self) -> Vector:
         """Weights of node features and labels, shape (n_node_features, L); read-only."""
         check_fitted(self, "_node_weights")
-        return self._node_weights
+        return read_only(self._node_weights)
 
     @property
     def edge_weights_(self) -> Vector:
         """Weights of edge features and pairs of labels, shape (n_edge_features, L, L); read-only."""
         check_fitted(self, "_edge_weights")
-        return self._edge_weights
+        return read_only(self._edge_weights)
 
     def _forbidden(self) -> list[tuple[int, int]]:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}

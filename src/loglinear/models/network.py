@@ -272,34 +272,34 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
 
     def _hold(self, graph: Graph, scores: Scores) -> None:
         self._graph, self._scores = graph, scores
-        self._edges = read_only(self._varying[graph.edges])
-        self._node_weights = tuple(map(read_only, self._by_variable(scores[0], 0.0)))
-        self._tables = tuple(read_only(table) for _, _, table in graph.tables(scores[1]))
-        self._strengths = read_only(np.array([float(np.linalg.norm(table)) for table in self._tables]))
+        self._edges = self._varying[graph.edges]
+        self._node_weights = self._by_variable(scores[0], 0.0)
+        self._tables = [table for _, _, table in graph.tables(scores[1])]
+        self._strengths = np.array([float(np.linalg.norm(table)) for table in self._tables])
 
     @property
     def edges_(self) -> npt.NDArray[np.int64]:
         """Pairs of variables i < j, shape (n_edges, 2); read-only."""
         check_fitted(self, "_edges")
-        return self._edges
+        return read_only(self._edges)
 
     @property
     def node_weights_(self) -> tuple[Vector, ...]:
         """Weights of the states of each variable, the first 0; read-only."""
         check_fitted(self, "_node_weights")
-        return self._node_weights
+        return tuple(map(read_only, self._node_weights))
 
     @property
     def weights_(self) -> tuple[Vector, ...]:
         """A table for each edge, shape (states of i, states of j), whose first row and column are 0; read-only."""
         check_fitted(self, "_tables")
-        return self._tables
+        return tuple(map(read_only, self._tables))
 
     @property
     def strengths_(self) -> Vector:
         """Euclidean norm of each edge's weights, shape (n_edges,); read-only."""
         check_fitted(self, "_strengths")
-        return self._strengths
+        return read_only(self._strengths)
 
     def _by_variable(self, values: Vector, constant: float) -> list[Vector]:
         """Return the values of each variable's states, the last axis; the states of constant variables get a number."""

@@ -55,12 +55,12 @@ class Edge:
 def ranked_edges(network: Network, names: Sequence[str]) -> list[Edge]:
     """Return the edges of a network, whose variables have these names, the strongest first."""
     states = [values.tolist() for values in network.categories_]
+    pairs, tables, strengths = network.edges_.tolist(), network.weights_, network.strengths_
     edges = []
-    for at in (-network.strengths_).argsort(kind="stable").tolist():
-        i, j = network.edges_[at].tolist()
-        table = network.weights_[at]
+    for at in (-strengths).argsort(kind="stable").tolist():
+        (i, j), table = pairs[at], tables[at]
         weights = [(states[i][a], states[j][b], float(table[a, b])) for a, b in np.argwhere(table).tolist()]
-        edges.append(Edge((names[i], names[j]), float(network.strengths_[at]), weights))
+        edges.append(Edge((names[i], names[j]), float(strengths[at]), weights))
     return edges
 
 

@@ -110,8 +110,9 @@ def _strongest_states(network: Any, states: list[list[str]]) -> dict[str, Strong
         for state, value in zip(here, (values - values.mean()).tolist(), strict=True):
             weights.setdefault(state, []).append((name, value))
 
+    node_weights = network.node_weights_
     for variable, at in place.items():
-        add(states[at], "(its own weight)", network.node_weights_[variable])
+        add(states[at], "(its own weight)", node_weights[variable])
     for (i, j), table in zip(network.edges_.tolist(), network.weights_, strict=True):
         for here, there, values in ((place[i], place[j], table.T), (place[j], place[i], table)):
             for name, column in zip(states[there], values, strict=True):
