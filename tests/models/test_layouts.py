@@ -97,9 +97,9 @@ def test_any_layout_of_the_same_numbers_gives_the_same_model_and_is_left_as_it_w
 @pytest.mark.parametrize("kind", [np.int8, np.uint32, np.int64, bool])
 def test_whole_numbers_and_truth_values_are_numbers(kind):
     table = (np.abs(X) > 1.0).astype(kind)
-    for matrix in (table, scipy.sparse.csr_array(table)):
-        model = MaxEnt(**OPTIONS).fit(matrix, Y[2])
-        np.testing.assert_array_equal(model.coef_, MaxEnt(**OPTIONS).fit(table.astype(float), Y[2]).coef_)
+    for make in (np.array, scipy.sparse.csr_array):
+        model = MaxEnt(**OPTIONS).fit(make(table), Y[2])
+        np.testing.assert_array_equal(model.coef_, MaxEnt(**OPTIONS).fit(make(table.astype(float)), Y[2]).coef_)
 
 
 @pytest.mark.parametrize("dense", [True, False])
