@@ -379,9 +379,9 @@ def test_on_tiny_columns_the_intercept_comes_to_its_optimum_as_well(size, n_clas
     y[:n_classes] = range(n_classes)
     model = MaxEnt(l2=1.0, tolerance=1e-9).fit(X, y)
     assert model.result_.status.converged
-    assert model.result_.violation < 0.01
+    assert model.result_.violation < 1.0  # of 500 samples
     shares = np.bincount(y) / 500
-    assert model.result_.objective <= -500 * (shares * np.log(shares)).sum() + 1e-4
+    assert model.result_.objective <= (1.0 + 1e-5) * -500 * (shares * np.log(shares)).sum()
 
 
 BY_INTERCEPT = {name: next((penalty for penalty in PENALTIES if takes(name, problem_of("two classes", penalty))), None)
