@@ -373,11 +373,14 @@ def test_a_classifier_and_its_model_file_have_that_of_all_features(name, tmp_pat
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("size", [1e-8, 1e-6, 1e-4])
-def test_on_tiny_columns_the_intercept_comes_to_its_optimum_as_well(size, n_classes):
+@pytest.mark.parametrize("penalty", [{"l2": 1.0}, {"l1": 1.0}])
+def test_on_tiny_columns_the_intercept_comes_to_its_optimum_as_well(penalty, size, n_classes):
     rng = np.random.default_rng(4)
     X, y = rng.random((500, 5)) * size, rng.choice(n_classes, size=500, p=[0.9, 0.1, 0.0][:n_classes])
     y[:n_classes] = range(n_classes)
-    model = MaxEnt(l2=1.0, tolerance=1e-9).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "no feature is left")
+        model = MaxEnt(tolerance=1e-9, **penalty).fit(X, y)
     assert model.result_.status.converged
     assert model.result_.violation < 1.0  # of 500 samples
     shares = np.bincount(y) / 500

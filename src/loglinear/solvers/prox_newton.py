@@ -196,7 +196,9 @@ class ProxNewton:
 
     def _status(self, problem: Problem, state: ProxNewtonState, decrease: float) -> Status:
         norm = math.sqrt(problem.penalty.norms(state.w)[1])
-        if state.violation == 0.0 or state.violation <= self.gradient_tolerance * max(1.0, norm):
+        # On tiny columns the derivative by the intercept's weight is small far from the optimum.
+        violation = max(state.violation, problem.violation(state.w, state.gradient, state.violation))
+        if violation <= self.gradient_tolerance * max(1.0, norm):
             return Status.CONVERGED
         if self.tolerance > 0.0 and decrease <= self.tolerance * abs(state.objective):
             return Status.CONVERGED
