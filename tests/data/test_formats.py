@@ -86,7 +86,7 @@ def test_the_extension_tells_the_format(name):
 def test_texts_are_read_without_a_byte_order_mark(tmp_path):
     (tmp_path / "texts").write_text("\ufeffspam\tbuy now\n\nham\t\ufeffsee you\n", encoding="utf-8")
     found = texts.read(str(tmp_path / "texts"))
-    assert found == (["buy now", "\ufeffsee you"], ["spam", "ham"], [1, 3])
+    assert found[:3] == (["buy now", "\ufeffsee you"], ["spam", "ham"], [1, 3])
 
 
 def test_no_two_formats_have_an_extension_in_common():

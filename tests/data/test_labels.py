@@ -174,11 +174,13 @@ def test_what_needs_true_labels_says_so(tmp_path):
         lambda: crf.score(X, PARTIAL),
         lambda: crf.score(corpus, metric="f1"),
         lambda: crf.log_probability(X, PARTIAL),
-        lambda: ChainCRF(template=TEMPLATE).fit(X, WHOLE, X_dev=X, y_dev=PARTIAL),
         lambda: MaxEnt().fit(corpus),
     ):
         with pytest.raises(DataError, match=place):
             call()
+    # Unknown labels of development data are left out, sets of labels are not.
+    with pytest.raises(DataError, match="sentence 0, token 2: the label is partial"):
+        ChainCRF(template=TEMPLATE).fit(X, WHOLE, X_dev=X, y_dev=PARTIAL)
     assert crf.log_partition(corpus).tolist() == crf.log_partition(X).tolist()
     assert crf.predict(corpus) == crf.predict(X)
     for gold in (PARTIAL, GOLD):

@@ -102,10 +102,10 @@ def test_an_error_has_the_first_place_the_number_and_the_remedy():
 
 
 def test_a_corpus_with_other_labels_keeps_its_layout_and_weights(tmp_path):
-    (tmp_path / "data.txt").write_text("O a b\nI-X a b\n\nO a b\n\n")
+    (tmp_path / "data.txt").write_text("O a b\nI-X a b\n\nO a b\nB-X a b\n\n")
     corpus = Corpus.read(tmp_path / "data.txt", template="U:%x[0,0]", label_column=0)
-    weighted = Corpus.encode([[["a"]], [["b"]]], [["I-X"], ["O"]], sample_weight=[2.0, 3.0])
-    for policy, weights in (("repair", [2.0, 3.0]), ("skip", [3.0])):
+    weighted = Corpus.encode([[["a"]], [["b"], ["a"]]], [["I-X"], ["O", "B-X"]], sample_weight=[2.0, 3.0])
+    for policy, weights in (("repair", [2.0, 3.0, 3.0]), ("skip", [3.0, 3.0])):
         with pytest.warns(DataWarning):
             valid = [valid_corpus(each, "BIO", policy) for each in (corpus, weighted)]
         assert valid[0].columns == corpus.columns
