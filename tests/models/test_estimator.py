@@ -236,7 +236,9 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
     trained = {
         ("lbfgs", "chain without l1"): ChainCRF().fit(tokens, labels),
         ("owlqn", "chain with it"): ChainCRF(l1=0.1).fit(tokens, labels),
-        ("lbfgs", "classes without l1"): MaxEnt().fit(X, two),
+        ("prox_newton", "two classes of a table without l1"): MaxEnt().fit(X, two),
+        ("lbfgs", "two classes of other data without l1"): MaxEnt().fit([["x"], ["y"], ["y"]], two),
+        ("lbfgs", "three classes without l1"): MaxEnt().fit(X, three),
         ("prox_newton", "two classes with it"): MaxEnt(l1=0.1).fit(X, two),
         ("owlqn", "three classes with it"): MaxEnt(l1=0.1).fit(X, three),
         ("prox_newton", "one against the rest with it"): MaxEnt(l1=0.1, multi_class="ovr").fit(X, three),

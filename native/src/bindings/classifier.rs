@@ -4,7 +4,8 @@ use crate::bindings::arrays::{ascending, copied, integers, numbers, read, same_l
 use crate::bindings::classes::{ChainObjective, SamplePasses};
 use crate::bindings::data::alphabet;
 use crate::bindings::errors::OptionError;
-use crate::bindings::interrupt::interruptible;
+use crate::bindings::held::Held;
+use crate::bindings::interrupt::{interruptible, interruptible_unless};
 use crate::bindings::model::ChainModel;
 use crate::bindings::objective::{Objective, subclass};
 use crate::chain::features::Features;
@@ -13,7 +14,8 @@ use crate::classifier::as_chain::as_chain;
 use crate::classifier::matrix::Design;
 use crate::classifier::newton::NewtonSettings;
 use crate::classifier::objective::{Classifier, Start};
-use crate::classifier::{dual, newton};
+use crate::classifier::table::{Numbers, Table};
+use crate::classifier::{dual, gram, newton};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -26,6 +28,11 @@ pub struct ClassifierObjective {
     /// The same problem over chains of one token; made on first use.
     chain: PyOnceLock<Py<ChainObjective>>,
 }
+
+/// A matrix of fewer numbers is checked in a moment.
+const QUICK: usize = 1 << 20;
+/// A proximal Newton step takes a moment if all entries times all columns are fewer.
+const FEW_PRODUCTS: usize = 1 << 22;
 
 /// What a proximal Newton step did; fields as in `classifier::newton::NewtonStep`.
 #[pyclass(frozen, get_all, module = "loglinear._core")]
@@ -103,6 +110,35 @@ impl ClassifierObjective {
         Ok(ClassifierObjective::of(inner).into())
     }
 
+    /// The objective on the rows of a dense matrix in memory that must not change: `by_rows` if the numbers of a row stand side by
+    /// side, else those of a column do. The other arguments are those of the constructor.
+    #[staticmethod]
+    #[pyo3(signature = (numbers, shape, targets, weights=None, *, by_rows, n_classes, intercept=None, scaled=false, threads=0))]
+    #[allow(clippy::too_many_arguments)]
+    fn of_table(
+        py: Python<'_>,
+        numbers: &Bound<'_, PyAny>,
+        shape: (usize, usize),
+        targets: PyReadonlyArray1<'_, u32>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+        by_rows: bool,
+        n_classes: usize,
+        intercept: Option<f64>,
+        scaled: bool,
+        threads: usize,
+    ) -> PyResult<Py<Self>> {
+        let numbers = match numbers.cast::<PyArray1<f32>>() {
+            Ok(array) => Numbers::Single(Box::new(Held::of(array)?)),
+            Err(_) => Numbers::Double(Box::new(Held::of(numbers.cast::<PyArray1<f64>>()?)?)),
+        };
+        let (targets, weights) = (read(&targets)?.to_vec(), copied(weights.as_ref())?);
+        let inner = interruptible_unless(shape.0.saturating_mul(shape.1) < QUICK, py, |_| {
+            let design = Arc::new(Design::dense(Table::new(numbers, by_rows, shape.0, shape.1)?));
+            Classifier::new(design, targets, weights, n_classes, (intercept, scaled), threads)
+        })?;
+        Py::new(py, ClassifierObjective::of(inner))
+    }
+
     /// Number of weights of a column.
     #[getter]
     fn n_outputs(&self) -> usize {
@@ -138,7 +174,7 @@ impl ClassifierObjective {
         &self,
         py: Python<'py>,
     ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>) {
-        let rows = &self.inner.design.rows;
+        let rows = self.inner.design.rows();
         let (ids, values) = rows.parts();
         let ids = (0..rows.n_entries()).map(|at| ids.get(at) as usize);
         let values = (0..rows.n_entries()).map(|at| values.get(at)).collect();
@@ -183,6 +219,19 @@ impl ClassifierObjective {
         Ok((nll, PyArray1::from_vec(py, scores), PyArray1::from_vec(py, gradient)))
     }
 
+    /// Two classes: x . w of every sample.
+    fn scores<'py>(&self, py: Python<'py>, w: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let w = read(&w)?;
+        self.check_binary(w)?;
+        Ok(PyArray1::from_vec(py, py.detach(|| self.inner.scores(w))))
+    }
+
+    /// Whether a proximal Newton step writes X' D X out at once and solves a system of equations where there is no L1 penalty.
+    #[getter]
+    fn has_small_gram(&self) -> bool {
+        self.inner.design.table().is_some() && gram::is_small(self.inner.n_columns())
+    }
+
     /// The weights of dual variables, w = sum of alpha_i y_i x_i, and |x_i|^2 of every sample.
     fn dual_start<'py>(
         &self,
@@ -225,7 +274,7 @@ impl ClassifierObjective {
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`). It updates all three arrays: the weights, the scores x . w
     /// of the samples, and the gradient of the negative log-likelihood.
-    #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least))]
+    #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least, stride=1))]
     #[allow(clippy::too_many_arguments)]
     fn newton_step(
         &self,
@@ -238,14 +287,18 @@ impl ClassifierObjective {
         precision: f64,
         sweeps: usize,
         least: usize,
+        stride: usize,
     ) -> PyResult<NewtonStep> {
         written!(w, scores, gradient);
         self.check_binary(w)?;
         if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
             return Err(OptionError::new_err("scores needs one entry per sample, gradient one per weight"));
         }
-        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0 };
-        let done = interruptible(py, |interrupt| newton::step(&self.inner, w, scores, gradient, &settings, interrupt))?;
+        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride };
+        let quick = self.inner.design.n_entries().saturating_mul(self.inner.n_columns()) < FEW_PRODUCTS;
+        let done = interruptible_unless(quick, py, |interrupt| {
+            newton::step(&self.inner, w, scores, gradient, &settings, interrupt)
+        })?;
         let newton::NewtonStep { nll, working_set, sweeps, trials, moved, promised } = done;
         Ok(NewtonStep { nll, working_set, sweeps, trials, moved, promised })
     }

@@ -9,6 +9,7 @@ mod classifier;
 mod corpus_writer;
 mod data;
 mod errors;
+mod held;
 mod instances;
 mod interrupt;
 mod item_sequence;

@@ -14,7 +14,7 @@ pub fn as_chain(classifier: &Classifier) -> Result<ChainObjective> {
     let (n, columns) = (classifier.n_samples(), classifier.n_columns());
     let features = Features::of_columns(columns, classifier.n_classes, n)?;
     let intercept = classifier.intercept.map(|value| (columns as u32 - 1, value));
-    let block = Block::of_rows(&classifier.design.rows, intercept, &features);
+    let block = Block::of_rows(classifier.design.rows(), intercept, &features);
     let labels = (0..classifier.n_classes).map(|class| class.to_string()).collect();
     let corpus = Corpus::of_samples(labels, classifier.targets.clone(), classifier.weights.clone());
     let selection = Selection::seen(1);

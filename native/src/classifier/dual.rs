@@ -26,7 +26,7 @@ const AHEAD: usize = 4;
 /// The weights w = sum of alpha_i y_i x_i, and |x_i|^2 of each sample.
 pub fn start(classifier: &Classifier, alpha: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (mut w, mut squares) = (vec![0.0; classifier.n_features()], vec![0.0; classifier.n_samples()]);
-    let rows = &classifier.design.rows;
+    let rows = classifier.design.rows();
     with_entries!(rows, all => {
         for (i, squared) in squares.iter_mut().enumerate() {
             let of_x = if classifier.targets[i] == 1 { alpha[2 * i] } else { -alpha[2 * i] };
@@ -52,7 +52,7 @@ pub struct Pass<'a> {
 impl Pass<'_> {
     /// Returns the largest |b + t_i| met: at an optimum b = -t_i for every sample.
     pub fn run(self) -> Result<f64> {
-        let (rows, interrupt) = (&self.classifier.design.rows, self.interrupt);
+        let (rows, interrupt) = (self.classifier.design.rows(), self.interrupt);
         let most = with_entries!(rows, all => self.steps(all));
         interrupt.check()?;
         Ok(most)
@@ -60,7 +60,7 @@ impl Pass<'_> {
 
     fn steps<I: Id, V: Value>(self, all: Entries<'_, I, V>) -> f64 {
         let Pass { classifier, w, alpha, squares, visits, l2, interrupt } = self;
-        let rows = &classifier.design.rows;
+        let rows = classifier.design.rows();
         let far = w.len() > NEAR;
         let mut most = 0.0f64;
         for (k, &i) in visits.iter().enumerate() {

@@ -2,7 +2,10 @@
 //!
 //! Symbols as in `newton`.
 
+use crate::classifier::dense::gram;
 use crate::classifier::objective::Classifier;
+use crate::classifier::table::Columns;
+use crate::numeric::LANES;
 use crate::numeric::ragged::{Id, Value, with_entries};
 use crate::threads;
 
@@ -43,6 +46,8 @@ pub struct Gram {
 
 /// Columns of the largest working set whose matrix is written out.
 const MOST_COLUMNS: usize = 3000;
+/// Rows of the largest system of equations that is solved.
+const MOST_EQUATIONS: usize = 500;
 
 impl Gram {
     /// The number of sweeps over the data that cost as much as computing the matrix; none if a sweep over the matrix costs no
@@ -60,6 +65,54 @@ impl Gram {
         });
         let pairs: usize = counts.iter().map(|&count| (count as usize).pow(2)).sum();
         Some(pairs as f64 / (2 * entries) as f64)
+    }
+
+    /// The matrix of a dense table where delta is 0, from one of `stride` blocks of samples; none if the table is sparse or the working set large.
+    pub fn of_table(classifier: &Classifier, columns: &[usize], curvatures: &[f64], stride: usize) -> Option<Gram> {
+        let table = classifier.design.table().filter(|_| columns.len() <= MOST_COLUMNS)?;
+        let chosen = (columns.len() < table.n_columns()).then_some(columns);
+        let columns = Columns { table, chosen, intercept: classifier.intercept };
+        let size = columns.len();
+        Some(Gram { size, matrix: gram(columns, curvatures, stride, classifier.pool), product: vec![0.0; size] })
+    }
+
+    /// The x with (X' D X + E) x = b, where E is a diagonal matrix: `l2` on all rows but the last `n_free` ones. x is 0 in the
+    /// directions in which the matrix has no curvature. By Cholesky's factorisation, which replaces the matrix.
+    pub fn solve(mut self, l2: f64, n_free: usize, b: impl Iterator<Item = f64>) -> Vec<f64> {
+        let n = self.size;
+        for i in 0..n {
+            let (above, row) = self.matrix.split_at_mut(i * n);
+            let row = &mut row[..n];
+            let curvature = row[i] + if i + n_free < n { l2 } else { 0.0 };
+            for j in 0..i {
+                let other = &above[j * n..][..n];
+                row[j] = (row[j] - inner(&row[..j], &other[..j])) / other[j];
+            }
+            let left = curvature - inner(&row[..i], &row[..i]);
+            // A column that is a sum of others leaves nothing but rounding errors: what is divided by infinity is 0.
+            row[i] = if left > INDEPENDENT * curvature { left.sqrt() } else { f64::INFINITY };
+        }
+        let mut x: Vec<f64> = b.collect();
+        for i in 0..n {
+            x[i] = (x[i] - inner(&self.matrix[i * n..][..i], &x[..i])) / self.matrix[i * (n + 1)];
+        }
+        for i in (0..n).rev() {
+            x[i] /= self.matrix[i * (n + 1)];
+            for j in 0..i {
+                x[j] -= self.matrix[i * n + j] * x[i];
+            }
+        }
+        x
+    }
+
+    /// Whether `solve` takes a moment.
+    pub fn is_small(&self) -> bool {
+        is_small(self.size)
+    }
+
+    /// Entry `at` of the diagonal.
+    pub fn diagonal(&self, at: usize) -> f64 {
+        self.matrix[at * (self.size + 1)]
     }
 
     /// Computes the matrix, where `curvatures` are the diagonal of D and `slopes` is D X delta.
@@ -113,6 +166,26 @@ impl Gram {
         let row = &self.matrix[at * self.size..][..self.size];
         self.product.iter_mut().zip(row).for_each(|(product, h)| *product += change * h);
     }
+}
+
+/// Whether a system of so many equations is solved in a moment.
+pub fn is_small(size: usize) -> bool {
+    size <= MOST_EQUATIONS
+}
+
+/// A column that keeps no larger share of its curvature beside the columns before it is a sum of them.
+const INDEPENDENT: f64 = 1e-12;
+
+/// The inner product of a and b, in eight partial sums.
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..LANES {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
 }
 
 /// The violation of optimality at one weight: its derivative, or if the weight is 0, the excess of the derivative's size over l1.

@@ -1,22 +1,27 @@
-//! The samples of a classifier as a sparse matrix: by rows (samples), by columns (attributes), or with eight rows or eight
-//! columns side by side.
+//! The samples of a classifier as a matrix. It is sparse: by rows (samples), by columns (attributes), or with eight rows or eight
+//! columns side by side. Or it is dense (`table`), and the sparse forms are made only for methods that need them.
 //!
 //! The scores of samples are sums over rows; the gradient at the weights of a column is a sum over the column. Each sum is
 //! formed by one thread, so that results do not depend on the number of threads.
 
 use crate::classifier::sliced::Sliced;
+use crate::classifier::table::Table;
 use crate::error::{Error, Result};
 use crate::numeric::ragged::{Ids, Lists, NOWHERE, Values};
 use crate::threads::Pool;
 use std::sync::OnceLock;
 
-/// A sparse matrix of samples, kept by rows.
+/// A matrix of samples.
 ///
 /// Other forms are made on first use. Methods request them outside the thread pool: a thread of the pool that builds one would
 /// keep the others waiting.
 pub struct Design {
+    n_samples: usize,
+    n_columns: usize,
+    /// The dense matrix.
+    table: Option<Table>,
     /// Sample -> its columns and their values.
-    pub rows: Lists,
+    rows: OnceLock<Lists>,
     /// Column -> the samples in which it is not 0, and its values there.
     columns: OnceLock<Lists>,
     /// The rows and the columns, eight side by side.
@@ -49,36 +54,75 @@ impl Design {
 
     /// A matrix that has only rows so far.
     fn by_rows(rows: Lists) -> Design {
-        Design { rows, columns: OnceLock::new(), sliced: OnceLock::new() }
+        let (n_samples, n_columns) = (rows.len(), rows.bound());
+        let rows = OnceLock::from(rows);
+        Design { n_samples, n_columns, table: None, rows, columns: OnceLock::new(), sliced: OnceLock::new() }
+    }
+
+    /// A dense matrix.
+    pub fn dense(table: Table) -> Design {
+        let (n_samples, n_columns) = (table.n_rows(), table.n_columns());
+        let table = Some(table);
+        Design { n_samples, n_columns, table, rows: OnceLock::new(), columns: OnceLock::new(), sliced: OnceLock::new() }
+    }
+
+    /// The matrix as it was given, if it is dense.
+    pub fn table(&self) -> Option<&Table> {
+        self.table.as_ref()
+    }
+
+    /// The matrix by rows.
+    pub fn rows(&self) -> &Lists {
+        self.rows.get_or_init(|| {
+            let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples), Vec::new(), Vec::new());
+            // Without a table the rows have been there from the beginning.
+            let table = self.table.as_ref().expect("rows or a table");
+            for row in 0..self.n_samples {
+                for (column, value) in table.entries(row) {
+                    ids.push(column);
+                    values.push(value);
+                }
+                ends.push(ids.len());
+            }
+            Lists::new(ends, Ids::of(&ids, self.n_columns), Values::of(&values), self.n_columns)
+        })
     }
 
     /// The matrix by columns.
     pub fn columns(&self) -> &Lists {
-        self.columns.get_or_init(|| self.rows.transposed())
+        self.columns.get_or_init(|| self.rows().transposed())
+    }
+
+    /// Number of entries that a pass over the matrix meets.
+    pub fn n_entries(&self) -> usize {
+        if self.table.is_some() { self.n_samples * self.n_columns } else { self.rows().n_entries() }
     }
 
     /// The rows, eight side by side, and the columns, eight side by side.
     pub fn sliced(&self, pool: Pool) -> &[Sliced; 2] {
         self.sliced.get_or_init(|| {
-            let transposed = self.columns.get().is_none().then(|| self.rows.transposed());
+            let transposed = self.columns.get().is_none().then(|| self.rows().transposed());
             let columns = transposed.as_ref().unwrap_or_else(|| self.columns());
-            pool.install(|| [Sliced::new(&self.rows), Sliced::new(columns)])
+            pool.install(|| [Sliced::new(self.rows()), Sliced::new(columns)])
         })
     }
 
     /// Number of rows.
     pub fn n_samples(&self) -> usize {
-        self.rows.len()
+        self.n_samples
     }
 
     /// Number of columns, without the intercept.
     pub fn n_columns(&self) -> usize {
-        self.rows.bound()
+        self.n_columns
     }
 
     /// The matrix whose row i is row `samples[i]` of this one.
     pub fn select(&self, samples: &[usize]) -> Design {
-        Design::by_rows(self.rows.select(samples.iter().copied()))
+        match &self.table {
+            Some(table) => Design::dense(table.select(samples)),
+            None => Design::by_rows(self.rows().select(samples.iter().copied())),
+        }
     }
 
     /// The matrix whose columns are sums of columns (Mathur & Chakrabarti 2010, Eq. 15): column j is added to the new column
@@ -86,8 +130,9 @@ impl Design {
     pub fn merge(&self, map: &[u32], n_columns: usize) -> Design {
         let (mut ends, mut ids, mut values) = (Vec::with_capacity(self.n_samples()), Vec::new(), Vec::new());
         let (mut met, mut place) = (vec![u32::MAX; n_columns], vec![0; n_columns]);
+        let rows = self.rows();
         for sample in 0..self.n_samples() {
-            for (id, value) in self.rows.entries(sample) {
+            for (id, value) in rows.entries(sample) {
                 let to = map[id as usize];
                 if to == NOWHERE {
                     continue;
@@ -144,7 +189,7 @@ mod tests {
         #[test]
         fn columns_are_the_rows_transposed(data in matrix()) {
             let design = design(&data);
-            let (rows, columns) = (dense(&design.rows, data.1), dense(design.columns(), data.0.len()));
+            let (rows, columns) = (dense(design.rows(), data.1), dense(design.columns(), data.0.len()));
             for (i, row) in rows.iter().enumerate() {
                 for (j, value) in row.iter().enumerate() {
                     prop_assert!((columns[j][i] - value).abs() < 1e-12);
@@ -156,7 +201,7 @@ mod tests {
         fn merged_columns_are_sums_of_columns(data in matrix(), seed in 0u32..1000) {
             let design = design(&data);
             let map: Vec<u32> = (0..data.1 as u32).map(|j| (j * 7 + seed) % 3).collect();
-            let (before, after) = (dense(&design.rows, data.1), dense(&design.merge(&map, 3).rows, 3));
+            let (before, after) = (dense(design.rows(), data.1), dense(design.merge(&map, 3).rows(), 3));
             for (row, merged) in before.iter().zip(&after) {
                 for k in 0..3 {
                     let sum: f64 = row.iter().zip(&map).filter(|&(_, &to)| to == k as u32).map(|(value, _)| value).sum();
@@ -168,13 +213,13 @@ mod tests {
         #[test]
         fn sums_over_lists_and_into_lists_are_those_of_the_dense_matrix(data in matrix(), factor in -2.0..2.0f64) {
             let design = design(&data);
-            let (rows, n) = (dense(&design.rows, data.1), data.1);
+            let (rows, n) = (dense(design.rows(), data.1), data.1);
             let x: Vec<f64> = (0..n).map(|j| 1.0 / (j + 1) as f64).collect();
             for (i, row) in rows.iter().enumerate() {
                 let mut sums = x.clone();
-                let combined = with_entries!(design.rows, all => {
-                    design.rows.add_to(i, all, factor, &mut sums);
-                    design.rows.combine_one(i, all, &x)
+                let combined = with_entries!(design.rows(), all => {
+                    design.rows().add_to(i, all, factor, &mut sums);
+                    design.rows().combine_one(i, all, &x)
                 });
                 let expected: f64 = row.iter().zip(&x).map(|(a, b)| a * b).sum();
                 prop_assert!((combined - expected).abs() < 1e-12);
@@ -187,7 +232,7 @@ mod tests {
         #[test]
         fn pieces_cover_all_lists_in_order(data in matrix(), entries in 1usize..40) {
             let design = design(&data);
-            let covered: Vec<usize> = design.rows.cut(entries).into_iter().flatten().collect();
+            let covered: Vec<usize> = design.rows().cut(entries).into_iter().flatten().collect();
             prop_assert_eq!(covered, (0..design.n_samples()).collect::<Vec<_>>());
         }
     }

@@ -1,6 +1,7 @@
-//! Maximum-entropy classifiers over sparse matrices.
+//! Maximum-entropy classifiers over sparse and dense matrices.
 
 pub mod as_chain;
+pub mod dense;
 pub mod dual;
 pub mod gram;
 pub mod matrix;
@@ -9,3 +10,4 @@ pub mod objective;
 mod of_corpus;
 pub mod residuals;
 pub mod sliced;
+pub mod table;

@@ -1,11 +1,12 @@
-//! A proximal Newton step on a working set, for classifiers of two classes with an L1 penalty (Yuan, Ho & Lin 2012,
+//! A proximal Newton step on a working set, for classifiers of two classes, most of all with an L1 penalty (Yuan, Ho & Lin 2012,
 //! "An improved GLMNET for L1-regularized logistic regression", Algorithms 3 and 4; working set as in Massias, Gramfort &
 //! Salmon 2018).
 //!
 //! Symbols: g the gradient at w; s the weights of the samples; D the diagonal of second derivatives s p (1 - p); H = X' D X +
 //! l2 the Hessian; delta the step, which minimises g . delta + 1/2 delta' H delta + the penalty of w + delta over a working set
 //! by coordinate descent. `slopes` holds D X delta: an update of a coordinate then costs one pass over its column. If a few
-//! sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows.
+//! sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows. Of a
+//! dense matrix it is written out at once, from a part of the samples while w is far from the optimum. Without an L1 penalty delta is the solution of a system of equations.
 //! The line search along delta needs X delta alone.
 //!
 //! Departures from Algorithms 3 and 4:
@@ -15,7 +16,7 @@
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back.
 
 use crate::classifier::gram::{Column, Gram, violation};
-use crate::classifier::objective::Classifier;
+use crate::classifier::objective::{Classifier, Start};
 use crate::error::Result;
 use crate::numeric::ragged::{Entries, Id, Value, with_entries};
 use crate::threads::Interrupt;
@@ -33,6 +34,8 @@ pub struct NewtonSettings {
     pub least: usize,
     /// Columns whose weights stay 0.
     pub excluded: Range<usize>,
+    /// Of a dense matrix: the curvature is estimated from one of so many blocks of samples.
+    pub stride: usize,
 }
 
 /// What a step did.
@@ -65,20 +68,45 @@ pub fn step(
     let mut residuals = vec![0.0; scores.len()];
     let before = classifier.residuals(scores, &mut residuals);
     let mut subproblem = Subproblem::new(classifier, w, gradient, (&*scores, &residuals), settings);
-    let columns = classifier.design.columns();
-    let sweeps = with_entries!(columns, all => subproblem.minimise(all, interrupt));
+    let sweeps = match subproblem.gram.take() {
+        Some(gram) if settings.l1 == 0.0 && gram.is_small() => subproblem.solve(gram),
+        Some(gram) => subproblem.minimise_over(gram, 0, interrupt),
+        None => with_entries!(classifier.design.columns(), all => subproblem.minimise(all, interrupt)),
+    };
     interrupt.check()?;
-    let direction = with_entries!(columns, all => subproblem.direction(all));
     let promise = subproblem.promise();
     let working_set = subproblem.columns.len();
     let mut done = NewtonStep { nll: before, working_set, sweeps, promised: -promise, ..NewtonStep::default() };
-    let Some(accepted) = subproblem.search(promise, before, scores, &direction, &mut residuals) else {
+    if classifier.design.table().is_some() {
+        // An evaluation at each point of the search: it makes one pass, and ends with the scores and the gradient.
+        let (mut at, mut point) = (Start::default(), w.to_vec());
+        let accepted = subproblem.search(promise, before, |length| {
+            subproblem.take(length, &mut point);
+            at = classifier.start(&point);
+            at.nll
+        });
+        if let Some(accepted) = accepted {
+            (done.nll, done.trials, done.moved) = (accepted.nll, accepted.trials, true);
+            w.copy_from_slice(&point);
+            scores.copy_from_slice(&at.scores);
+            gradient.copy_from_slice(&at.gradient);
+        }
         return Ok(done);
-    };
-    (done.nll, done.trials, done.moved) = (accepted.nll, accepted.trials, true);
-    subproblem.take(accepted.length, &direction, w, scores);
-    classifier.gradient(&residuals, gradient, interrupt);
-    interrupt.check()?;
+    }
+    let direction = subproblem.direction();
+    let mut point = vec![0.0; scores.len()];
+    let accepted = subproblem.search(promise, before, |length| {
+        let moved = scores.iter().zip(&direction).map(|(score, x_delta)| score + length * x_delta);
+        point.iter_mut().zip(moved).for_each(|(point, moved)| *point = moved);
+        classifier.residuals(&point, &mut residuals)
+    });
+    if let Some(accepted) = accepted {
+        (done.nll, done.trials, done.moved) = (accepted.nll, accepted.trials, true);
+        subproblem.take(accepted.length, w);
+        scores.iter_mut().zip(direction).for_each(|(score, x_delta)| *score += accepted.length * x_delta);
+        classifier.gradient(&residuals, gradient, interrupt);
+        interrupt.check()?;
+    }
     Ok(done)
 }
 
@@ -106,6 +134,8 @@ struct Subproblem<'a> {
     curvatures: Vec<f64>,
     /// Sample -> its entry of D X delta.
     slopes: Vec<f64>,
+    /// X' D X, if it is known from the beginning.
+    gram: Option<Gram>,
     /// Largest violation at delta = 0.
     violation: f64,
 }
@@ -156,16 +186,18 @@ impl<'a> Subproblem<'a> {
             curvature: 0.0,
             delta: 0.0,
         };
+        let working_set = working_set(&w[..n], gradient, settings);
         let mut subproblem = Subproblem {
             classifier,
             settings,
-            columns: working_set(&w[..n], gradient, settings).into_iter().map(column).collect(),
+            gram: Gram::of_table(classifier, &working_set, &curvatures, settings.stride),
+            columns: working_set.into_iter().map(column).collect(),
             intercept: classifier.intercept.map(|_| column(n)),
             slopes: vec![0.0; curvatures.len()],
             curvatures,
             violation: 0.0,
         };
-        with_entries!(classifier.design.columns(), all => subproblem.fill_curvatures(all));
+        subproblem.fill_curvatures();
         let violations =
             subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
         let of_intercept = subproblem.intercept.as_ref().map_or(0.0, |column| column.gradient.abs());
@@ -179,12 +211,19 @@ impl<'a> Subproblem<'a> {
     }
 
     /// Computes H_jj of all coordinates.
-    fn fill_curvatures<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>) {
-        let lists = self.classifier.design.columns();
-        for column in &mut self.columns {
-            let (ids, values) = lists.list(column.id, all);
-            let sum: f64 = ids.iter().zip(values).map(|(&i, x)| self.curvatures[i.at()] * x.get() * x.get()).sum();
-            column.curvature = (sum + self.settings.l2).max(LEAST_CURVATURE);
+    fn fill_curvatures(&mut self) {
+        let l2 = self.settings.l2;
+        if let Some(gram) = &self.gram {
+            for (at, column) in self.columns.iter_mut().enumerate() {
+                column.curvature = (gram.diagonal(at) + l2).max(LEAST_CURVATURE);
+            }
+        } else {
+            let (lists, curvatures) = (self.classifier.design.columns(), &self.curvatures);
+            with_entries!(lists, all => for column in &mut self.columns {
+                let (ids, values) = lists.list(column.id, all);
+                let sum: f64 = ids.iter().zip(values).map(|(&i, x)| curvatures[i.at()] * x.get() * x.get()).sum();
+                column.curvature = (sum + l2).max(LEAST_CURVATURE);
+            });
         }
         let x = self.value();
         if let Some(intercept) = &mut self.intercept {
@@ -211,14 +250,8 @@ impl<'a> Subproblem<'a> {
             last = (done, violation);
             if worth.is_some_and(|worth| done as f64 >= worth || ahead >= worth) && sweeps > done {
                 let (curvatures, slopes) = (&self.curvatures, &self.slopes);
-                let mut gram = Gram::new(self.classifier, &self.columns, self.intercept.is_some(), curvatures, slopes);
-                while done < sweeps && !interrupt.is_set() {
-                    done += 1;
-                    if self.sweep_over_gram(&mut gram) <= goal {
-                        break;
-                    }
-                }
-                break;
+                let gram = Gram::new(self.classifier, &self.columns, self.intercept.is_some(), curvatures, slopes);
+                return self.minimise_over(gram, done, interrupt);
             }
             // Most weights that are 0 remain 0: the others converge first, in cheaper sweeps.
             if done >= FIRST_SWEEPS {
@@ -229,6 +262,30 @@ impl<'a> Subproblem<'a> {
                         break;
                     }
                 }
+            }
+        }
+        done
+    }
+
+    /// Minimises the subproblem without an L1 penalty, by a system of equations; returns the number of sweeps, none.
+    fn solve(&mut self, gram: Gram) -> usize {
+        let slopes: Vec<f64> = self.columns.iter().chain(&self.intercept).map(|column| -column.gradient).collect();
+        let n_free = usize::from(self.intercept.is_some());
+        let deltas = gram.solve(self.settings.l2, n_free, slopes.into_iter());
+        for (column, delta) in self.columns.iter_mut().chain(&mut self.intercept).zip(deltas) {
+            column.delta = delta;
+        }
+        0
+    }
+
+    /// Sweeps by way of X' D X after the first `done` sweeps, until the largest violation falls to `precision` of the first;
+    /// returns the number of all sweeps.
+    fn minimise_over(&mut self, mut gram: Gram, mut done: usize, interrupt: &Interrupt) -> usize {
+        let goal = self.settings.precision * self.violation;
+        while done < self.settings.sweeps && !interrupt.is_set() {
+            done += 1;
+            if self.sweep_over_gram(&mut gram) <= goal {
+                break;
             }
         }
         done
@@ -285,13 +342,14 @@ impl<'a> Subproblem<'a> {
         most
     }
 
-    /// X delta.
-    fn direction<I: Id, V: Value>(&self, all: Entries<'_, I, V>) -> Vec<f64> {
+    /// X delta, of a sparse matrix.
+    fn direction(&self) -> Vec<f64> {
         let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
         let mut direction = vec![of_intercept; self.slopes.len()];
-        for column in self.columns.iter().filter(|column| column.delta != 0.0) {
-            self.classifier.design.columns().add_to(column.id, all, column.delta, &mut direction);
-        }
+        let lists = self.classifier.design.columns();
+        with_entries!(lists, all => for column in self.columns.iter().filter(|column| column.delta != 0.0) {
+            lists.add_to(column.id, all, column.delta, &mut direction);
+        });
         direction
     }
 
@@ -308,27 +366,17 @@ impl<'a> Subproblem<'a> {
         slope + self.l1_change(1.0)
     }
 
-    /// Halves the step until the objective, which is `before` at w, decreases by `DECREASE` of the promise (Eq. 20). The
-    /// residuals become the residuals at the accepted point.
-    fn search(
-        &self,
-        promise: f64,
-        before: f64,
-        scores: &[f64],
-        direction: &[f64],
-        residuals: &mut [f64],
-    ) -> Option<Accepted> {
+    /// Halves the step until the objective, which is `before` at w, decreases by `DECREASE` of the promise (Eq. 20). `nll` evaluates
+    /// a step of a length; the last one is the accepted one.
+    fn search(&self, promise: f64, before: f64, mut nll: impl FnMut(f64) -> f64) -> Option<Accepted> {
         if promise.is_nan() || promise >= -ROUNDING * before {
             return None;
         }
         let crossed: f64 = self.columns.iter().map(|column| column.w * column.delta).sum();
         let squared: f64 = self.columns.iter().map(|column| column.delta * column.delta).sum();
-        let mut point = vec![0.0; scores.len()];
         let mut t = 1.0;
         for trial in 1..=MOST_TRIALS {
-            let moved = scores.iter().zip(direction).map(|(score, x_delta)| score + t * x_delta);
-            point.iter_mut().zip(moved).for_each(|(point, moved)| *point = moved);
-            let nll = self.classifier.residuals(&point, residuals);
+            let nll = nll(t);
             let change = nll - before + self.l1_change(t) + self.settings.l2 * t * (crossed + 0.5 * t * squared);
             if change <= DECREASE * t * promise {
                 return Some(Accepted { length: t, nll, trials: trial });
@@ -338,13 +386,12 @@ impl<'a> Subproblem<'a> {
         None
     }
 
-    /// Moves w and its scores to w + length * delta.
-    fn take(&self, length: f64, direction: &[f64], w: &mut [f64], scores: &mut [f64]) {
+    /// Writes w + length * delta.
+    fn take(&self, length: f64, w: &mut [f64]) {
         for column in self.columns.iter().chain(&self.intercept) {
             // At length 1, a weight that coordinate descent has made 0 becomes exactly 0.
             w[column.id] = column.w + length * column.delta;
         }
-        scores.iter_mut().zip(direction).for_each(|(score, x_delta)| *score += length * x_delta);
     }
 }
 
@@ -360,7 +407,7 @@ const DECREASE: f64 = 1e-4;
 fn working_set(w: &[f64], gradient: &[f64], settings: &NewtonSettings) -> Vec<usize> {
     let (mut chosen, mut others) = (Vec::new(), Vec::new());
     for (column, (&w, &g)) in w.iter().zip(gradient).enumerate() {
-        if w != 0.0 {
+        if w != 0.0 || settings.l1 == 0.0 && !settings.excluded.contains(&column) {
             chosen.push(column);
         } else if g.abs() > settings.l1 && !settings.excluded.contains(&column) {
             others.push(column);

@@ -1,16 +1,19 @@
 //! Negative log-likelihood of a maximum-entropy classifier and its gradient (Berger, Della Pietra & Della Pietra 1996), over a
-//! sparse matrix.
+//! sparse or a dense matrix.
 //!
 //! With two classes a column has one weight, and p(y = 1 | x) = 1 / (1 + exp(-x . w)). With more classes a column has a weight
 //! for each, and p(y | x) is proportional to exp(x . w_y). The weights of a column stand side by side: w is
 //! n_columns x n_outputs. An intercept is one more column, the last, with the same value in every sample.
 //!
-//! An evaluation goes from rows to scores, from scores to residuals (`residuals`), from residuals and columns to the gradient.
-//! Every number is computed by one thread, so that results are bitwise the same on any number of threads.
+//! An evaluation goes from rows to scores, from scores to residuals (`residuals`), from residuals and columns to the gradient; over
+//! a dense matrix (`dense`) it does all of this block by block of rows. Every number is computed by one thread, or added up in
+//! the same order, so that results are bitwise the same on any number of threads.
 
+use crate::classifier::dense::{Pass, Sums, Task, norms};
 use crate::classifier::matrix::Design;
 use crate::classifier::residuals::{Binary, Classes, ColumnSums, Multinomial, Purpose, Scored};
 use crate::classifier::sliced::Sliced;
+use crate::classifier::table::Table;
 use crate::error::{Error, Result, check_weights};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
@@ -130,7 +133,10 @@ impl Classifier {
 
     /// The largest absolute value in each column, the intercept's left out; None if all values are 1.
     pub fn largest_values(&self) -> Option<Vec<f64>> {
-        let rows = &self.design.rows;
+        if let Some(table) = self.design.table() {
+            return Some(norms(table, |_| 1.0, self.pool).1);
+        }
+        let rows = self.design.rows();
         let (_, values) = rows.parts();
         if matches!(values, Values::Ones(_)) {
             return None;
@@ -176,15 +182,24 @@ impl Classifier {
 
     /// Gives the intercept's column the largest norm of all other columns: solvers converge fast on columns of similar norms.
     fn scale_intercept(&mut self) {
-        let mut squares = vec![0.0; self.design.n_columns()];
-        for sample in 0..self.n_samples() {
-            let weight = self.weight(sample);
-            self.design.rows.entries(sample).for_each(|(column, x)| squares[column as usize] += weight * x * x);
-        }
+        let squares = match self.design.table() {
+            Some(table) => norms(table, |sample| self.weight(sample), self.pool).0,
+            None => self.squares_of_lists(),
+        };
         let largest = squares.into_iter().fold(0.0, f64::max);
         let total: f64 = (0..self.n_samples()).map(|sample| self.weight(sample)).sum();
         let value = (largest / total).sqrt();
         self.intercept = Some(if value.is_finite() && value > 0.0 { value } else { 1.0 });
+    }
+
+    /// The sum over samples of weight x^2 for each column of a sparse matrix.
+    fn squares_of_lists(&self) -> Vec<f64> {
+        let (rows, mut squares) = (self.design.rows(), vec![0.0; self.design.n_columns()]);
+        for sample in 0..self.n_samples() {
+            let weight = self.weight(sample);
+            rows.entries(sample).for_each(|(column, x)| squares[column as usize] += weight * x * x);
+        }
+        squares
     }
 
     #[inline(always)]
@@ -200,7 +215,7 @@ impl Classifier {
 
     /// Whether an evaluation takes a few milliseconds at most.
     pub fn is_quick(&self) -> bool {
-        (self.design.rows.n_entries() + self.n_columns() + self.n_samples()) * self.width() < 4_000_000
+        (self.design.n_entries() + self.n_columns() + self.n_samples()) * self.width() < 4_000_000
     }
 
     /// Distance in memory from the outputs of a sample to the outputs of the next.
@@ -215,14 +230,57 @@ impl Classifier {
             gradient.fill(0.0);
             return Ok(f64::INFINITY);
         }
+        if let Some(table) = self.design.table() {
+            let scratch = &mut *locked(&self.scratch);
+            let sums = self.evaluate(table, w, scratch, Purpose::Residuals, interrupt)?;
+            let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * self.n_outputs());
+            let rows = columns.chunks_exact_mut(self.n_outputs()).zip(sums.gradient.chunks_exact(self.width()));
+            rows.for_each(|(to, row)| to.copy_from_slice(&row[..to.len()]));
+            intercept.iter_mut().zip(&sums.residuals).for_each(|(to, sum)| *to = self.value() * sum);
+            return Ok(sums.nll);
+        }
         let (sides, scratch) = (self.sides(), &mut *locked(&self.scratch));
         let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * self.n_outputs());
         let sums = self.forward(sides, w, scratch, Purpose::Residuals, interrupt)?;
         self.backward(sides, &scratch.residuals, columns, interrupt);
-        let value = self.intercept.unwrap_or(0.0);
+        let value = self.value();
         intercept.iter_mut().zip(&sums[1..]).for_each(|(gradient, sum)| *gradient = value * sum);
         interrupt.check()?;
         Ok(sums[0])
+    }
+
+    /// Computes residuals or probabilities, into `scratch.residuals`, from a dense matrix.
+    fn evaluate(
+        &self,
+        table: &Table,
+        w: &[f64],
+        scratch: &mut Scratch,
+        purpose: Purpose,
+        interrupt: &Interrupt,
+    ) -> Result<Sums> {
+        let (width, outputs, columns) = (self.width(), self.n_outputs(), self.design.n_columns());
+        scratch.residuals.resize(self.n_samples() * width, 0.0);
+        scratch.rows.resize(columns * width, 0.0);
+        scratch
+            .rows
+            .chunks_exact_mut(width)
+            .zip(w.chunks_exact(outputs))
+            .for_each(|(row, w)| row[..outputs].copy_from_slice(w));
+        let mut intercept = Aligned::new(width, 0.0);
+        intercept.iter_mut().zip(&w[columns * outputs..]).for_each(|(score, w)| *score = self.value() * w);
+        let task = Task::Evaluation { targets: self.classes(), purpose };
+        let sums = self.pass(table, task).run(&scratch.rows, &intercept, (&mut scratch.residuals, &mut []), interrupt);
+        interrupt.check().map(|()| sums)
+    }
+
+    /// A pass over a dense matrix.
+    fn pass<'a>(&'a self, table: &'a Table, task: Task<'a>) -> Pass<'a> {
+        Pass { table, width: self.width(), task, pool: self.pool }
+    }
+
+    /// The value of the intercept's column; 0 without an intercept.
+    fn value(&self) -> f64 {
+        self.intercept.unwrap_or(0.0)
     }
 
     /// The forms of the matrix that evaluations use.
@@ -230,7 +288,7 @@ impl Classifier {
         if self.n_outputs() == 1 {
             BothSides::Sliced(self.design.sliced(self.pool))
         } else {
-            BothSides::Ragged([&self.design.rows, self.design.columns()])
+            BothSides::Ragged([self.design.rows(), self.design.columns()])
         }
     }
 
@@ -246,8 +304,14 @@ impl Classifier {
 
     /// Two classes: writes the gradient at the weights from the residuals of the samples.
     pub fn gradient(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
+        if let Some(table) = self.design.table() {
+            let sums = self.pass(table, Task::Gradient).run(&[], &[], (&mut residuals.to_vec(), &mut []), interrupt);
+            let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
+            columns.copy_from_slice(&sums.gradient[..columns.len()]);
+            return intercept.fill(self.value() * sums.residuals[0]);
+        }
         let (gradient, intercept) = gradient.split_at_mut(self.design.n_columns());
-        intercept.fill(self.intercept.unwrap_or(0.0) * residuals.iter().sum::<f64>());
+        intercept.fill(self.value() * residuals.iter().sum::<f64>());
         let columns = self.design.columns();
         with_entries!(columns, all => {
             threads::share(self.pool, pieces_of(&columns.pieces, gradient, 1), |(piece, out)| {
@@ -258,19 +322,44 @@ impl Classifier {
         });
     }
 
-    /// Two classes: an evaluation at `w` that uses only the rows. It spares methods that never evaluate again the making of
-    /// other forms of the matrix.
-    pub fn start(&self, w: &[f64]) -> Start {
-        let (rows, mut gradient, value) = (&self.design.rows, vec![0.0; w.len()], self.intercept.unwrap_or(0.0));
-        let of_intercept = w[self.design.n_columns()..].iter().sum::<f64>() * value;
-        let (mut scores, mut residuals) = (vec![0.0; rows.len()], vec![0.0; rows.len()]);
+    /// Two classes: X w.
+    pub fn scores(&self, w: &[f64]) -> Vec<f64> {
+        let mut scores = vec![0.0; self.n_samples()];
+        let (columns, intercept) = w.split_at(self.design.n_columns());
+        let of_intercept = intercept.iter().sum::<f64>() * self.value();
+        if let Some(table) = self.design.table() {
+            self.pass(table, Task::Scores).run(columns, &[of_intercept], (&mut scores, &mut []), &Interrupt::default());
+            return scores;
+        }
+        let rows = self.design.rows();
         with_entries!(rows, all => {
             threads::share(self.pool, pieces_of(&rows.pieces, &mut scores, 1), |(piece, out)| {
                 let score = |sample| of_intercept + rows.combine_one(sample, all, w);
                 piece.zip(out).for_each(|(sample, out)| *out = score(sample));
             });
         });
+        scores
+    }
+
+    /// Two classes: an evaluation at `w` that uses only the rows. It spares methods that never evaluate again the making of
+    /// other forms of the matrix.
+    pub fn start(&self, w: &[f64]) -> Start {
+        let n = self.n_samples();
+        let (mut gradient, mut residuals) = (vec![0.0; w.len()], vec![0.0; n]);
+        if let Some(table) = self.design.table() {
+            let (mut scores, (columns, intercept)) = (vec![0.0; n], w.split_at(self.design.n_columns()));
+            let of_intercept = [intercept.iter().sum::<f64>() * self.value()];
+            let task = Task::Evaluation { targets: self.classes(), purpose: Purpose::Residuals };
+            let pass = self.pass(table, task);
+            let sums = pass.run(columns, &of_intercept, (&mut residuals, &mut scores), &Interrupt::default());
+            let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
+            columns.copy_from_slice(&sums.gradient[..columns.len()]);
+            intercept.fill(self.value() * sums.residuals[0]);
+            return Start { nll: sums.nll, scores, gradient };
+        }
+        let scores = self.scores(w);
         let nll = self.residuals(&scores, &mut residuals);
+        let (rows, value) = (self.design.rows(), self.value());
         let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
         intercept.fill(value * residuals.iter().sum::<f64>());
         with_entries!(rows, all => {
@@ -282,8 +371,11 @@ impl Classifier {
     /// p(y | x) of every sample, n_samples x n_outputs; with two classes, p(y = 1 | x).
     pub fn probabilities(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         assert_eq!(w.len(), self.n_features());
-        let (sides, scratch) = (self.sides(), &mut *locked(&self.scratch));
-        self.forward(sides, w, scratch, Purpose::Probabilities, interrupt)?;
+        let scratch = &mut *locked(&self.scratch);
+        match self.design.table() {
+            Some(table) => drop(self.evaluate(table, w, scratch, Purpose::Probabilities, interrupt)?),
+            None => drop(self.forward(self.sides(), w, scratch, Purpose::Probabilities, interrupt)?),
+        }
         let outputs = self.n_outputs();
         Ok(scratch.residuals.chunks_exact(self.width()).flat_map(|row| &row[..outputs]).copied().collect())
     }
@@ -308,7 +400,7 @@ impl Classifier {
         }
         let columns = &(if width > 1 { &*scratch.rows } else { w })[..self.design.n_columns() * width];
         let of_intercept = &w[self.design.n_columns() * outputs..];
-        let intercept: Vec<f64> = of_intercept.iter().map(|w| self.intercept.unwrap_or(0.0) * w).collect();
+        let intercept: Vec<f64> = of_intercept.iter().map(|w| self.value() * w).collect();
         let intercept = &intercept[..];
         let pieces = pieces_of(sides.pieces(ROWS), &mut scratch.residuals, width);
         let parts = threads::share(self.pool, pieces, |(samples, out)| match sides {
@@ -355,6 +447,7 @@ fn pieces_of<'a>(ranges: &[Range<usize>], out: &'a mut [f64], columns: usize) ->
 const SCORES: usize = 4096;
 
 /// Two classes: an evaluation of the objective.
+#[derive(Default)]
 pub struct Start {
     /// The negative log-likelihood.
     pub nll: f64,

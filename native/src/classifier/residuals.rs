@@ -3,9 +3,9 @@
 //! The residual of a sample at class y' is weight * (p(y' | x) - [y' = y]), the derivative of its negative log-likelihood with
 //! respect to the score of y'.
 
-use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::ragged::{Entries, Id, Lists, Value, combine, with_entries};
+use crate::numeric::{self, sum};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -86,6 +86,9 @@ impl WithSimd for Binary<'_> {
     }
 }
 
+/// Samples whose scores become residuals together, with three classes or more.
+const AT_ONCE: usize = 8;
+
 /// Three classes or more, sample by sample: computes the scores of the classes and turns them into residuals or probabilities.
 /// Returns the sum of the samples' negative log-likelihoods, then the sum of the residuals of each class.
 pub struct Multinomial<'a> {
@@ -118,13 +121,17 @@ impl Multinomial<'_> {
     fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) -> Vec<f64> {
         let Multinomial { targets, rows, columns, intercept, samples, out, width, purpose } = self;
         let mut sums = vec![0.0; 1 + targets.n_classes];
-        for (sample, out) in samples.zip(out.chunks_exact_mut(width)) {
-            let (ids, values) = rows.list(sample, all);
-            out.fill(0.0);
-            out[..intercept.len()].copy_from_slice(intercept);
-            combine(simd, ids, values, columns, out);
-            sums[0] += softmax(simd, targets, sample, out, purpose);
-            sums[1..].iter_mut().zip(&*out).for_each(|(sum, residual)| *sum += residual);
+        for (first, out) in samples.step_by(AT_ONCE).zip(out.chunks_mut(AT_ONCE * width)) {
+            for (at, out) in out.chunks_exact_mut(width).enumerate() {
+                let (ids, values) = rows.list(first + at, all);
+                out.fill(0.0);
+                out[..intercept.len()].copy_from_slice(intercept);
+                combine(simd, ids, values, columns, out);
+            }
+            sums[0] += softmax(simd, targets, first, out, width, purpose);
+            for row in out.chunks_exact(width) {
+                sums[1..].iter_mut().zip(row).for_each(|(sum, residual)| *sum += residual);
+            }
         }
         sums
     }
@@ -139,7 +146,7 @@ const LEAST: f64 = -700.0;
 /// Let m = -z if y = 1 and m = z if y = 0. The negative log-likelihood is log(1 + exp(m)), and the residual is
 /// -1 / (1 + exp(-m)) or 1 / (1 + exp(-m)); both have full relative precision for every m.
 #[inline(always)]
-fn logistic<S: Simd>(simd: S, targets: Classes<'_>, first: usize, out: &mut [f64], purpose: Purpose) -> f64 {
+pub fn logistic<S: Simd>(simd: S, targets: Classes<'_>, first: usize, out: &mut [f64], purpose: Purpose) -> f64 {
     let n = out.len();
     let (mut margins, mut exps, mut logs) = ([0.0; BATCH], [0.0; BATCH], [0.0; BATCH]);
     let classes = &targets.classes[first..first + n];
@@ -164,35 +171,60 @@ fn logistic<S: Simd>(simd: S, targets: Classes<'_>, first: usize, out: &mut [f64
     value
 }
 
-/// Turns the scores of a sample into residuals weight * (p - [y]) or into p; returns its negative log-likelihood.
+/// Turns the scores of at most `BATCH` consecutive samples, a padded row of classes for each, into residuals weight * (p - [y]) or
+/// into p. Returns the sum of the samples' negative log-likelihoods.
 #[inline(always)]
-fn softmax<S: Simd>(simd: S, targets: Classes<'_>, sample: usize, out: &mut [f64], purpose: Purpose) -> f64 {
-    let (scores, padding) = out.split_at_mut(targets.n_classes);
-    let target = targets.classes[sample] as usize;
-    let (mut best, mut most) = (0, f64::NEG_INFINITY);
-    for (class, &score) in scores.iter().enumerate() {
-        if score > most {
-            (best, most) = (class, score);
+pub fn softmax<S: Simd>(
+    simd: S,
+    targets: Classes<'_>,
+    first: usize,
+    out: &mut [f64],
+    width: usize,
+    purpose: Purpose,
+) -> f64 {
+    // Class of the largest score, and by how much the score of the sample's class is smaller.
+    let (mut best, mut behind) = ([0; BATCH], [0.0; BATCH]);
+    for (at, row) in out.chunks_exact_mut(width).enumerate() {
+        row[targets.n_classes..].fill(f64::NEG_INFINITY);
+        let most = largest(simd, row);
+        best[at] = row.iter().position(|&score| score == most).unwrap_or(0);
+        behind[at] = most - row[targets.classes[first + at] as usize];
+        let (most, least) = (simd.splat_f64s(most), simd.splat_f64s(LEAST));
+        for scores in S::as_mut_simd_f64s(row).0 {
+            *scores = simd.max_f64s(simd.sub_f64s(*scores, most), least);
         }
     }
-    let behind = most - scores[target];
-    scores.iter_mut().for_each(|score| *score = (*score - most).max(LEAST));
-    padding.fill(LEAST);
     numeric::exp_in_place(simd, out);
-    let (exps, padding) = out.split_at_mut(targets.n_classes);
-    padding.fill(0.0);
-    // The sum leaves out the largest term, which is 1, so that it keeps its relative precision if all others are small.
-    exps[best] = 0.0;
-    let others: f64 = exps.iter().sum();
-    exps[best] = 1.0;
-    let weight = targets.weight(sample);
-    let factor = if purpose == Purpose::Residuals { weight } else { 1.0 } / (1.0 + others);
-    exps.iter_mut().for_each(|p| *p *= factor);
-    if purpose == Purpose::Residuals {
-        let sum_of_others: f64 = exps[..target].iter().chain(&exps[target + 1..]).sum();
-        exps[target] = -sum_of_others;
+    let mut value = 0.0;
+    for (at, exps) in out.chunks_exact_mut(width).enumerate() {
+        exps[targets.n_classes..].fill(0.0);
+        // The sum leaves out the largest term, which is 1, so that it keeps its relative precision if all others are small.
+        exps[best[at]] = 0.0;
+        let others = sum(simd, exps);
+        exps[best[at]] = 1.0;
+        let weight = targets.weight(first + at);
+        value += weight * (behind[at] + others.ln_1p());
+        let factor = simd.splat_f64s(if purpose == Purpose::Residuals { weight } else { 1.0 } / (1.0 + others));
+        for exps in S::as_mut_simd_f64s(exps).0 {
+            *exps = simd.mul_f64s(*exps, factor);
+        }
+        if purpose == Purpose::Residuals {
+            let target = targets.classes[first + at] as usize;
+            exps[target] = 0.0;
+            exps[target] = -sum(simd, exps);
+        }
     }
-    weight * (behind + others.ln_1p())
+    value
+}
+
+/// The largest number of a padded row.
+#[inline(always)]
+fn largest<S: Simd>(simd: S, row: &[f64]) -> f64 {
+    let mut most = simd.splat_f64s(f64::NEG_INFINITY);
+    for &scores in S::as_simd_f64s(row).0 {
+        most = simd.max_f64s(most, scores);
+    }
+    simd.reduce_max_f64s(most)
 }
 
 /// Three classes or more: the gradient at the weights of some columns, the sum of value * residuals over each column.

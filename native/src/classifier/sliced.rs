@@ -152,7 +152,7 @@ mod tests {
             let (ids, values): (Vec<u32>, Vec<f64>) = rows.into_iter().flatten().unzip();
             let design = Design::new(ends, &ids, &values, 40).unwrap();
             let pool = threads::pool(2).unwrap();
-            for (lists, sliced) in [&design.rows, design.columns()].into_iter().zip(design.sliced(pool)) {
+            for (lists, sliced) in [design.rows(), design.columns()].into_iter().zip(design.sliced(pool)) {
                 let x: Vec<f64> = (0..lists.bound()).map(|i| 1.0 / (i + 1) as f64).collect();
                 let mut sums = vec![f64::NAN; lists.len()];
                 let places = parts(&mut sums, sliced.pieces.iter().map(Range::len));

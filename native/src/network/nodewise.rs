@@ -84,8 +84,15 @@ fn regression(
     let mut w = vec![0.0; d + 1];
     w[d] = (sums[1] / sums[0]).ln();
     let excluded = samples.columns(variable);
-    let settings =
-        NewtonSettings { l1: options.l1, l2: options.l2, precision: PRECISION, sweeps: SWEEPS, least: LEAST, excluded };
+    let settings = NewtonSettings {
+        l1: options.l1,
+        l2: options.l2,
+        precision: PRECISION,
+        sweeps: SWEEPS,
+        least: LEAST,
+        excluded,
+        stride: 1,
+    };
     let Start { mut nll, mut scores, mut gradient } = classifier.start(&w);
     let mut steps = 0;
     let (mut objective, mut violation) = measure(&w, &gradient, nll, &settings);

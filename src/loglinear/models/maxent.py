@@ -33,6 +33,7 @@ from ..data.fingerprint import checksum
 from ..data.frames import Frame, as_column, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several
+from ..data.matrix import FLOATS
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
@@ -167,7 +168,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             samples = X if frame is None else frame.matrix()
             with _named_columns(X if frame is None else frame):
                 matrix, labels = validate_data(
-                    self, samples, y, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True
+                    self, samples, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
                 )
             if frame is not None and frame.names is not None:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)

@@ -20,6 +20,8 @@ Classes = npt.NDArray[np.uint32]
 STEPS, PRODUCTS = 20, 50
 # Derivatives up to this share of all samples count as 0; the residual of a Newton step, as a share of the slope.
 SMALL, INEXACT = 1e-12, 1e-3
+# A step that promises fewer nats a sample is the last: rounding errors hide what it gains.
+ROUNDING = 1e-15
 # The elimination of `stationary`, O(K^3), takes less than a few evaluations, O(n K), up to this K^2 / n. Up to this K
 # it takes some milliseconds.
 MOST_FOR_SAMPLES, FEW_CLASSES = 100, 256
@@ -59,6 +61,8 @@ def best_shift(shares: Vector, targets: Classes, weights: Vector) -> Vector:
             break
         step, taken = _newton_step(p, weights, expected, slope, products)
         products -= taken
+        if slope @ step <= ROUNDING * counts.sum():
+            return b - step
         for alpha in 0.5 ** np.arange(STEPS):
             trial, p_trial = _shifted(scores, weights, counts, b - alpha * step)
             if trial <= value:

@@ -1,4 +1,4 @@
-"""The objective of a maximum-entropy classifier over a sparse matrix."""
+"""The objective of a maximum-entropy classifier over a sparse or a dense matrix."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
+from ..data.matrix import as_matrix
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -58,9 +59,12 @@ class ClassifierObjective:
     column stand side by side, and the intercept's weights come last.
 
     Source: Berger, Della Pietra & Della Pietra (1996); Mathur & Chakrabarti (2010), Eq. 5.
-    Cost: an evaluation passes twice over the matrix, by rows and by columns, on all threads; the first
+    Cost: an evaluation of a sparse matrix passes over it twice, by rows and by columns, on all threads; the first
     evaluation makes copies of the matrix for that, which are kept. Values that single precision holds exactly are kept
-    in single precision, and ones are not kept at all.
+    in single precision, and ones are not kept at all. A dense array of float64 or float32, row- or column-major, is not
+    copied but kept as it is, so it must not be changed; an evaluation passes over it once. Arithmetic is in double
+    precision. A dense matrix of which less than a fifth is not 0 becomes sparse, a sparse one of which more than half
+    is not 0 becomes dense.
 
     Args:
         X: samples, shape (n_samples, n_columns), sparse or dense; finite.
@@ -98,22 +102,30 @@ class ClassifierObjective:
         intercept: float | str = True,
         threads: int = 0,
     ) -> None:
-        matrix = scipy.sparse.csr_array(X, dtype=np.float64)
+        matrix = as_matrix(X)
         if matrix.ndim != 2:
             message = f"X has {matrix.ndim} dimension; give a matrix of shape (n_samples, n_columns)"
             raise DataError(message)
-        core = _core.ClassifierObjective(
-            matrix.indptr[1:].astype(np.uint64),
-            matrix.indices.view(np.uint32) if matrix.indices.dtype == np.int32 else matrix.indices.astype(np.uint32),
-            np.ascontiguousarray(matrix.data),
-            matrix.shape[1],
-            _numbers(targets, matrix.shape[0], n_classes),
-            _weights(weights),
-            n_classes=n_classes,
-            threads=threads,
-            **_intercept(intercept),
-        )
-        self._set(core, matrix.shape[1], core.intercept or 0.0)
+        n_samples, n_columns = matrix.shape
+        labels_and_weights = _numbers(targets, n_samples, n_classes), _weights(weights)
+        options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, **_intercept(intercept)}
+        if isinstance(matrix, np.ndarray):
+            by_rows = matrix.flags.c_contiguous
+            numbers = matrix.reshape(-1) if by_rows else matrix.T.reshape(-1)
+            core = _core.ClassifierObjective.of_table(
+                numbers, (n_samples, n_columns), *labels_and_weights, by_rows=by_rows, **options
+            )
+        else:
+            ids = matrix.indices
+            core = _core.ClassifierObjective(
+                matrix.indptr[1:].astype(np.uint64),
+                ids.view(np.uint32) if ids.dtype == np.int32 else ids.astype(np.uint32),
+                np.ascontiguousarray(matrix.data),
+                n_columns,
+                *labels_and_weights,
+                **options,
+            )
+        self._set(core, n_columns, core.intercept or 0.0)
 
     @classmethod
     def of_corpus(
@@ -291,10 +303,7 @@ class ClassifierObjective:
 
     def _shares(self, w: Vector) -> Vector:
         """Return p(y | x; w) of all classes, shape (n_samples, n_classes)."""
-        if self.n_outputs > 1:
-            return self.probabilities(w)
-        scores = self.core.start(w)[1]
-        return np.exp(-np.logaddexp(0.0, np.column_stack([scores, -scores])))
+        return self.probabilities(w) if self.n_outputs > 1 else _of_two(self.core.scores(w))
 
     @property
     def unbalanced(self) -> str:
@@ -315,12 +324,13 @@ class ClassifierObjective:
             None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
         """
         targets, weights = self.core.targets, self.weights
-        shift = best_shift(self._shares(w), targets, weights)
-        if self.n_outputs == 1:
+        scores = self.core.scores(w) if self.n_outputs == 1 else None
+        shift = best_shift(self._shares(w) if scores is None else _of_two(scores), targets, weights)
+        if scores is not None:
             shift = shift[1:] - shift[:1]
         w = w.copy()
         w[-self.n_outputs :] += shift / self.intercept
-        shares = self._shares(w)
+        shares = self._shares(w) if scores is None else _of_two(scores + shift)
         tau = stationary(flows(shares, targets, weights))
         if tau is None:
             return None
@@ -361,9 +371,17 @@ class ClassifierObjective:
         precision: float,
         sweeps: int,
         least: int,
+        stride: int = 1,
     ) -> _core.NewtonStep:
         """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
-        return self.core.newton_step(w, scores, gradient, l1=l1, l2=l2, precision=precision, sweeps=sweeps, least=least)
+        return self.core.newton_step(
+            w, scores, gradient, l1=l1, l2=l2, precision=precision, sweeps=sweeps, least=least, stride=stride
+        )
+
+    @property
+    def has_small_gram(self) -> bool:
+        """Whether X' D X, D diagonal, is written out in every step of `loglinear.solvers.ProxNewton`."""
+        return self.core.has_small_gram
 
     def one_against_rest(self, target: int) -> ClassifierObjective:
         """Return the objective of two classes, the target as class 1 and all others as 0; the samples are shared."""
@@ -418,6 +436,11 @@ class ClassifierObjective:
         if self.n_outputs > 1:
             return self.core.as_chain().restrict(features)
         return self._like(self.core.restrict(features[:n_penalised]), n_penalised)
+
+
+def _of_two(scores: Vector) -> Vector:
+    """Return the probabilities of both classes, shape (n_samples, 2), for the scores of the second."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, np.column_stack([scores, -scores]))))
 
 
 def _nlls(shares: Vector, targets: npt.NDArray[np.uint32]) -> Vector:

@@ -102,7 +102,7 @@ def _rule(problem: Problem) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the class of the solver, its options, and the reason."""
     l1, objective = problem.penalty.l1, problem.objective
     if suits(ProxNewton, problem):
-        return ProxNewton, {}, "two classes with an L1 penalty"
+        return ProxNewton, {}, "two classes with an L1 penalty" if l1 else "two classes and a dense table"
     if suits(LabelSets, problem):
         sequences = cast(Prunable, objective)
         if sequences.n_cells >= FEW_CELLS:

@@ -1,4 +1,4 @@
-"""Proximal Newton with coordinate descent on a working set, for binary classifiers with an L1 penalty.
+"""Proximal Newton with coordinate descent on a working set, for binary classifiers.
 
 Symbols: g the gradient, H the Hessian of the NLL and the L2 penalty at w, W the working set, delta the step.
 A step itself is native: `native/src/classifier/newton.rs`.
@@ -17,7 +17,7 @@ from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .common.classifier import TwoClasses, two_classes
-from .common.conditions import intercept_alone_is_spared, with_l1
+from .common.conditions import intercept_alone_is_spared
 from .common.needs import Needs, check
 from .common.quasi_newton import ROUNDING, BatchState, check_numbers, check_tolerances
 
@@ -55,6 +55,10 @@ class NewtonStep(Protocol):
 class NewtonSteps(TwoClasses, Protocol):
     """A classifier of two classes that can make steps of proximal Newton."""
 
+    @property
+    def has_small_gram(self) -> bool:
+        """Whether X' D X, D diagonal, is small enough to be written out in every step."""
+
     def newton_step(
         self,
         w: Vector,
@@ -66,8 +70,19 @@ class NewtonSteps(TwoClasses, Protocol):
         precision: float,
         sweeps: int,
         least: int,
+        stride: int,
     ) -> NewtonStep:
-        """Make a step of ``ProxNewton``, updating the arrays."""
+        """Make a step of ``ProxNewton``, updating the arrays.
+
+        Where X' D X is written out, it is estimated from one of ``stride`` blocks of samples.
+        """
+
+
+def with_l1_or_small_gram(problem: Problem) -> str:
+    """The penalty has an L1 part, or the columns are few."""
+    if problem.penalty.l1 or cast(NewtonSteps, problem.objective).has_small_gram:
+        return ""
+    return "needs an L1 penalty, but l1=0, and X is not dense with at most 500 columns; give an l1 > 0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +94,11 @@ class ProxNewtonState(BatchState):
         passes: effective passes, evaluations in line searches included.
         working_set: number of columns of the last W.
         sweeps: of coordinate descent over the working sets, so far.
+        stride: the next H is estimated from one block of samples in ``stride``.
     """
 
     scores: Vector
+    stride: int = 1
     passes: float = 1.0
     working_set: int = 0
     sweeps: int = 0
@@ -89,7 +106,7 @@ class ProxNewtonState(BatchState):
 
 @dataclass(frozen=True)
 class ProxNewton:
-    """Proximal Newton for binary classifiers with an L1 or elastic-net penalty; fast where few features matter.
+    """Proximal Newton for binary classifiers; fast where few features matter, and on dense tables.
 
     A step minimises g . delta + 1/2 delta' H delta + penalty(w + delta) over W, the columns with weights that are not 0
     and as many others with the largest violations, by sweeps of coordinate descent, and then searches along delta.
@@ -102,13 +119,17 @@ class ProxNewton:
     - The columns are swept from the first to the last.
     - The subproblem is solved to ``precision`` times its initial violation.
     - The intercept is a coordinate without penalty.
+    - Of a dense table of at most 500 columns, X' D X is written out. Without an L1 penalty the step is then the
+      solution of a system of equations; other data need an L1 penalty. At first it is estimated from some samples
+      (sub-sampled Newton: Byrd, Chin, Neveitt & Nocedal, SIAM J. Optimization 21, 2011): where a step needs a line
+      search or brings little of the decrease that it promises, the next one looks at four times as many.
     - H is raised where samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
 
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
-    Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, when violation <=
-    gradient_tolerance * max(1, |w|), or when the decrease that a step promises is at most 2.3e-13 |F|, which the
-    rounding errors of F can hide.
+    Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, or when the decrease that a
+    step promises is at most 2.3e-13 |F|, which the rounding errors of F can hide; on other data than small dense tables
+    also when violation <= gradient_tolerance * max(1, |w|).
 
     Args:
         tolerance: bound on the relative decrease of a step; 0 switches this test off.
@@ -118,7 +139,7 @@ class ProxNewton:
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective is not a classifier of
-            two classes, or there is no L1 penalty.
+            two classes, or there is no L1 penalty and X is not a small dense table.
 
     Example:
         >>> from loglinear import MaxEnt
@@ -134,7 +155,7 @@ class ProxNewton:
     max_sweeps: int = 1000
 
     needs: ClassVar[Needs] = Needs(
-        objective=(NewtonSteps,), conditions=(two_classes, with_l1, intercept_alone_is_spared)
+        objective=(NewtonSteps,), conditions=(two_classes, with_l1_or_small_gram, intercept_alone_is_spared)
     )
 
     def __post_init__(self) -> None:
@@ -151,10 +172,14 @@ class ProxNewton:
         """
         check(self, problem)
         w = np.array(w0, dtype=np.float64)
-        nll, scores, gradient = cast(NewtonSteps, problem.objective).start(w)
+        objective = cast(NewtonSteps, problem.objective)
+        nll, scores, gradient = objective.start(w)
         value, violation = problem.penalised(w, nll, gradient)
         check_numbers(value, violation)
-        state = ProxNewtonState(w=w, scores=scores, gradient=gradient, objective=value, nll=nll, violation=violation)
+        stride = max(1, objective.n_samples // (PER_COLUMN * w.size)) if objective.has_small_gram else 1
+        state = ProxNewtonState(
+            w=w, scores=scores, gradient=gradient, objective=value, nll=nll, violation=violation, stride=stride
+        )
         return replace(state, status=self._status(problem, state, math.inf))
 
     def step(self, problem: Problem, state: ProxNewtonState) -> ProxNewtonState:
@@ -170,7 +195,11 @@ class ProxNewton:
             precision=self.precision,
             sweeps=self.max_sweeps,
             least=LEAST,
+            stride=state.stride,
         )
+        is_sampled = state.stride > 1
+        if is_sampled and not done.moved:
+            return self.step(problem, replace(state, stride=1))
         state = replace(
             state,
             iteration=state.iteration + 1,
@@ -192,13 +221,20 @@ class ProxNewton:
             gradient_evaluations=state.gradient_evaluations + 1,
             passes=state.passes + done.trials,
         )
-        return replace(following, status=self._status(problem, following, state.objective - following.objective))
+        decrease = state.objective - following.objective
+        if is_sampled and (done.trials > 1 or decrease < LITTLE * done.promised):
+            return replace(following, stride=max(1, state.stride // 4))
+        return replace(following, status=self._status(problem, following, decrease))
 
     def _status(self, problem: Problem, state: ProxNewtonState, decrease: float) -> Status:
         norm = math.sqrt(problem.penalty.norms(state.w)[1])
         # On tiny columns the derivative by the intercept's weight is small far from the optimum.
         violation = max(state.violation, problem.violation(state.w, state.gradient, state.violation))
-        if violation <= self.gradient_tolerance * max(1.0, norm):
+        # The step of a small Gram matrix does not depend on the units of the columns, and neither does its end.
+        little = (
+            0.0 if cast(NewtonSteps, problem.objective).has_small_gram else self.gradient_tolerance * max(1.0, norm)
+        )
+        if violation <= little:
             return Status.CONVERGED
         if self.tolerance > 0.0 and decrease <= self.tolerance * abs(state.objective):
             return Status.CONVERGED
@@ -207,3 +243,7 @@ class ProxNewton:
 
 # Columns in the smallest working set.
 LEAST = 100
+# Samples for each column from which H is estimated at first.
+PER_COLUMN = 100
+# A step that brings less than this share of what it promises, half of which is usual, had a poor H.
+LITTLE = 0.3

@@ -1,0 +1,552 @@
+//! The kernels of a classifier's objective over a dense matrix: scores, residuals and gradient in one pass over memory, and the
+//! matrix X' D X.
+//!
+//! A pass goes block by block of rows. While the rows of a block are in the cache, their scores become residuals, and the
+//! residuals become their part of the gradient. Each piece of rows has a gradient of its own; the gradients are added up in the
+//! order of the pieces, so that results are the same on any number of threads.
+
+use crate::classifier::residuals::{Classes, Purpose, logistic, softmax};
+use crate::classifier::table::{Columns, Table, stride};
+use crate::numeric::aligned::Aligned;
+use crate::numeric::arch::{arch, simd_task};
+use crate::numeric::{LANES, padded};
+use crate::threads::{self, Interrupt, Pool};
+use pulp::{Simd, WithSimd};
+use std::ops::Range;
+
+/// Most rows of a block.
+const MOST_ROWS: usize = 64;
+/// Numbers of a block, which stays in the first level of the cache together with what is read from memory meanwhile.
+const CACHED: usize = 1 << 10;
+/// Numbers of a piece of work, and its fewest rows: each piece has a gradient, which takes the memory of a row.
+const PIECE: usize = 1 << 17;
+const FEWEST_ROWS: usize = 16;
+/// Rows or columns whose sums are computed together.
+const TOGETHER: usize = 8;
+
+/// What a pass computes.
+#[derive(Clone, Copy)]
+pub enum Task<'a> {
+    /// Scores.
+    Scores,
+    /// Residuals or probabilities from scores, and the sums of what comes out.
+    Evaluation { targets: Classes<'a>, purpose: Purpose },
+    /// The sums of the residuals that are given in place of scores.
+    Gradient,
+}
+
+/// What a pass over some rows adds up.
+pub struct Sums {
+    /// The negative log-likelihood.
+    pub nll: f64,
+    /// The sums of the residuals of each output.
+    pub residuals: Vec<f64>,
+    /// X' residuals, a padded row of outputs for each column.
+    pub gradient: Aligned,
+}
+
+/// A pass over a matrix.
+pub struct Pass<'a> {
+    pub table: &'a Table,
+    /// Length of a padded row of outputs; 1 with one output.
+    pub width: usize,
+    pub task: Task<'a>,
+    pub pool: Pool,
+}
+
+impl Pass<'_> {
+    /// Makes the pass. `w` is a padded row of outputs for each column, `intercept` what each score begins with. `out` is a padded
+    /// row of outputs for each row of the matrix, and becomes scores, residuals or probabilities; `scores`, unless it is empty,
+    /// become the scores in any case.
+    pub fn run(
+        &self,
+        w: &[f64],
+        intercept: &[f64],
+        (out, scores): (&mut [f64], &mut [f64]),
+        interrupt: &Interrupt,
+    ) -> Sums {
+        let (width, n_rows, n_columns) = (self.width, self.table.n_rows(), self.table.n_columns());
+        let stride = stride(n_columns);
+        let mut weights = Aligned::new(stride * width, 0.0);
+        weights[..w.len()].copy_from_slice(w);
+        let size = (PIECE / stride).max(FEWEST_ROWS).max(TOGETHER * width).next_multiple_of(height(stride));
+        let (rows, mut scores) = ((0..n_rows).step_by(size), scores.chunks_mut(size * width));
+        let pieces = rows.zip(out.chunks_mut(size * width)).map(|(first, out)| (first, out, scores.next())).collect();
+        let parts = threads::share(self.pool, pieces, |(first, out, scores)| {
+            let rows = first..n_rows.min(first + size);
+            let piece = Piece { pass: self, weights: &weights, intercept, rows, out, scores };
+            if interrupt.is_set() { self.nothing() } else { arch().dispatch(piece) }
+        });
+        parts.into_iter().fold(self.nothing(), |mut sums, part| {
+            sums.nll += part.nll;
+            sums.residuals.iter_mut().zip(&part.residuals).for_each(|(sum, part)| *sum += part);
+            sums.gradient.iter_mut().zip(&*part.gradient).for_each(|(sum, part)| *sum += part);
+            sums
+        })
+    }
+
+    /// Sums of no rows.
+    fn nothing(&self) -> Sums {
+        let n = if matches!(self.task, Task::Scores) { 0 } else { stride(self.table.n_columns()) * self.width };
+        Sums { nll: 0.0, residuals: vec![0.0; self.width], gradient: Aligned::new(n, 0.0) }
+    }
+}
+
+/// Rows of a block whose rows have this length.
+fn height(stride: usize) -> usize {
+    (CACHED / stride).clamp(TOGETHER, MOST_ROWS) / TOGETHER * TOGETHER
+}
+
+/// A pass over a piece of the rows.
+struct Piece<'a> {
+    pass: &'a Pass<'a>,
+    /// A padded row of outputs for each column, and zeros up to `stride` rows.
+    weights: &'a [f64],
+    intercept: &'a [f64],
+    rows: Range<usize>,
+    /// A padded row of outputs for each of the rows.
+    out: &'a mut [f64],
+    /// Likewise for the scores, if they are asked for.
+    scores: Option<&'a mut [f64]>,
+}
+
+impl WithSimd for Piece<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Sums {
+        let Piece { pass, weights, intercept, rows, out, scores: mut all_scores } = self;
+        let start = rows.start;
+        let (width, table) = (pass.width, pass.table);
+        let (stride, mut sums) = (stride(table.n_columns()), pass.nothing());
+        let height = height(stride);
+        let mut copy = Aligned::new(height * stride, 0.0);
+        for (first, out) in rows.step_by(height).zip(out.chunks_mut(height * width)) {
+            let rows = first..first + out.len() / width;
+            // The copy reads memory in the order in which it lies there, which is three times as fast as four rows at a time.
+            Columns::all(table, None).copy(simd, rows.clone(), 0..table.n_columns(), stride, &mut copy);
+            let block = Rows { numbers: &copy[..rows.len() * stride], length: stride };
+            if !matches!(pass.task, Task::Gradient) {
+                if width == 1 {
+                    scores(simd, block, weights, intercept, out);
+                } else {
+                    rows_of_scores(simd, block, weights, intercept, out);
+                }
+            }
+            if let Some(all_scores) = &mut all_scores {
+                all_scores[(first - start) * width..][..out.len()].copy_from_slice(out);
+            }
+            if let Task::Evaluation { targets, purpose } = pass.task {
+                sums.nll += match width {
+                    1 => logistic(simd, targets, first, out, purpose),
+                    _ => softmax(simd, targets, first, out, width, purpose),
+                };
+            }
+            match width {
+                _ if sums.gradient.is_empty() => {}
+                1 => add_rows(simd, block, out, &mut sums.gradient),
+                _ => add_outer(simd, block, out, width, &mut sums.gradient),
+            }
+            for row in out.chunks_exact(width) {
+                for (sum, residual) in sums.residuals.iter_mut().zip(row) {
+                    *sum += residual;
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// Rows of a block.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    numbers: &'a [f64],
+    /// Numbers of a row, padding included.
+    length: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// N rows from row `first` on.
+    #[inline(always)]
+    fn group<const N: usize>(self, first: usize) -> [&'a [f64]; N] {
+        let mut group = [&self.numbers[..0]; N];
+        for k in 0..N {
+            group[k] = &self.numbers[(first + k) * self.length..][..self.length];
+        }
+        group
+    }
+}
+
+/// Evaluates an expression for groups of rows: `TOGETHER` at a time, then one by one. `$first` is the first row of a group, the
+/// constant `$n` their number.
+macro_rules! in_groups {
+    ($rows:expr, |$first:ident, $n:ident| $work:expr) => {{
+        let (rows, mut $first) = ($rows, 0);
+        while $first + TOGETHER <= rows {
+            const $n: usize = TOGETHER;
+            $work;
+            $first += TOGETHER;
+        }
+        while $first < rows {
+            const $n: usize = 1;
+            $work;
+            $first += 1;
+        }
+    }};
+}
+
+/// Evaluates an expression for vectors two at a time, the last one by itself if it is alone: with a group of rows they fill the
+/// registers. `$at` is the first vector, the constant `$n` their number.
+macro_rules! in_pairs {
+    ($vectors:expr, |$at:ident, $n:ident| $work:expr) => {{
+        let (vectors, mut $at) = ($vectors, 0);
+        while $at < vectors {
+            if vectors - $at == 1 {
+                const $n: usize = 1;
+                $work
+            } else {
+                const $n: usize = 2;
+                $work
+            }
+            $at += 2;
+        }
+    }};
+}
+
+/// One output: out[i] = row i . w + intercept. Rows are whole `LANES`, and are added up in this order by vectors of every width.
+#[inline(always)]
+fn scores<S: Simd>(simd: S, rows: Rows<'_>, w: &[f64], intercept: &[f64], out: &mut [f64]) {
+    match LANES / S::F64_LANES {
+        1 => scores_of::<S, 1>(simd, rows, w, intercept, out),
+        2 => scores_of::<S, 2>(simd, rows, w, intercept, out),
+        4 => scores_of::<S, 4>(simd, rows, w, intercept, out),
+        _ => scores_of::<S, LANES>(simd, rows, w, intercept, out),
+    }
+}
+
+/// `scores` where V vectors have `LANES` numbers.
+#[inline(always)]
+fn scores_of<S: Simd, const V: usize>(simd: S, rows: Rows<'_>, w: &[f64], intercept: &[f64], out: &mut [f64]) {
+    let (w, _) = S::as_simd_f64s(w);
+    let intercept = intercept.iter().sum::<f64>();
+    in_groups!(out.len(), |first, N| {
+        let vectors = rows.group::<N>(first).map(|row| S::as_simd_f64s(row).0);
+        let mut sums = [[simd.splat_f64s(0.0); V]; N];
+        for at in (0..w.len()).step_by(V) {
+            for k in 0..N {
+                for v in 0..V {
+                    sums[k][v] = simd.mul_add_e_f64s(vectors[k][at + v], w[at + v], sums[k][v]);
+                }
+            }
+        }
+        for k in 0..N {
+            let mut half = V / 2;
+            while half > 0 {
+                for v in 0..half {
+                    sums[k][v] = simd.add_f64s(sums[k][v], sums[k][v + half]);
+                }
+                half /= 2;
+            }
+            out[first + k] = simd.reduce_sum_f64s(sums[k][0]) + intercept;
+        }
+    });
+}
+
+/// Several outputs: row i of out = row i . w + intercept, where w is a row of outputs for each column.
+#[inline(always)]
+fn rows_of_scores<S: Simd>(simd: S, rows: Rows<'_>, w: &[f64], intercept: &[f64], out: &mut [f64]) {
+    let ((w, _), (intercept, _), (out, _)) = (S::as_simd_f64s(w), S::as_simd_f64s(intercept), S::as_mut_simd_f64s(out));
+    let vectors = intercept.len();
+    in_groups!(out.len() / vectors, |first, N| {
+        let group = rows.group::<N>(first);
+        in_pairs!(vectors, |at, M| {
+            let mut sums = [[simd.splat_f64s(0.0); M]; N];
+            for k in 0..N {
+                sums[k].copy_from_slice(&intercept[at..at + M]);
+            }
+            for column in 0..rows.length {
+                let w = &w[column * vectors + at..][..M];
+                for k in 0..N {
+                    let x = simd.splat_f64s(group[k][column]);
+                    for m in 0..M {
+                        sums[k][m] = simd.mul_add_e_f64s(x, w[m], sums[k][m]);
+                    }
+                }
+            }
+            for k in 0..N {
+                out[(first + k) * vectors + at..][..M].copy_from_slice(&sums[k]);
+            }
+        });
+    });
+}
+
+/// One output: sums += the rows, each times its residual.
+#[inline(always)]
+fn add_rows<S: Simd>(simd: S, rows: Rows<'_>, residuals: &[f64], sums: &mut [f64]) {
+    in_groups!(residuals.len(), |first, N| {
+        let group = rows.group::<N>(first);
+        let vectors = group.map(|row| S::as_simd_f64s(row).0);
+        let mut factors = [simd.splat_f64s(0.0); N];
+        for k in 0..N {
+            factors[k] = simd.splat_f64s(residuals[first + k]);
+        }
+        let (totals, _) = S::as_mut_simd_f64s(sums);
+        for at in 0..vectors[0].len() {
+            let mut total = totals[at];
+            for k in 0..N {
+                total = simd.mul_add_e_f64s(factors[k], vectors[k][at], total);
+            }
+            totals[at] = total;
+        }
+    });
+}
+
+/// Several outputs: row j of sums += the residuals of the rows, each times number j of the row.
+#[inline(always)]
+fn add_outer<S: Simd>(simd: S, rows: Rows<'_>, residuals: &[f64], width: usize, sums: &mut [f64]) {
+    let ((sums, _), (residuals, _)) = (S::as_mut_simd_f64s(sums), S::as_simd_f64s(residuals));
+    let vectors = width / S::F64_LANES;
+    in_groups!(residuals.len() / vectors, |first, N| {
+        let group = rows.group::<N>(first);
+        in_pairs!(vectors, |at, M| {
+            let mut factors = [[simd.splat_f64s(0.0); M]; N];
+            for k in 0..N {
+                factors[k].copy_from_slice(&residuals[(first + k) * vectors + at..][..M]);
+            }
+            for column in 0..rows.length {
+                let (to, mut totals) = (&mut sums[column * vectors + at..][..M], [simd.splat_f64s(0.0); M]);
+                totals.copy_from_slice(to);
+                for k in 0..N {
+                    let x = simd.splat_f64s(group[k][column]);
+                    for m in 0..M {
+                        totals[m] = simd.mul_add_e_f64s(x, factors[k][m], totals[m]);
+                    }
+                }
+                to.copy_from_slice(&totals);
+            }
+        });
+    });
+}
+
+/// Columns of a block of X' D X.
+const TILE: usize = 128;
+/// Numbers in the blocks of X' D X of all pieces of rows together: more pieces keep more threads busy and take more memory.
+const MOST_PARTS: usize = 1 << 21;
+/// Most pieces of rows, and the products of the smallest.
+const PIECES: usize = 16;
+const FEW_PRODUCTS: usize = 1 << 22;
+
+/// The matrix X' D X over some columns, row after row, where `diagonal` is that of D. It is estimated from one of `stride` blocks of
+/// rows, the first and every `stride`-th one, in proportion to their part of the diagonal.
+pub fn gram(columns: Columns<'_>, diagonal: &[f64], stride: usize, pool: Pool) -> Vec<f64> {
+    let (size, n_rows) = (columns.len(), columns.table.n_rows());
+    let n_pieces =
+        (MOST_PARTS / (size * size).max(1)).min(n_rows / stride * size * size / FEW_PRODUCTS).clamp(1, PIECES);
+    let tiles = size.div_ceil(TILE);
+    let per_piece = n_rows.div_ceil(n_pieces).next_multiple_of(MOST_ROWS * stride);
+    let blocks = || (0..tiles).flat_map(|a| (a..tiles).map(move |b| (a, b)));
+    let work = (0..n_rows).step_by(per_piece).flat_map(|first| {
+        blocks().map(move |tiles| Block {
+            columns,
+            diagonal,
+            stride,
+            rows: first..n_rows.min(first + per_piece),
+            tiles,
+        })
+    });
+    let parts = threads::share(pool, work.collect(), |block| arch().dispatch(block));
+    let mut matrix = vec![0.0; size * size];
+    for (part, (a, b)) in parts.iter().zip(blocks().cycle()) {
+        for (i, row) in part.chunks_exact(TILE).enumerate().take(size - a * TILE.min(size)) {
+            let n = TILE.min(size - b * TILE);
+            let to = &mut matrix[(a * TILE + i) * size + b * TILE..][..n];
+            to.iter_mut().zip(row).for_each(|(sum, part)| *sum += part);
+        }
+    }
+    let looked_at: f64 = diagonal.chunks(MOST_ROWS).step_by(stride).flatten().sum();
+    let factor = if stride > 1 && looked_at > 0.0 { diagonal.iter().sum::<f64>() / looked_at } else { 1.0 };
+    for a in 0..size {
+        for b in a..size {
+            matrix[a * size + b] *= factor;
+            matrix[b * size + a] = matrix[a * size + b];
+        }
+    }
+    matrix
+}
+
+/// A block of X' D X, summed over some rows.
+struct Block<'a> {
+    columns: Columns<'a>,
+    diagonal: &'a [f64],
+    stride: usize,
+    rows: Range<usize>,
+    /// Numbers of the tiles of columns, the rows of the block first.
+    tiles: (usize, usize),
+}
+
+impl WithSimd for Block<'_> {
+    type Output = Aligned;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Aligned {
+        let Block { columns, diagonal, stride, rows, tiles } = self;
+        let places = |tile: usize| tile * TILE..columns.len().min((tile + 1) * TILE);
+        let (left, right) = (places(tiles.0), places(tiles.1));
+        let (height, width) = (padded(left.len()), padded(right.len()));
+        let mut sums = Aligned::new(height * TILE, 0.0);
+        let (mut a, mut b) = (Aligned::new(MOST_ROWS * height, 0.0), Aligned::new(MOST_ROWS * width, 0.0));
+        for first in rows.clone().step_by(MOST_ROWS * stride) {
+            let block = first..rows.end.min(first + MOST_ROWS);
+            columns.copy(simd, block.clone(), left.clone(), height, &mut a);
+            columns.copy(simd, block.clone(), right.clone(), width, &mut b);
+            for (row, &d) in a.chunks_exact_mut(height).zip(&diagonal[block.clone()]) {
+                row.iter_mut().for_each(|x| *x *= d);
+            }
+            let n = block.len();
+            let b = (S::as_simd_f64s(&b[..n * width]).0, width / S::F64_LANES);
+            add_products(simd, (&a[..n * height], height), b, tiles.0 == tiles.1, &mut sums);
+        }
+        sums
+    }
+}
+
+/// Adds a' b to a block of `TILE` columns, where rows of a are `height` long and those of b `vectors` vectors. If the sums are
+/// symmetric, those below the diagonal are left out.
+#[inline(always)]
+fn add_products<S: Simd>(
+    simd: S,
+    (a, height): (&[f64], usize),
+    (b, vectors): (&[S::f64s], usize),
+    is_symmetric: bool,
+    sums: &mut [f64],
+) {
+    let (sums, _) = S::as_mut_simd_f64s(sums);
+    let (in_row, n_rows) = (TILE / S::F64_LANES, a.len() / height);
+    in_pairs!(vectors, |at, M| {
+        let end = if is_symmetric { height.min((at + M) * S::F64_LANES) } else { height };
+        for first in (0..end).step_by(TOGETHER) {
+            let mut totals = [[simd.splat_f64s(0.0); M]; TOGETHER];
+            for k in 0..TOGETHER {
+                totals[k].copy_from_slice(&sums[(first + k) * in_row + at..][..M]);
+            }
+            for row in 0..n_rows {
+                let b = &b[row * vectors + at..][..M];
+                let a = &a[row * height + first..][..TOGETHER];
+                for k in 0..TOGETHER {
+                    let x = simd.splat_f64s(a[k]);
+                    for m in 0..M {
+                        totals[k][m] = simd.mul_add_e_f64s(x, b[m], totals[k][m]);
+                    }
+                }
+            }
+            for k in 0..TOGETHER {
+                sums[(first + k) * in_row + at..][..M].copy_from_slice(&totals[k]);
+            }
+        }
+    });
+}
+
+/// The sum over rows of weight x^2 for each column, without the intercept, and the largest |x|.
+pub fn norms(table: &Table, weight: impl Fn(usize) -> f64 + Sync, pool: Pool) -> (Vec<f64>, Vec<f64>) {
+    let (columns, stride) = (Columns::all(table, None), stride(table.n_columns()));
+    let height = height(stride);
+    let size = (PIECE / stride).max(FEWEST_ROWS).next_multiple_of(height);
+    let pieces = (0..table.n_rows()).step_by(size).map(|first| first..table.n_rows().min(first + size)).collect();
+    let parts = threads::share(pool, pieces, |rows: Range<usize>| {
+        let (mut squares, mut largest) = (vec![0.0; table.n_columns()], vec![0.0f64; table.n_columns()]);
+        let mut block = Aligned::new(height * stride, 0.0);
+        for first in rows.clone().step_by(height) {
+            let end = rows.end.min(first + height);
+            arch().dispatch(Copied(columns, first..end, stride, &mut block));
+            for (row, x) in (first..end).zip(block.chunks_exact(stride)) {
+                let weight = weight(row);
+                for ((square, largest), &x) in squares.iter_mut().zip(&mut largest).zip(x) {
+                    *square += weight * x * x;
+                    *largest = largest.max(x.abs());
+                }
+            }
+        }
+        (squares, largest)
+    });
+    let zeros = (vec![0.0; table.n_columns()], vec![0.0; table.n_columns()]);
+    parts.into_iter().fold(zeros, |(mut squares, mut largest), part| {
+        squares.iter_mut().zip(part.0).for_each(|(sum, part)| *sum += part);
+        largest.iter_mut().zip(part.1).for_each(|(most, part): (&mut f64, f64)| *most = most.max(part));
+        (squares, largest)
+    })
+}
+
+simd_task!(
+    /// A block of rows, copied.
+    Copied<'a>(columns: Columns<'a>, rows: Range<usize>, stride: usize, out: &'a mut [f64]) -> (),
+    |simd| columns.copy(simd, rows, 0..columns.len(), stride, out)
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classifier::table::Numbers;
+    use crate::numeric::random::Random;
+
+    /// A matrix with numbers that single precision holds exactly, by rows.
+    fn numbers(n_rows: usize, n_columns: usize) -> Vec<f64> {
+        let mut random = Random::new(7, 0);
+        (0..n_rows * n_columns).map(|_| f64::from((random.uniform() * 8.0 - 4.0) as f32)).collect()
+    }
+
+    /// The same matrix in every layout.
+    fn tables(all: &[f64], n_rows: usize, n_columns: usize) -> Vec<Table> {
+        let turned: Vec<f64> = (0..n_columns).flat_map(|j| (0..n_rows).map(move |i| all[i * n_columns + j])).collect();
+        let single = |numbers: &[f64]| Numbers::Single(Box::new(numbers.iter().map(|&x| x as f32).collect::<Vec<_>>()));
+        let double = |numbers: &[f64]| Numbers::Double(Box::new(numbers.to_vec()));
+        let kinds = [(double(all), true), (double(&turned), false), (single(all), true), (single(&turned), false)];
+        kinds.map(|(numbers, by_rows)| Table::new(numbers, by_rows, n_rows, n_columns).unwrap()).into()
+    }
+
+    #[test]
+    fn blocks_are_the_same_for_every_layout() {
+        for (n_rows, n_columns) in [(1, 1), (9, 5), (67, 8), (30, 21)] {
+            let all = numbers(n_rows, n_columns);
+            for table in tables(&all, n_rows, n_columns) {
+                let chosen: Vec<usize> = (0..n_columns).step_by(2).collect();
+                for chosen in [None, Some(&chosen[..])] {
+                    let columns = Columns { table: &table, chosen, intercept: Some(0.5) };
+                    let (n, stride) = (columns.len(), stride(columns.len()));
+                    let (rows, mut block) = (n_rows / 3..n_rows, vec![f64::NAN; n_rows * stride]);
+                    arch().dispatch(Copied(columns, rows.clone(), stride, &mut block));
+                    for (row, block) in rows.zip(block.chunks_exact(stride)) {
+                        for (place, &x) in block.iter().enumerate() {
+                            let column = chosen.map_or(place, |chosen| chosen.get(place).copied().unwrap_or(0));
+                            let own = place + 1 < n;
+                            let expected =
+                                if own { all[row * n_columns + column] } else { 0.5 * f64::from(place + 1 == n) };
+                            assert_eq!(x, expected);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_matrix_of_products_is_that_of_all_rows_or_in_proportion_of_some() {
+        let pool = threads::pool(2).unwrap();
+        for (n_rows, n_columns) in [(5, 3), (300, 17), (2000, 150)] {
+            let all = numbers(n_rows, n_columns);
+            let diagonal: Vec<f64> = (0..n_rows).map(|i| 1.0 / (1 + i % 5) as f64).collect();
+            for (table, step) in tables(&all, n_rows, n_columns).into_iter().zip([1, 3, 1, 2]) {
+                let matrix = gram(Columns::all(&table, Some(2.0)), &diagonal, step, pool);
+                let rows: Vec<usize> = (0..n_rows).filter(|row| row / MOST_ROWS % step == 0).collect();
+                let part: f64 = rows.iter().map(|&row| diagonal[row]).sum::<f64>() / diagonal.iter().sum::<f64>();
+                let x =
+                    |row: usize, column: usize| if column < n_columns { all[row * n_columns + column] } else { 2.0 };
+                let size = n_columns + 1;
+                for (a, b) in [(0, 0), (n_columns, n_columns), (1, n_columns), (n_columns - 1, 0), (size / 2, 1)] {
+                    let expected: f64 =
+                        rows.iter().map(|&row| diagonal[row] * x(row, a) * x(row, b)).sum::<f64>() / part;
+                    assert!((matrix[a * size + b] - expected).abs() < 1e-9 * (1.0 + expected.abs()));
+                }
+            }
+        }
+    }
+}

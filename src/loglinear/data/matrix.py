@@ -1,0 +1,51 @@
+"""A matrix of numbers in the form in which passes over it are fastest: dense, or as compressed sparse rows."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from .inputs import Array, Matrix
+
+__all__ = ["FLOATS", "Dense", "as_matrix"]
+
+Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
+
+# Kept as given; all other numbers become doubles.
+FLOATS = (np.float64, np.float32)
+# A dense matrix with a smaller share of numbers that are not 0 becomes sparse, a sparse one with a larger share dense.
+SPARSE, DENSE = 0.2, 0.5
+# Numbers of which the share is that of a dense matrix.
+LOOKED_AT = 1 << 18
+
+
+def as_matrix(X: Matrix) -> Dense | scipy.sparse.csr_array:
+    """Return a matrix that is dense, row- or column-major, if many of its numbers are not 0, else sparse.
+
+    A dense array of float64 or float32 is not copied, unless its rows and its columns have gaps.
+    """
+    if scipy.sparse.issparse(X):
+        matrix = scipy.sparse.csr_array(X)
+        if matrix.ndim == 2 and matrix.nnz > DENSE * np.prod(matrix.shape, dtype=np.float64):
+            return matrix.astype(_kind(matrix.dtype)).toarray()
+        return matrix.astype(np.float64)
+    array: Array = np.asarray(X)
+    if array.ndim != 2:
+        return array.astype(np.float64)
+    if array.size and _share(array) < SPARSE:
+        return scipy.sparse.csr_array(array, dtype=np.float64)
+    by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+    return np.require(array, _kind(array.dtype), ["F", "A"] if by_columns else ["C", "A"])
+
+
+def _kind(kind: np.dtype) -> type[np.float64] | type[np.float32]:
+    return np.float32 if kind == np.float32 else np.float64
+
+
+def _share(array: Array) -> float:
+    """Return the share of numbers that are not 0, by rows from the whole array."""
+    rows = array[:: max(1, array.size // LOOKED_AT)]
+    return float(np.count_nonzero(rows)) / max(1, rows.size)
