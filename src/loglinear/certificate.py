@@ -12,6 +12,7 @@ from . import vectors
 from .gain import has_settled
 from .gap import cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
+from .protocols import satisfies
 from .result import Result, State, Status, WithGradient, is_partial
 from .trace import TraceRecord
 
@@ -75,7 +76,7 @@ def known_violation(problem: Problem, state: State) -> float:
         return math.nan
     if problem.intercept_scale == 1.0:
         return state.violation
-    gradient = state.whole_gradient if isinstance(state, WithGradient) else None
+    gradient = state.whole_gradient if satisfies(state, WithGradient) else None
     return state.violation if gradient is None else problem.violation(state.w, gradient, state.violation)
 
 
@@ -113,7 +114,7 @@ def with_distance(problem: Problem, result: Result) -> Result:
 
 def _gradient(problem: Problem, state: State) -> tuple[float, vectors.Vector]:
     """Return the NLL at the weights of a state and its gradient by all features, by an evaluation if need be."""
-    whole = state.whole_gradient if isinstance(state, WithGradient) else None
+    whole = state.whole_gradient if satisfies(state, WithGradient) else None
     if whole is not None:
         return state.nll, whole
     gradient = np.zeros_like(state.w)

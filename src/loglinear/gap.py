@@ -43,6 +43,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -50,6 +51,7 @@ import numpy as np
 from .options import USEFUL
 from .penalty import Separable
 from .problem import Problem
+from .protocols import satisfies
 from .vectors import Vector, dot
 
 __all__ = [
@@ -62,11 +64,12 @@ __all__ = [
     "useful",
 ]
 
-# Trials of the golden-section search for t.
-TRIALS = 20
+# Trials of t at most. They end where others could bring the bound nearer to the objective by no more than this share,
+# or by what drowns in rounding errors.
+TRIALS, ENOUGH, ROUNDING = 20, 1e-10, 1e-16
+TINY = 1e-300
 # A bound is up to this many times sharper than the violation alone suggests.
 SHARPER = 20.0
-GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 @runtime_checkable
@@ -129,7 +132,7 @@ def no_bound(problem: Problem) -> str:
         'the penalty is not a sum over single weights'
     """
     objective, penalty = problem.objective, problem.penalty
-    if not isinstance(penalty, Separable):
+    if not satisfies(penalty, Separable):
         return "the penalty is not a sum over single weights"
     if problem.is_convex is None:
         return f"{type(objective).__name__} does not declare that it is convex (is_convex)"
@@ -138,9 +141,9 @@ def no_bound(problem: Problem) -> str:
     if not (penalty.l1 or penalty.l2):
         return "the problem has no penalty"
     free = min(penalty.unpenalised, problem.n_features)
-    if free and not (isinstance(objective, Balancing) and objective.n_unpenalised == free):
+    if free and not (satisfies(objective, Balancing) and objective.n_unpenalised == free):
         return f"{free} weights are unpenalised and are not the intercept of a classifier"
-    return objective.unbalanced if free and isinstance(objective, Balancing) else ""
+    return objective.unbalanced if free and satisfies(objective, Balancing) else ""
 
 
 def duality_gap(problem: Problem, w: Vector, nll: float, gradient: Vector) -> float:
@@ -178,7 +181,7 @@ def duality_gap(problem: Problem, w: Vector, nll: float, gradient: Vector) -> fl
         return math.inf
     with np.errstate(over="ignore", invalid="ignore"):  # of huge gradients; the bound is then infinite or no number
         excess = _Excess.of(problem.separable, mixtures.gradient, objective)
-        bound = _largest(lambda t: mixtures.entropy(t) - excess.cost(t), excess.kink)
+        bound = _largest(lambda t: mixtures.entropy(t) - excess.cost(t), excess.kink, objective)
     return max(objective - bound, 0.0) if math.isfinite(bound) else math.inf
 
 
@@ -208,6 +211,17 @@ def cannot_be_met(problem: Problem, gap: float, objective: float, violation: flo
     return bool(violation > 0.0 and min(smooth, scaled) > SHARPER * gap)
 
 
+class _Value(NamedTuple):
+    """A function of t with its first and second derivatives."""
+
+    number: float
+    slope: float
+    curvature: float
+
+    def __sub__(self, other: _Value) -> _Value:
+        return _Value(self.number - other.number, self.slope - other.slope, self.curvature - other.curvature)
+
+
 @dataclass(frozen=True)
 class _Mixtures:
     """The mixtures q_i with t_i = t tau_i.
@@ -226,13 +240,19 @@ class _Mixtures:
     shares: Vector
     gradient: Vector
 
-    def entropy(self, t: float) -> float:
+    def entropy(self, t: float) -> _Value:
         """Return the sum over samples of s_i H(q_i)."""
         if not self.weights.size:
-            return t * self.linear
-        c = 1.0 - t * self.shares
-        c_log_c = c * np.log(np.where(c > 0.0, c, 1.0))
-        return float(t * self.linear - t * math.log(t) * self.moved - dot(self.weights, c_log_c))
+            return _Value(t * self.linear, self.linear, 0.0)
+        c = np.maximum(1.0 - t * self.shares, TINY)  # 0 ln 0 is 0
+        logs, moved, log_t = np.log(c), self.moved, math.log(t)
+        entropy = t * self.linear - t * log_t * moved - dot(self.weights, c * logs)
+        slope = self.linear - log_t * moved + dot(self._scaled, logs)
+        return _Value(entropy, slope, -moved / t - dot(self._scaled, self.shares / c))
+
+    @cached_property
+    def _scaled(self) -> Vector:
+        return self.weights * self.shares
 
 
 def _mixtures(problem: Problem, w: Vector, nll: float, gradient: Vector) -> _Mixtures | None:
@@ -240,17 +260,17 @@ def _mixtures(problem: Problem, w: Vector, nll: float, gradient: Vector) -> _Mix
     objective, penalised = problem.objective, problem.n_features
     factors: Vector | float = 1.0
     if problem.penalty.unpenalised:
-        assert isinstance(objective, Balancing)
+        assert satisfies(objective, Balancing)
         balanced = objective.balanced(w)
         if balanced is None:
             return None
         factors, nlls, nll, gradient = balanced
         penalised -= problem.penalty.unpenalised
-    elif isinstance(objective, SampleLikelihoods):
+    elif satisfies(objective, SampleLikelihoods):
         nlls = objective.sample_nlls(w)
     else:
         return _Mixtures(nll - dot(w, gradient), 0.0, np.empty(0), np.empty(0), gradient)
-    assert isinstance(objective, SampleLikelihoods)
+    assert satisfies(objective, SampleLikelihoods)
     weights = objective.weights
     entropies = nll - dot(w, gradient)
     nlls = np.minimum(nlls, 1e3)  # exp(-1000) is 0
@@ -292,38 +312,60 @@ class _Excess:
         """The largest t in [0, 1] that costs nothing."""
         return min(self.l1 / float(self.sizes[0]), 1.0) if self.sizes.size and self.sizes[0] > 0.0 else 1.0
 
-    def cost(self, t: float) -> float:
+    def cost(self, t: float) -> _Value:
         """Return -min over u of (u . t r + l1 |u|_1 + (l2 / 2) |u|^2), or a number above it."""
         over = t * self.sizes - self.l1
-        over = over[over > 0.0]
-        if not over.size:
-            return 0.0
+        over = over[over > 0.0]  # the first ones
         if not self.l2:
-            return self.radius * float(over[0])
+            excess, steep = (float(entries[0]) if entries.size else 0.0 for entries in (over, self.sizes))
+            return _Value(self.radius * excess, self.radius * steep, 0.0)
+        if not over.size:
+            return _Value(0.0, 0.0, 0.0)
         # The best lambda satisfies sum_j max(over_j - lambda, 0) = l2 R, as in a projection onto the simplex.
         least = 0.0
         if self.l2 * self.radius < over.sum():
             candidates = (np.cumsum(over) - self.l2 * self.radius) / np.arange(1, over.size + 1)
             least = max(float(candidates[over > candidates][-1]), 0.0)
-        above = np.maximum(over - least, 0.0)
-        return dot(above, above) / (2.0 * self.l2) + (least * self.radius if least else 0.0)
+        above = over[over > least] - least
+        sizes = self.sizes[: above.size]
+        cost = dot(above, above) / (2.0 * self.l2) + (least * self.radius if least else 0.0)
+        # The best lambda moves with t, for which the curvature is an upper bound.
+        return _Value(cost, dot(above, sizes) / self.l2, dot(sizes, sizes) / self.l2)
 
 
-def _largest(bound: Callable[[float], float], kink: float) -> float:
-    """Return the largest of some values of a concave function on (0, 1], among them at 1 and at the kink."""
-    best = max(bound(1.0), bound(kink) if kink > 0.0 else -math.inf)
-    if kink >= 1.0:
+def _largest(bound: Callable[[float], _Value], kink: float, objective: float) -> float:
+    """Return about the largest value of a concave function on [kink, 1].
+
+    Between two ends, secants find where the slope is 0. The first left end is looked for from the right one, by steps
+    of Newton's method times 2, 4, 16, ..., which go too far.
+
+    Args:
+        bound: the function.
+        kink: where its slope jumps, and is that to the right; 0 if it does not.
+        objective: no smaller than the function.
+    """
+    high, right = 1.0, bound(1.0)
+    low, left = kink, bound(kink) if 0.0 < kink < 1.0 else None
+    best = max(right.number, left.number if left else -math.inf)
+    if kink >= 1.0 or right.slope >= 0.0 or (left and left.slope <= 0.0):
         return best
-    low, high = kink, 1.0
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = bound(left), bound(right)
+    factor, is_slow = 2.0, False
     for _ in range(TRIALS):
-        if at_left > at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = bound(left)
+        if left:
+            t = (low * right.slope - high * left.slope) / (right.slope - left.slope)
         else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = bound(right)
-    return max(best, at_left, at_right)
+            t = high - factor * right.slope / right.curvature if right.curvature else low
+            factor *= factor
+        t = t if low < t < high and not is_slow else 0.5 * (low + high)
+        value, width = bound(t), high - low
+        best = max(best, value.number)
+        if value.slope >= 0.0:
+            low, left = t, value
+        else:
+            high, right = t, value
+        is_slow = left is not None and high - low > 0.5 * width
+        # The tangents at the ends are nowhere below the function.
+        most = (high - low) * min(left.slope if left else math.inf, -right.slope)
+        if most <= max(ENOUGH * (objective - best), ROUNDING * abs(objective)):
+            break
+    return best

@@ -16,6 +16,7 @@ from .certificate import Verdict, gap_on_the_way, known_violation, verdict
 from .errors import OptionError
 from .gap import no_bound
 from .problem import Problem
+from .protocols import satisfies
 from .result import Result, State, Status, on_some
 from .solvers.common.needs import check
 from .solvers.common.solver import Choosing, Measuring, Solver
@@ -95,7 +96,7 @@ def _minimize(
     state: Any,
 ) -> Result:
     state, seconds = _started(problem, solver, w0, state)
-    measures = solver.measure if isinstance(solver, Measuring) else None
+    measures = solver.measure if satisfies(solver, Measuring) else None
     trace = Trace()
     final: Verdict | None = None
     try:
@@ -141,7 +142,7 @@ def _minimize(
         gradient_evaluations=state.gradient_evaluations,
         seconds=seconds,
         state=state,
-        chosen=str(solver.choice(problem)) if isinstance(solver, Choosing) else None,
+        chosen=str(solver.choice(problem)) if satisfies(solver, Choosing) else None,
         gap=final.gap,
     )
 

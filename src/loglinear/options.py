@@ -57,6 +57,8 @@ is far above the distance."""
 
 # Number of characters of a value that a message shows.
 _SHOWN = 200
+# What `checks_of` has returned, by class.
+_CHECKS: dict[type, Mapping[str, Check]] = {}
 
 
 def option(*, default: T, help: str, check: Check | None = None, choices: Sequence[str] = ()) -> T:
@@ -99,12 +101,15 @@ def option_class(kind: type[T]) -> type[T]:
     return dataclass(frozen=True, kw_only=True)(kind)
 
 
-def checks_of(options: Any) -> dict[str, Check]:
+def checks_of(options: Any) -> Mapping[str, Check]:
     """Return the checks of a dataclass of options, or of an object of one, by the names of the fields."""
-    from dataclasses import fields
+    kind = options if isinstance(options, type) else type(options)
+    if kind not in _CHECKS:
+        from dataclasses import fields
 
-    checks = {option_field.name: option_field.metadata.get("check") for option_field in fields(options)}
-    return {name: check for name, check in checks.items() if check is not None}
+        checks = {option_field.name: option_field.metadata.get("check") for option_field in fields(kind)}
+        _CHECKS[kind] = {name: check for name, check in checks.items() if check is not None}
+    return _CHECKS[kind]
 
 
 def fail(name: str, value: object, problem: str) -> NoReturn:

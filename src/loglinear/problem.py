@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from .errors import ObjectiveError, OptionError
 from .penalty import ElasticNet, Penalty, Separable
+from .protocols import missing, satisfies
 from .vectors import Vector
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
     "Threaded",
     "Visits",
     "WithIntercept",
-    "missing",
 ]
 
 Numbers = npt.NDArray[np.int64]
@@ -182,13 +182,6 @@ class PerSample(Objective, Protocol):
         """Number of the last weights, an intercept's, that passes spare from the penalty."""
 
 
-def missing(thing: object, protocol: type) -> list[str]:
-    """Return the names of a protocol that an object lacks; no property of its class is evaluated."""
-    names = {name: None for kind in protocol.__mro__ for name in vars(kind) if kind not in (object, Protocol)}
-    public = [name for name in names if not name.startswith("_")]
-    return [name for name in public if not (hasattr(type(thing), name) or hasattr(thing, name))]
-
-
 @dataclass(frozen=True)
 class Problem:
     """An objective and a penalty: minimise objective(w) + penalty(w).
@@ -224,7 +217,7 @@ class Problem:
             raise OptionError(message)
         _check_size(self.objective.n_features, f"{name}.n_features")
         _check_size(self.objective.n_samples, f"{name}.n_samples")
-        if not isinstance(self.penalty, Penalty):
+        if not satisfies(self.penalty, Penalty):
             message = f"penalty {self.penalty!r} is not a penalty; give ElasticNet(l1=..., l2=...)"
             raise OptionError(message)
 
@@ -236,23 +229,23 @@ class Problem:
     @property
     def n_threads(self) -> int:
         """Threads for vector operations; 0, all cores, if the objective does not say."""
-        return int(self.objective.n_threads) if isinstance(self.objective, Threaded) else 0
+        return int(self.objective.n_threads) if satisfies(self.objective, Threaded) else 0
 
     @property
     def is_convex(self) -> bool | None:
         """Whether the objective is convex and nowhere negative; None if it does not say."""
-        return self.objective.is_convex if isinstance(self.objective, Convex) else None
+        return self.objective.is_convex if satisfies(self.objective, Convex) else None
 
     @property
     def curved(self) -> Curved | None:
         """The objective, if it knows the diagonal of its Hessian."""
         objective = self.objective
-        return objective if isinstance(objective, Curved) and objective.has_hessian_diagonal else None
+        return objective if satisfies(objective, Curved) and objective.has_hessian_diagonal else None
 
     @property
     def largest_values(self) -> Vector | None:
         """The largest absolute value of each feature in the data, shape (n,); None where it is taken for 1."""
-        return self.objective.largest_values() if isinstance(self.objective, Curved) else None
+        return self.objective.largest_values() if satisfies(self.objective, Curved) else None
 
     @property
     def separable(self) -> Separable:
@@ -284,7 +277,7 @@ class Problem:
     def intercept_scale(self) -> float:
         """What an unpenalised intercept's weights are multiplied by in all samples; 1 without such an intercept."""
         objective, free = self.objective, self.penalty.unpenalised
-        if not free or not isinstance(objective, WithIntercept) or objective.n_unpenalised != free:
+        if not free or not satisfies(objective, WithIntercept) or objective.n_unpenalised != free:
             return 1.0
         return abs(objective.intercept) or 1.0
 

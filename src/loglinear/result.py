@@ -6,8 +6,9 @@ import math
 import re
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
+from .protocols import satisfies
 from .trace import Trace, TraceRecord, percentage
 from .vectors import Vector
 
@@ -27,8 +28,6 @@ __all__ = [
 
 # Last steps whose mean decrease is told.
 _WINDOW = 5
-# Class of states -> whether they are of a solver that works on some of the features: asking takes long.
-_ON_SOME: dict[type, bool] = {}
 
 
 class Status(Enum):
@@ -142,10 +141,7 @@ class WithGradient(Protocol):
 
 def on_some(state: State) -> OnSome | None:
     """Return the state as one of a solver that works on some of the features; None if it is not one."""
-    kind = type(state)
-    if kind not in _ON_SOME:
-        _ON_SOME[kind] = isinstance(state, OnSome)
-    return cast(OnSome, state) if _ON_SOME[kind] else None
+    return state if satisfies(state, OnSome) else None
 
 
 def is_partial(state: State) -> bool:

@@ -14,7 +14,8 @@ from examples import by_day, examples
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
 from loglinear.errors import DataError, OptionError
 from loglinear.models.files.chain import weighted_features
-from loglinear.problem import Objective, PerSample, Restrictable, Threaded, missing
+from loglinear.problem import Objective, PerSample, Restrictable, Threaded
+from loglinear.protocols import missing
 from loglinear.solvers import LBFGS, SAG, SG, AdaGrad
 from loglinear.solvers.common.projection import Aggregatable, Clusterable
 from loglinear.solvers.hybrid import Batched

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from examples import examples
 from loglinear import ChainFeatures, ChainObjective, Corpus
 from loglinear.errors import OptionError
-from loglinear.problem import missing
+from loglinear.protocols import missing
 from loglinear.solvers.common.pruning import Prunable
 from oracles.samples import chunky, sentences
 

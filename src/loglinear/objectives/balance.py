@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from ..vectors import Vector
 
@@ -110,9 +109,11 @@ def _shifted(scores: Vector, weights: Vector, counts: Vector, b: Vector) -> tupl
 
 def flows(shares: Vector, targets: Classes, weights: Vector) -> Vector:
     """Return G_ck = sum over samples of class c of s_i p_i(k), shape (K, K)."""
-    n, size = shares.shape
-    members = scipy.sparse.csr_array((weights, (targets, np.arange(n))), shape=(size, n))
-    return np.asarray(members @ shares)
+    size = shares.shape[1]
+    flows = np.empty((size, size))
+    for k in range(size):
+        flows[:, k] = np.bincount(targets, weights * shares[:, k], size)
+    return flows
 
 
 def stationary(rates: Vector) -> Vector | None:

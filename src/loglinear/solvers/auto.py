@@ -7,7 +7,8 @@ from typing import Any, ClassVar, cast
 
 from ..options import real_number, seed_number
 from ..penalty import Penalty
-from ..problem import Problem, missing
+from ..problem import Problem
+from ..protocols import missing, satisfies
 from ..result import State
 from ..vectors import Vector
 from .common.curvature import are_uneven
@@ -94,7 +95,7 @@ class Auto:
     def measure(self, problem: Problem, state: State) -> State:
         """Return the state as the solver chosen measures it."""
         solver = self.choice(problem).solver
-        measured: State = solver.measure(problem, state) if isinstance(solver, Measuring) else state
+        measured: State = solver.measure(problem, state) if satisfies(solver, Measuring) else state
         return measured
 
 

@@ -200,40 +200,39 @@ class ProxNewton:
         is_sampled = state.stride > 1
         if is_sampled and not done.moved:
             return self.step(problem, replace(state, stride=1))
-        state = replace(
-            state,
-            iteration=state.iteration + 1,
-            working_set=done.working_set,
-            sweeps=state.sweeps + done.sweeps,
-        )
+        iteration, sweeps = state.iteration + 1, state.sweeps + done.sweeps
         if not done.moved:
             at_rounding = done.promised <= ROUNDING * abs(state.objective)
-            return replace(state, status=Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED)
+            status = Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED
+            return replace(state, iteration=iteration, working_set=done.working_set, sweeps=sweeps, status=status)
         value, violation = problem.penalised(w, done.nll, gradient)
-        following = replace(
-            state,
+        following = ProxNewtonState(
             w=w,
-            scores=scores,
             gradient=gradient,
             objective=value,
             nll=done.nll,
             violation=violation,
             gradient_evaluations=state.gradient_evaluations + 1,
+            iteration=iteration,
+            scores=scores,
+            stride=state.stride,
             passes=state.passes + done.trials,
+            working_set=done.working_set,
+            sweeps=sweeps,
         )
-        decrease = state.objective - following.objective
+        decrease = state.objective - value
         if is_sampled and (done.trials > 1 or decrease < LITTLE * done.promised):
             return replace(following, stride=max(1, state.stride // 4))
-        return replace(following, status=self._status(problem, following, decrease))
+        status = self._status(problem, following, decrease)
+        return following if status is Status.RUNNING else replace(following, status=status)
 
     def _status(self, problem: Problem, state: ProxNewtonState, decrease: float) -> Status:
-        norm = math.sqrt(problem.penalty.norms(state.w)[1])
         # On tiny columns the derivative by the intercept's weight is small far from the optimum.
         violation = max(state.violation, problem.violation(state.w, state.gradient, state.violation))
         # The step of a small Gram matrix does not depend on the units of the columns, and neither does its end.
-        little = (
-            0.0 if cast(NewtonSteps, problem.objective).has_small_gram else self.gradient_tolerance * max(1.0, norm)
-        )
+        little = 0.0
+        if not cast(NewtonSteps, problem.objective).has_small_gram:
+            little = self.gradient_tolerance * max(1.0, math.sqrt(problem.penalty.norms(state.w)[1]))
         if violation <= little:
             return Status.CONVERGED
         if self.tolerance > 0.0 and decrease <= self.tolerance * abs(state.objective):

@@ -35,7 +35,8 @@ from loglinear.objectives.network import NetworkLikelihood
 from loglinear.objectives.parts import ChainParts
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.penalty import GroupLasso, Penalty, Separable
-from loglinear.problem import Objective, PerSample, Restrictable, Threaded, missing
+from loglinear.problem import Objective, PerSample, Restrictable, Threaded
+from loglinear.protocols import missing
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, SG, SOLVERS, Needs, bfgs, is_solver, make_solver, option_names, summary
 from loglinear.solvers.common.conditions import no_l1

@@ -12,6 +12,8 @@ __all__ = ["SolverOption", "option_names", "solver_options", "summary"]
 
 # Annotations of options that can be given on the command line; solvers and functions cannot.
 _PLAIN = {"bool", "float", "int", "str", "None"}
+# What `_options` has read.
+_OPTIONS: dict[type[Any], tuple[SolverOption, ...]] = {}
 
 
 @dataclass(frozen=True)
@@ -51,21 +53,7 @@ def solver_options(kind: type[Any]) -> list[SolverOption]:
         max_line_search int 20
         window int 6
     """
-    meanings = _meanings(kind)
-    listed: list[SolverOption] = []
-    for parameter in _parameters(kind):
-        inner = parameter.default
-        if is_dataclass(inner):
-            # The inner solver's defaults are the defaults of this one, not of its class.
-            of_inner, values = type(inner), vars(inner)
-            listed += [
-                SolverOption(option.name, option.type, values[option.name], option.meaning, of_inner.__name__)
-                for option in solver_options(of_inner)
-            ]
-        elif set(str(parameter.annotation).split(" | ")) <= _PLAIN:
-            meaning = meanings.get(parameter.name, "")
-            listed.append(SolverOption(parameter.name, str(parameter.annotation), inner, meaning))
-    return listed
+    return [*_options(kind)]
 
 
 def option_names(kind: type[Any]) -> list[str]:
@@ -76,7 +64,32 @@ def option_names(kind: type[Any]) -> list[str]:
         >>> option_names(Grafting)
         ['select', 'max_features', 'memory', 'tolerance', 'gradient_tolerance', 'max_line_search', 'window']
     """
-    return [option.name for option in solver_options(kind)]
+    return [option.name for option in _options(kind)]
+
+
+def _options(kind: type[Any]) -> tuple[SolverOption, ...]:
+    """Return the options of a class, which are read once."""
+    if kind not in _OPTIONS:
+        _OPTIONS[kind] = tuple(_read(kind))
+    return _OPTIONS[kind]
+
+
+def _read(kind: type[Any]) -> list[SolverOption]:
+    meanings = _meanings(kind)
+    listed: list[SolverOption] = []
+    for parameter in _parameters(kind):
+        inner = parameter.default
+        if is_dataclass(inner):
+            # The inner solver's defaults are the defaults of this one, not of its class.
+            of_inner, values = type(inner), vars(inner)
+            listed += [
+                SolverOption(option.name, option.type, values[option.name], option.meaning, of_inner.__name__)
+                for option in _options(of_inner)
+            ]
+        elif set(str(parameter.annotation).split(" | ")) <= _PLAIN:
+            meaning = meanings.get(parameter.name, "")
+            listed.append(SolverOption(parameter.name, str(parameter.annotation), inner, meaning))
+    return listed
 
 
 def summary(kind: type[Any]) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 
 from ...errors import DataError, OptionError
 from ...penalty import Penalty, Separable
-from ...problem import PerSample, Problem, missing
+from ...problem import PerSample, Problem
+from ...protocols import missing, satisfies
 from .solver import SOLVERS, Choosing, default_solver, solver_name
 
 __all__ = ["Needs", "check", "suits"]
@@ -106,7 +107,7 @@ def suits(kind: type[Any], problem: Problem) -> bool:
 
 
 def _needs(solver: object) -> Needs:
-    return solver.needs if isinstance(solver, Declaring) else Needs()
+    return solver.needs if satisfies(solver, Declaring) else Needs()
 
 
 def _unmet_passes(objective: object, protocols: tuple[type, ...]) -> str:

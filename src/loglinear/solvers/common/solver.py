@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from ...penalty import Penalty
-from ...problem import Problem, missing
+from ...problem import Problem
+from ...protocols import missing
 from ...result import State
 from ...vectors import Vector
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ...errors import ObjectiveError, OptionError
 from ...penalty import Penalty
 from ...problem import Problem, Restrictable
+from ...protocols import satisfies
 from ...result import Status
 from ...vectors import Vector
 from .quasi_newton import QuasiNewtonState
@@ -56,7 +57,7 @@ def compact(problem: Problem, features: Features) -> Problem | None:
     Raises:
         ObjectiveError: the restricted objective is over another number of features.
     """
-    small = problem.objective.restrict(features) if isinstance(problem.objective, Restrictable) else None
+    small = problem.objective.restrict(features) if satisfies(problem.objective, Restrictable) else None
     if small is None:
         return None
     restricted = Problem(small, penalty_on(problem, features))
