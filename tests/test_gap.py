@@ -14,7 +14,7 @@ from examples import examples
 from loglinear import ChainFeatures, ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem
 from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
-from loglinear.gap import duality_gap, no_bound, useful
+from loglinear.gap import _Mixtures, duality_gap, no_bound, useful
 from loglinear.minimize import Stop, minimize
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Numbering
@@ -32,6 +32,7 @@ LAW = examples(50, suppress_health_check=[HealthCheck.too_slow])
 PENALTIES = st.sampled_from([(0.3, 0.0), (2.0, 0.0), (0.0, 0.5), (0.0, 5.0), (0.2, 0.1), (1.0, 0.001), (0.1, 3.0)])
 # The optimum, its rounding errors, and a share of it, are what a bound may miss.
 ROUNDING = 1e-11
+MOST_TRIALS = 10
 TIGHT = {"tolerance": 0.0, "gradient_tolerance": 1e-10}
 
 
@@ -113,6 +114,21 @@ def test_the_bound_of_objectives_without_likelihoods_of_samples_is_above_the_dis
     graphs = Graphs.of([(rng.normal(size=(4, 2)), np.array([[0, 1], [1, 2], [1, 3]])) for _ in range(3)])
     tree = GraphLikelihood(graphs, rng.integers(3, size=12), 3, threads=1)
     check_law(Problem(tree, ElasticNet(*strengths)), seed)
+
+
+@pytest.mark.parametrize("strengths", [(0.3, 0.0), (0.0, 1.0), (0.1, 0.2)])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("steps", [0, 3, 1000])
+def test_the_best_mixture_is_found_in_few_trials(monkeypatch, strengths, intercept, steps):
+    entropy, trials = _Mixtures.entropy, []
+    monkeypatch.setattr(_Mixtures, "entropy", lambda self, t: trials.append(t) or entropy(self, t))
+    for seed in range(5):
+        objective = classifier(seed, 2, intercept)
+        problem = Problem(objective, ElasticNet(*strengths, objective.n_unpenalised))
+        result = minimize(problem, OWLQN(**TIGHT), stop=Stop(max_iterations=steps))
+        trials.clear()
+        assert np.isfinite(bound(problem, result.w)[1])
+        assert len(trials) <= MOST_TRIALS
 
 
 @pytest.mark.parametrize("strengths", [(1.0, 0.0), (0.0, 1.0), (0.3, 0.2)])

@@ -336,34 +336,34 @@ class _Excess:
 def _largest(bound: Callable[[float], _Value], kink: float, objective: float) -> float:
     """Return about the largest value of a concave function on [kink, 1].
 
-    Between two ends, secants find where the slope is 0. The first left end is looked for from the right one, by steps
-    of Newton's method times 2, 4, 16, ..., which go too far.
+    Secants between two ends find where the slope is 0. The first left end is looked for by steps of Newton's method
+    times 2, 4, 16, ..., which go too far, and so is another end that is nearer.
 
     Args:
         bound: the function.
         kink: where its slope jumps, and is that to the right; 0 if it does not.
         objective: no smaller than the function.
     """
-    high, right = 1.0, bound(1.0)
-    low, left = kink, bound(kink) if 0.0 < kink < 1.0 else None
+    low, high, t = kink, 1.0, 1.0
+    right, left = bound(1.0), bound(kink) if 0.0 < kink < 1.0 else None
     best = max(right.number, left.number if left else -math.inf)
     if kink >= 1.0 or right.slope >= 0.0 or (left and left.slope <= 0.0):
         return best
-    factor, is_slow = 2.0, False
+    value, factor = right, 2.0
     for _ in range(TRIALS):
-        if left:
+        if left and factor == 1.0:
             t = (low * right.slope - high * left.slope) / (right.slope - left.slope)
         else:
-            t = high - factor * right.slope / right.curvature if right.curvature else low
-            factor *= factor
-        t = t if low < t < high and not is_slow else 0.5 * (low + high)
+            t = t - factor * value.slope / value.curvature if value.curvature else low
+        t = t if low < t < high else 0.5 * (low + high)
         value, width = bound(t), high - low
         best = max(best, value.number)
         if value.slope >= 0.0:
             low, left = t, value
         else:
             high, right = t, value
-        is_slow = left is not None and high - low > 0.5 * width
+        is_slow = left is None or high - low > 0.5 * width
+        factor = max(factor * factor, 2.0) if is_slow else 1.0
         # The tangents at the ends are nowhere below the function.
         most = (high - low) * min(left.slope if left else math.inf, -right.slope)
         if most <= max(ENOUGH * (objective - best), ROUNDING * abs(objective)):

@@ -11,7 +11,7 @@ from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem
 from loglinear.errors import OptionError
 from loglinear.gap import no_bound
 from loglinear.objectives import balance
-from loglinear.objectives.balance import best_shift, flows, is_affordable, stationary
+from loglinear.objectives.balance import best_shift, flows, is_affordable, shifted, stationary
 
 
 def samples(n, size, sharpness=1.0, seed=0):
@@ -43,10 +43,26 @@ class Counted(np.ndarray):
 @pytest.mark.parametrize(("n", "size", "sharpness"), [(30, 2, 1.0), (30, 3, 8.0), (1000, 10, 1.0), (900, 300, 3.0)])
 def test_the_best_shift_makes_expected_counts_those_of_the_classes(n, size, sharpness):
     shares, targets, weights = samples(n, size, sharpness)
-    shifted = shares * np.exp(best_shift(shares, targets, weights))
-    shifted /= shifted.sum(axis=1, keepdims=True)
+    expected = weights @ shifted(shares, best_shift(shares, targets, weights))
     counts = np.bincount(targets, weights, size)
-    np.testing.assert_allclose(weights @ shifted, counts, rtol=0.0, atol=1e-9 * counts.sum())
+    np.testing.assert_allclose(expected, counts, rtol=0.0, atol=1e-9 * counts.sum())
+
+
+@pytest.mark.parametrize("step", [1.0, 30.0, 700.0])
+def test_shifted_probabilities_are_those_of_the_objective_with_another_intercept(step):
+    objective = ClassifierObjective(np.arange(12.0).reshape(4, 3), [0, 1, 2, 2], n_classes=3, intercept=0.5)
+    w, b = np.linspace(-1.0, 1.0, objective.n_features), step * np.array([1.0, -0.5, 0.25])
+    there = w.copy()
+    there[-3:] += b / objective.intercept
+    expected = objective.probabilities(there)
+    np.testing.assert_allclose(shifted(objective.probabilities(w), b), expected, rtol=1e-12 * step, atol=1e-200)
+
+
+def test_flows_are_the_expected_counts_of_the_samples_of_each_class():
+    shares, targets, weights = samples(50, 4)
+    for c in range(4):
+        of_class = targets == c
+        np.testing.assert_allclose(flows(shares, targets, weights)[c], weights[of_class] @ shares[of_class], rtol=1e-13)
 
 
 @pytest.mark.parametrize("size", [20, 80, 320])

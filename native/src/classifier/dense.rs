@@ -18,7 +18,8 @@ use std::ops::Range;
 const MOST_ROWS: usize = 64;
 /// Numbers of a block, which stays in the first level of the cache together with what is read from memory meanwhile.
 const CACHED: usize = 1 << 10;
-/// Numbers of a piece of work, and its fewest rows: each piece has a gradient, which takes the memory of a row.
+/// Numbers of a piece of work with one output, and its fewest rows: each piece has a gradient, which takes the memory of a row.
+/// With many outputs each number makes more work, and a piece has fewer of them.
 const PIECE: usize = 1 << 17;
 const FEWEST_ROWS: usize = 16;
 /// Rows or columns whose sums are computed together.
@@ -69,7 +70,7 @@ impl Pass<'_> {
         let stride = stride(n_columns);
         let mut weights = Aligned::new(stride * width, 0.0);
         weights[..w.len()].copy_from_slice(w);
-        let size = (PIECE / stride).max(FEWEST_ROWS).max(TOGETHER * width).next_multiple_of(height(stride));
+        let size = (PIECE / width.min(LANES) / stride).max(FEWEST_ROWS).max(TOGETHER * width).next_multiple_of(height(stride));
         let (rows, mut scores) = ((0..n_rows).step_by(size), scores.chunks_mut(size * width));
         let pieces = rows.zip(out.chunks_mut(size * width)).map(|(first, out)| (first, out, scores.next())).collect();
         let parts = threads::share(self.pool, pieces, |(first, out, scores)| {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..vectors import Vector
 
-__all__ = ["best_shift", "flows", "is_affordable", "stationary"]
+__all__ = ["best_shift", "flows", "is_affordable", "shifted", "stationary"]
 
 Classes = npt.NDArray[np.uint32]
 
@@ -105,6 +105,14 @@ def _shifted(scores: Vector, weights: Vector, counts: Vector, b: Vector) -> tupl
     p = np.exp(shifted - largest[:, None])
     total = p.sum(axis=1)
     return float(weights @ (largest + np.log(total)) - counts @ b), p / total[:, None]
+
+
+def shifted(shares: Vector, b: Vector) -> Vector:
+    """Return the probabilities proportional to p_i(k) exp(b_k), shape (n, K)."""
+    with np.errstate(divide="ignore"):  # a probability of 0 stays 0
+        scores = np.log(shares) + b
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def flows(shares: Vector, targets: Classes, weights: Vector) -> Vector:

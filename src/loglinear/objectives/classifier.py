@@ -21,7 +21,7 @@ from ..gap import Balanced
 from ..options import one_of
 from ..problem import Objective
 from ..vectors import Vector
-from .balance import best_shift, flows, is_affordable, stationary
+from .balance import best_shift, flows, is_affordable, shifted, stationary
 
 __all__ = ["ClassifierData", "ClassifierObjective", "coefficients", "weights_of"]
 
@@ -324,13 +324,17 @@ class ClassifierObjective:
             None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
         """
         targets, weights = self.core.targets, self.weights
-        scores = self.core.scores(w) if self.n_outputs == 1 else None
-        shift = best_shift(self._shares(w) if scores is None else _of_two(scores), targets, weights)
-        if scores is not None:
+        if self.n_outputs == 1:
+            scores = self.core.scores(w)
+            shift = best_shift(_of_two(scores), targets, weights)
             shift = shift[1:] - shift[:1]
+            shares = _of_two(scores + shift)
+        else:
+            shares = self.probabilities(w)
+            shift = best_shift(shares, targets, weights)
+            shares = shifted(shares, shift)
         w = w.copy()
         w[-self.n_outputs :] += shift / self.intercept
-        shares = self._shares(w) if scores is None else _of_two(scores + shift)
         tau = stationary(flows(shares, targets, weights))
         if tau is None:
             return None

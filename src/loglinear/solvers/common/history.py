@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -118,25 +119,17 @@ class History:
         violation, squared, slope = vectors.secant_pair(
             w_new, g_new, w, g, self.scale, penalty.strengths, self.S, self.Y, self.live, spare, products
         )
-        on_s, on_y = [*range(k), 2 * k], [*range(k, 2 * k), 2 * k + 1]
-        sy, yy = products[1, 2 * k :]
+        sy, yy = products[1, 2 * k :].tolist()
         if not (EPSILON * yy < sy < math.inf and 0.0 < yy < math.inf):
-            history = replace(self, Sv=products[0, on_s[:-1]], Yv=products[0, on_y[:-1]])
+            history = replace(self, Sv=products[0, :k].copy(), Yv=products[0, k : 2 * k].copy())
             return Advanced(history, violation, squared, slope)
         first = max(k + 1 - self.memory, 0)
-        on_s, on_y, live = on_s[first:], on_y[first:], (*self.live, spare)[first:]
-        rows, SY, YY = list(live), self.SY.copy(), self.YY.copy()
+        (on_s, on_y), live = _columns(k, first), (*self.live, spare)[first:]
+        rows, SY, YY = np.array(live), self.SY.copy(), self.YY.copy()
         SY[rows, spare] = products[1, on_s]
         YY[rows, spare] = YY[spare, rows] = products[1, on_y]
-        history = replace(
-            self,
-            SY=SY,
-            YY=YY,
-            Sv=products[0, on_s],
-            Yv=products[0, on_y],
-            live=live,
-            spare=next(row for row in range(self.memory + 1) if row not in live),
-        )
+        spare = next(row for row in range(self.memory + 1) if row not in live)
+        history = History(self.S, self.Y, SY, YY, products[0, on_s], products[0, on_y], live, spare, self.scale)
         return Advanced(history, violation, squared, slope)
 
     def onto(self, old: npt.NDArray[np.int64], new: npt.NDArray[np.int64], scale: Vector | None = None) -> History:
@@ -177,16 +170,23 @@ class History:
 
     def _coefficients(self) -> tuple[Vector, Vector, float]:
         """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
-        live = np.ix_(self.live, self.live)
-        SY, YY = self.SY[live], self.YY[live]
+        live = np.array(self.live)
+        SY, YY = self.SY[live[:, None], live], self.YY[live[:, None], live]
         m, gamma = len(SY), SY[-1, -1] / YY[-1, -1]
         alpha, on_s = np.empty(m), np.empty(m)
+        curvatures, Sv = SY.diagonal().tolist(), self.Sv.tolist()
         for i in reversed(range(m)):
-            alpha[i] = (self.Sv[i] - SY[i, i + 1 :] @ alpha[i + 1 :]) / SY[i, i]
+            alpha[i] = (Sv[i] - SY[i, i + 1 :].dot(alpha[i + 1 :])) / curvatures[i]
         r_y = gamma * (self.Yv - alpha @ YY)
         for i in range(m):
-            on_s[i] = alpha[i] - (r_y[i] + on_s[:i] @ SY[:i, i]) / SY[i, i]
+            on_s[i] = alpha[i] - (r_y[i] + on_s[:i].dot(SY[:i, i])) / curvatures[i]
         return on_s, -gamma * alpha, float(gamma)
+
+
+@lru_cache
+def _columns(k: int, first: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the columns of S and of Y in the products of ``secant_pair`` with k pairs, from pair ``first`` on."""
+    return np.array([*range(first, k), 2 * k]), np.array([*range(k + first, 2 * k), 2 * k + 1])
 
 
 def empty_history(memory: int, problem: Problem, w: Vector) -> History:

@@ -257,7 +257,7 @@ class Line:
         return Trial(objective, alpha, descent, change, nll, w_norm, math.nan, math.nan, math.nan, self._curvature)
 
     def measure(self, trial: Trial) -> Trial:
-        """Return ``trial``, the point looked at last, with its pair, v and slope; infinite if these are not finite."""
+        """Add its pair, v and slope to ``trial``, the point looked at last, and return it; infinite if not finite."""
         if trial.objective == math.inf:
             return trial
         state = self.state
@@ -265,9 +265,11 @@ class Line:
             state.spare_w, state.spare_gradient, state.w, state.gradient, self.problem.separable
         )
         if not (math.isfinite(squared) and math.isfinite(slope) and trial.alpha):  # the norm of v has overflowed
-            return replace(trial, objective=math.inf)
-        slope /= trial.alpha
-        return replace(trial, violation=violation, norm=math.sqrt(squared), slope=slope, history=history)
+            trial.objective = math.inf
+            return trial
+        trial.violation, trial.norm, trial.slope = violation, math.sqrt(squared), slope / trial.alpha
+        trial.history = history
+        return trial
 
 
 def starting_state(
