@@ -21,6 +21,7 @@ __all__ = [
     "WithGradient",
     "distance",
     "is_partial",
+    "kept_text",
     "on_some",
     "status_text",
     "violation_text",
@@ -260,9 +261,13 @@ class Result:
         Most solvers stop when the objective hardly decreases, which says little about the distance from the optimum.
         The gap bounds that distance. Without a gap, compare the violation with its value at the start.
         """
-        text = f"{self.status.message.partition(';')[0]}; objective {self.objective:.2f}"
+        text = self.status.message.partition(";")[0]
+        if self.kept is not None:
+            text += f" at iteration {self.iterations:,}; {kept_text(self.kept)}"
+        text += f"; objective {self.objective:.2f}"
         last = [record.objective for record in self.trace[-1 - _WINDOW :]]
-        if self.status in (Status.CONVERGED, Status.STALLED) and len(last) > 1 and last[-1]:
+        has_slowed = self.status in (Status.CONVERGED, Status.STALLED) and self.kept is None
+        if has_slowed and len(last) > 1 and last[-1]:
             step = (last[0] - last[-1]) / (len(last) - 1) / abs(last[-1])
             text += f" (relative decrease per step {max(step, 0.0):.1e})"
         start = self.trace[0].violation if self.trace else 0.0
@@ -287,6 +292,17 @@ def distance(gap: float | None, objective: float, unbounded: str = "") -> str:
     if gap is not None:
         return f"within {percentage(gap, objective)} of the optimum"
     return "distance from the optimum unknown" + (f": {unbounded}" if unbounded else "")
+
+
+def kept_text(iteration: int) -> str:
+    """Return which weights a model has, if they are not of the last iteration.
+
+    Example:
+        >>> from loglinear.result import kept_text
+        >>> kept_text(17)
+        'weights of iteration 17, the best on the development data'
+    """
+    return f"weights of iteration {iteration:,}, the best on the development data"
 
 
 def status_text(name: str) -> str:

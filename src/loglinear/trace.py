@@ -6,7 +6,7 @@ import json
 import math
 import numbers
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from .errors import DataError
 from .options import truth_value
 from .replacing import replacing
 
-__all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage"]
+__all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage", "scores_text"]
 
 _REQUIRED = ("iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation")
 # Smallest percentage that is larger than rounding errors.
@@ -68,13 +68,12 @@ class TraceRecord:
         """The record for people, without its time."""
         text = f"iteration {self.iteration}, objective {self.objective:,.1f}, active features {self.nnz:,}"
         text += "" if self.gap is None else f", gap {percentage(self.gap, self.objective)}"
-        return f"{text}, dev {' '.join(self.headline)}" if self.dev else text
+        return f"{text}, dev {self.headline}" if self.dev else text
 
     @property
-    def headline(self) -> tuple[str, str]:
-        """Name and value, in per cent, of the first score on development data; empty texts without any."""
-        name, value = next(iter((self.dev or {}).items()), ("", None))
-        return name.replace("f1", "F1"), "" if value is None else f"{100 * value:.2f}"
+    def headline(self) -> str:
+        """The first score on development data, for people; empty without any."""
+        return scores_text(dict([*(self.dev or {}).items()][:1]))
 
     def to_json(self) -> str:
         """Return the record as a line of JSON without its line end; a number that is not finite becomes null."""
@@ -204,6 +203,19 @@ class TraceWriter:
         with _named(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(record.to_json() + "\n")
         self._last = record.iteration
+
+
+def scores_text(scores: Mapping[str, float]) -> str:
+    """Return scores, which are shares, by name and in per cent as a line for people.
+
+    Example:
+        >>> from loglinear.trace import scores_text
+        >>> scores_text({"f1": 0.588, "sentence_accuracy": 0.25})
+        'F1 58.80, sentence accuracy 25.00'
+    """
+    return ", ".join(
+        f"{name.replace('_', ' ').replace('f1', 'F1')} {100.0 * score:.2f}" for name, score in scores.items()
+    )
 
 
 def percentage(part: float, whole: float) -> str:

@@ -1,11 +1,16 @@
 """The end of a training says how certain the optimum is, in words."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from loglinear.cli.ending import best_step, certainty, ending
+from loglinear.cli.ending import best_step, certainty, ending, numbers
+from loglinear.cli.kinds.inspected import training_lines
+from loglinear.cli.progress import Progress
+from loglinear.models.explain.reports import training_rows
+from loglinear.models.files.settings import training_summary
 from loglinear.result import Result, Status
 from loglinear.trace import Trace, TraceRecord
 
@@ -46,6 +51,33 @@ def test_no_flag_is_recommended_to_a_command_that_does_not_have_it():
     for status in Status:
         for outcome in (result(status), result(status, violation=5.0), result(status, gap=5.0)):
             assert "--" not in certainty([outcome], remedies=False)
+
+
+@pytest.mark.parametrize(("gap", "more"), [(None, ""), (50.0, ""), (0.5, "; within 0.5 % of the optimum")])
+def test_the_end_describes_the_weights_that_were_kept_and_not_the_last_ones(gap, more):
+    best = result(scores=(0.1, 0.75, 0.5), kept=1, violation=5.0, gap=gap)
+    assert certainty([best]) == f"weights of iteration 1, the best on the development data{more}"
+    stopped = result(Status.MAX_ITERATIONS, scores=(0.1, 0.75, 0.5), kept=1, gap=gap)
+    assert certainty([stopped]).startswith(f"{certainty([best]).partition(';')[0]}; stopped at the iteration limit")
+    assert best.account.startswith("converged at iteration 2; weights of iteration 1, the best on the development data")
+    assert "decrease per step" not in best.account
+    (lines,) = [training_lines({**training_summary([best]), "n_sentences": 1})]
+    assert "                 weights of iteration 1, the best on the development data" in lines
+
+
+def test_the_time_of_a_training_counts_all_that_was_done_and_not_the_solver_alone():
+    assert ending([result()], seconds=22.0) == "done: 0 iterations, 22.0 s"
+    with Progress(None, quiet=True) as progress:
+        time.sleep(0.01)
+        assert 0.01 <= progress.elapsed < 5.0
+
+
+def test_scores_have_one_unit_and_one_spelling_wherever_they_are_shown():
+    best = result(scores=(0.1, 0.588), kept=1)
+    said = "F1 58.80, accuracy 90.00"
+    assert f"dev: {said}" in numbers([best])
+    assert training_rows(training_summary([best]))["scores on development data"] == said
+    assert best.record.headline == "F1 58.80"
 
 
 def test_several_models_are_as_certain_as_the_least_certain_one():

@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .output import counted, scores_text
+from ..trace import scores_text
+from .output import counted
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -21,12 +22,13 @@ LEAST = 1e-4
 NEAR = 1e-3
 
 
-def ending(results: Sequence[Result], *parts: str) -> str:
+def ending(results: Sequence[Result], *parts: str, seconds: float | None = None) -> str:
     """Return the line that ends a training.
 
     Args:
         results: of the training, one for each model.
         parts: more figures, such as the size of the model; empty ones are left out.
+        seconds: time that the training has taken, scores on development data included; by default the solvers' time.
     """
     from ..models.files.settings import worst
     from ..result import Status
@@ -36,7 +38,7 @@ def ending(results: Sequence[Result], *parts: str) -> str:
     figures = [
         counted(len(results), "model") + ", one per class" if len(results) > 1 else "",
         counted(sum(result.iterations for result in results), "iteration"),
-        f"{sum(result.seconds for result in results):.1f} s",
+        f"{sum(result.seconds for result in results) if seconds is None else seconds:.1f} s",
         _score(results[0]) if len(results) == 1 else "",
         *parts,
     ]
@@ -48,7 +50,7 @@ def _score(result: Result) -> str:
     if not result.trace or result.record.dev is None:
         return ""
     best = "" if best_step(result) else " (the best)"
-    return f"dev {' '.join(result.record.headline)} at iteration {result.record.iteration:,}{best}"
+    return f"dev {result.record.headline} at iteration {result.record.iteration:,}{best}"
 
 
 def best_step(result: Result) -> list[str]:
@@ -56,8 +58,7 @@ def best_step(result: Result) -> list[str]:
     best = result.best
     if best is None or best.headline == result.record.headline:
         return []
-    score = " ".join(best.headline)
-    return [f"the best iteration was {best.iteration:,}, with dev {score}; add --keep best to keep its weights"]
+    return [f"the best iteration was {best.iteration:,}, with dev {best.headline}; add --keep best to keep its weights"]
 
 
 def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
@@ -68,13 +69,16 @@ def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
         remedies: whether the command has the flags --tolerance and --max-iterations.
     """
     from ..models.files.settings import worst
-    from ..result import Status, distance
+    from ..result import Status, distance, kept_text
 
     result = worst(results)
     status, share = result.status, result.relative_gap
     closer = "; lower --tolerance to get closer" if remedies else ""
     reason = status.message.replace("raise the limit", "raise --max-iterations" if remedies else "raise the limit")
     reason = reason.removeprefix("finished: ").removeprefix("converged: ")
+    if result.kept is not None:
+        bound = "" if share is None or share > CLOSE else f"; {distance(max(share, LEAST), 1.0)}"
+        return kept_text(result.kept) + (bound if status.converged else f"; {reason}")
     if share is not None and share <= CLOSE:
         bound = distance(max(share, LEAST), 1.0)
         return bound if status.converged else f"{bound}; {reason}"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from .wrapping import fitted
 
-__all__ = ["Interrupted", "counted", "keeping_reached", "say", "scores_text", "sizes", "tab_separated"]
+__all__ = ["Interrupted", "counted", "keeping_reached", "say", "sizes", "tab_separated"]
 
 # Names may contain characters that would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -50,11 +50,6 @@ def counted(number: int, noun: str) -> str:
 def sizes(name: str, numbers: Mapping[str, int]) -> str:
     """Return a line on the sizes of data, which are given by their nouns."""
     return f"{name}: {', '.join(counted(number, noun) for noun, number in numbers.items())}"
-
-
-def scores_text(scores: Mapping[str, float]) -> str:
-    """Return scores by name as a line for people."""
-    return ", ".join(f"{name.replace('_', ' ').replace('f1', 'F1')} {value:.4f}" for name, value in scores.items())
 
 
 def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

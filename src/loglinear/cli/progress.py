@@ -54,6 +54,7 @@ class Progress:
         self.share_done: float | None = None
         self.label = ""
         self.failure: OSError | None = None
+        self._begun = time.monotonic()
         self._last = -math.inf
         # The last record, if it has not been shown.
         self._unshown: TraceRecord | None = None
@@ -66,6 +67,7 @@ class Progress:
         self._n_dropped = self._widest = 0
 
     def __enter__(self) -> Progress:
+        self._begun = time.monotonic()
         if not self._quiet and sys.stderr.isatty():
             self._bar = Bar()
         return self
@@ -77,6 +79,11 @@ class Progress:
             self._bar.end(finished=kind is None)
         elif self._unshown is not None and kind is None:
             self._show(self._unshown)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the block began, as the bar counts them."""
+        return time.monotonic() - self._begun
 
     def note(self, message: str) -> None:
         """Print a line, above the bar if there is one."""
@@ -136,7 +143,7 @@ class Progress:
     def _fitting(self, record: TraceRecord, room: int) -> str:
         """Return a step as the text next to the bar; a narrow terminal drops the least important parts."""
         if record.dev is not None:
-            self._dev = f"dev {' '.join(record.headline)} at {record.iteration}"
+            self._dev = f"dev {record.headline} at {record.iteration}"
         iteration, objective, active = record.line.split(", ")[:3]
         gap = "" if record.gap is None else f"gap {percentage(record.gap, record.objective)}"
         parts = [part for part in (self.label, iteration, objective, active, gap, self._dev) if part]

@@ -149,8 +149,8 @@ def _curves(trace: Sequence[TraceRecord]) -> list[str]:
         )
     scored = [(record.iteration, name, value) for record in trace for name, value in [*(record.dev or {}).items()][:1]]
     if len(scored) > 1:
-        name = f"{scored[0][1]} on development data"
-        curves.append(charts.curve([x for x, _, _ in scored], [y for _, _, y in scored], "iteration", name))
+        name = f"{scored[0][1].replace('f1', 'F1')} on development data (%)"
+        curves.append(charts.curve([x for x, _, _ in scored], [100.0 * y for _, _, y in scored], "iteration", name))
     return curves
 
 

@@ -83,7 +83,7 @@ def test_training_with_a_report_draws_its_curve(done, sample, tmp_path):
     text = (tmp_path / "page").read_text(encoding="utf-8")
     Page(text).check_alone()
     assert "objective (nats) by iteration" in text
-    assert "accuracy on development data by iteration" in text
+    assert "accuracy on development data (%) by iteration" in text
     assert "training data and too optimistic" not in text
     done("report", tmp_path / "m", "--data", sample.test, "-o", tmp_path / "again", *trace)
     assert (tmp_path / "again").read_text(encoding="utf-8") == text

@@ -214,7 +214,7 @@ def test_the_best_point_is_the_one_with_the_highest_score_and_its_model_is_writt
     assert report["n_active"] == int(rows[best]["nnz"]) == len(weights(folder / "m"))
     found = json.loads(done("evaluate", "-m", folder / "m", chunker.test, "--json").stdout)["f1"]
     assert found == pytest.approx(max(scores), abs=1e-6)
-    assert f"the best one by dev f1 ({found:.4f}): l1 {rows[best]['l1']}" in finished.stderr
+    assert f"the best one by dev F1 {100 * found:.2f}: l1 {rows[best]['l1']}" in finished.stderr
 
 
 def test_a_path_goes_on_until_the_score_has_turned(followed):

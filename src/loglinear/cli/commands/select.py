@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
+from ...trace import scores_text
 from ..ending import certainty, ending
 from ..inputs import Inputs, add_data
 from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ...models.training.selection import Followed, Growth, Round
     from ...path import PathPoint
     from ...report.curves import Curves
+    from ..progress import Progress
 
 EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt --size 100 --plot features.svg
          loglinear select train.txt --preset chunking --dev dev.txt --path 20 --model best.loglinear"""
@@ -152,7 +154,7 @@ def _selected(arguments: Namespace, options: SolverOptions) -> Selected:
             path = follow_path(data, options, number=arguments.path, last=arguments.l1, dev=dev, callbacks=callbacks)
             return _of_path(path)
         callbacks.insert(0, progress.count_features(solver.max_features))  # type: ignore[attr-defined]
-        return _of_growth(grow(data, options, dev=dev, callbacks=callbacks))
+        return _of_growth(grow(data, options, dev=dev, callbacks=callbacks), progress)
 
 
 def _options(arguments: Namespace) -> SolverOptions:
@@ -184,13 +186,13 @@ def _options(arguments: Namespace) -> SolverOptions:
     )
 
 
-def _of_growth(growth: Growth) -> Selected:
+def _of_growth(growth: Growth, progress: Progress) -> Selected:
     """Return the outcome of growing a model feature by feature."""
     from ...result import Status
 
     result, n_active = growth.result, growth.result.trace[-1].nnz
     summary = (
-        f"{ending([result])}\n{certainty([result])}\n"
+        f"{ending([result], seconds=progress.elapsed)}\n{certainty([result])}\n"
         f"selected {counted(len(growth.entered), 'feature')} in {counted(len(growth.rounds) - 1, 'round')}; "
         f"{n_active:,} active"
     )
@@ -251,7 +253,9 @@ def _account(followed: Followed) -> str:
     from ...result import Status
 
     path, best, chosen = followed.path, followed.best, followed.chosen
-    which = "the last one" if best is None else f"the best one by dev {followed.headline} ({best.score:.4f})"
+    which = "the last one"
+    if best is not None and followed.headline is not None and best.score is not None:
+        which = f"the best one by dev {scores_text({followed.headline: best.score})}"
     text = f"{len(path.points)} strengths of l1; {which}: l1 {chosen.l1:.6g}, {chosen.n_active:,} active features"
     failed = sum(point.result.status is Status.LINE_SEARCH_FAILED for point in path.points)
     if failed:

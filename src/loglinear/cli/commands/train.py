@@ -159,7 +159,7 @@ def run(arguments: Namespace) -> None:
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
     if not arguments.quiet:
         how = _use(format, of_texts=holds == "texts")
-        for line in _account(results, arguments.model, how, verbose=arguments.verbose):
+        for line in _account(results, arguments.model, how, progress.elapsed, verbose=arguments.verbose):
             say(line)
         if advice := _slimming(arguments):
             say(advice)
@@ -250,9 +250,9 @@ def _use(format: str, *, of_texts: bool) -> str:
     return "label a file with one token per line" if format == "columns" else f"label a file of the format {format}"
 
 
-def _account(results: list[Result], model: str, how: str, *, verbose: bool) -> list[str]:
+def _account(results: list[Result], model: str, how: str, seconds: float, *, verbose: bool) -> list[str]:
     """Return lines of text: how the training ended, how certain the optimum is, what to do with the model."""
-    lines = [ending(results, size_text(model)), certainty(results)]
+    lines = [ending(results, size_text(model), seconds=seconds), certainty(results)]
     if len(results) == 1:
         lines += best_step(results[0])
     if results[0].start is not None:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...models.files.schema import PROGRAMS
+from ...trace import scores_text
 from ..ending import LEAST
-from ..output import counted, scores_text
+from ..output import counted
 
 if TYPE_CHECKING:
     from ...data.features import Feature
@@ -109,8 +110,7 @@ def _rendered(report: dict[str, Any]) -> str:
 
         lines.append(f"start            {WarmStart(**report['start'])}")
     if "dev" in report:
-        best_iteration = f"; iteration {report['kept']}" if "kept" in report else ""
-        lines.append(f"dev              {scores_text(report['dev'])}{best_iteration}")
+        lines.append(f"dev              {scores_text(report['dev'])}")
     for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
         if features:
             lines += ["", f"strongest {title}"]
@@ -124,7 +124,7 @@ def _rendered(report: dict[str, Any]) -> str:
 
 def training_lines(training: Mapping[str, Any]) -> list[str]:
     """Return how a training ended and what it cost, from its summary in a model file."""
-    from ...result import status_text, violation_text
+    from ...result import kept_text, status_text, violation_text
 
     if training.get("status") is None:
         return []
@@ -136,6 +136,7 @@ def training_lines(training: Mapping[str, Any]) -> list[str]:
     return [
         f"                 on {', '.join(size)}",
         f"ended            {status_text(training['status'])}; {', '.join(cost)}, {training['seconds']:.1f} s",
+        *([f"                 {kept_text(training['kept'])}"] if "kept" in training else []),
         f"                 objective {training['objective']:.4f}, {violation_text(training['violation'])}",
     ]
 

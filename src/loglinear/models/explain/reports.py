@@ -15,8 +15,8 @@ from ...report.intervals import Intervals, bootstrap
 from ...report.mistakes import Confusions, Mistake, confusions, mistakes
 from ...report.page import Report
 from ...report.weights import strongest, transitions
-from ...result import status_text
-from ...trace import TraceRecord, percentage
+from ...result import kept_text, status_text
+from ...trace import TraceRecord, percentage, scores_text
 from ..files.chain import ChainModel, weighted_features
 from .answers import Answers
 
@@ -158,7 +158,7 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
     if "status" not in training:
         return {}
     objective, violation, seconds = (training.get(name) for name in ("objective", "violation", "seconds"))
-    dev, gap = training.get("dev") or {}, training.get("gap")
+    dev, gap, kept = training.get("dev") or {}, training.get("gap"), training.get("kept")
     return {
         "ended": status_text(training["status"]),
         "iterations": training.get("iterations"),
@@ -168,8 +168,8 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
         else f"at most {percentage(gap, objective)}",
         "violation": None if violation is None or math.isnan(violation) else f"{violation:.3g}",
         "time": None if seconds is None else f"{seconds:.1f} s",
-        "iteration kept": training.get("kept"),
-        "scores on development data": ", ".join(f"{name} {score:.4f}" for name, score in dev.items()) or None,
+        "weights": None if kept is None else kept_text(kept).removeprefix("weights "),
+        "scores on development data": scores_text(dev) or None,
     }
 
 
