@@ -67,7 +67,10 @@ fn chunk_dots<const K: usize>(rows: [&[u16]; K], v: &[f64], y: &[f64]) -> [[f64;
         let lanes = lanes.map(|row| &row[piece * (PIECE / LANES)..][..vs.len()]);
         for (i, (v, y)) in vs.iter().zip(ys).enumerate() {
             for k in 0..K {
-                let row = lanes[k][i].map(widen);
+                let mut row = [0.0; LANES];
+                for lane in 0..LANES {
+                    row[lane] = widen(lanes[k][i][lane]);
+                }
                 multiply_add(&mut on_v[k], &row, v);
                 multiply_add(&mut on_y[k], &row, y);
             }
@@ -102,8 +105,8 @@ fn add_rows<const K: usize>(rows: [(&[u16], f64); K], out: &mut [f64]) {
             );
             for (i, out) in out[range].iter_mut().enumerate() {
                 let mut sum = *out;
-                for (row, coefficient) in rows {
-                    sum = widen(row[i]).mul_add(coefficient, sum);
+                for k in 0..K {
+                    sum = widen(rows[k].0[i]).mul_add(rows[k].1, sum);
                 }
                 *out = sum;
             }
