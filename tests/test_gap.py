@@ -409,3 +409,13 @@ def test_no_bound_is_sought_while_a_solver_works_on_some_of_the_features():
     assert len(partial) > 3
     assert all(record.gap is None for record in partial)
     assert any(record.gap is not None for record in trace)
+
+
+def test_a_bound_survives_values_whose_rounding_hides_the_radius():
+    rng = np.random.default_rng(0)
+    y = [["AB"[k] for k in rng.integers(0, 2, 5)] for _ in range(30)]
+    X = [[{"w=" + label: 1.0, "t": float(1e300 * (1 + rng.random() / 7))} for label in labels] for labels in y]
+    objective = ChainObjective(Corpus.encode(X, y), ChainFeatures(), threads=1)
+    problem = Problem(objective, ElasticNet(l1=0.1, l2=0.2))
+    w = np.zeros(problem.n_features)
+    assert duality_gap(problem, w, *objective.value_and_gradient(w)) >= 0.0

@@ -325,7 +325,8 @@ class _Excess:
         least = 0.0
         if self.l2 * self.radius < over.sum():
             candidates = (np.cumsum(over) - self.l2 * self.radius) / np.arange(1, over.size + 1)
-            least = max(float(candidates[over > candidates][-1]), 0.0)
+            fitting = candidates[over > candidates]  # none if R is lost in the rounding of a huge entry
+            least = max(float(fitting[-1] if fitting.size else over[0]), 0.0)
         above = over[over > least] - least
         sizes = self.sizes[: above.size]
         cost = dot(above, above) / (2.0 * self.l2) + (least * self.radius if least else 0.0)

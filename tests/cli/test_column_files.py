@@ -95,7 +95,7 @@ def test_words_without_a_gold_label_are_not_scored(done, misuse, tmp_path):
     assert "1 token without a gold label; it is not scored" in scored.stderr
     assert "3" in scored.stdout
     sure = done("evaluate", "-m", model, data, "--calibration")
-    assert "only the 1 sentences with all labels are scored" in sure.stderr
+    assert "only the 1 sentence with all labels is scored" in sure.stderr
     data.write_text(rows("_", "_"))
     assert "no token has a label" in misuse("evaluate", "-m", model, data)
 

@@ -184,3 +184,46 @@ def test_samples_with_other_labels_are_not_scored(done, misuse, tmp_path, format
     half = written(tmp_path, line.format("1") + line.format("7"), "half")
     assert "50 % of the " in done("evaluate", "-m", tmp_path / "m", half).stderr
     assert "50 % of the " in done("train", train, *options, "--dev", half).stderr
+
+
+@pytest.mark.parametrize("separator", [" ", "\t"])
+@pytest.mark.parametrize("more", [[], ["--calibration"]])
+def test_a_mark_for_an_unknown_label_is_not_scored(done, tmp_path, separator, more):
+    text = "Rita B\nmet ?\n\nNew O\n\nYork B\n\n".replace(" ", separator)
+    path, model = written(tmp_path, text), tmp_path / "m"
+    done("train", path, "--preset", "pos", "--partial", "-m", model, "-q")
+    scored = done("evaluate", model, path, "-o", tmp_path / "o", *more)
+    assert "1 token without a gold label" in scored.stderr
+    assert "?" not in scored.stdout
+    assert "?" not in (tmp_path / "o").read_text()
+    developed = done("train", path, "--preset", "pos", "--partial", "--dev", path, "-m", model)
+    assert "warning" not in developed.stderr
+
+
+def test_a_mark_that_the_model_knows_is_a_label(done, tmp_path):
+    path, model = written(tmp_path, "Rita B\nmet ?\n\nOlaf B\nran ?\n\n"), tmp_path / "m"
+    done("train", path, "--preset", "pos", "-m", model, "-q")
+    scored = done("evaluate", model, path)
+    assert "without a gold label" not in scored.stderr
+    assert "\n?  " in scored.stdout
+
+
+def test_columns_to_label_are_counted_by_the_separator_that_reads_them(done, tmp_path):
+    path, model = written(tmp_path, "York\tNNP\tB-LOC\nis\tVBZ\tO\n\n"), tmp_path / "m"
+    done("train", path, "--preset", "ner", "-m", model, "-q")
+    plain = written(tmp_path, "New York\tNNP\nis\tVBZ\n\n", "plain.txt")
+    assert done("tag", model, plain).stderr == ""
+    labelled = written(tmp_path, "New York\tNNP\tB-LOC\nis\tVBZ\tO\n\n", "labelled.txt")
+    assert "the last column is taken for the gold labels" in done("tag", model, labelled).stderr
+
+
+@pytest.mark.parametrize("header", ["word NE", "FORM UPOS", "token bioes", "form xpos"])
+def test_a_header_of_annotators_is_told(done, tmp_path, header):
+    path = written(tmp_path, f"{header}\nRita B-PER\nmet O\n\nOlaf B-PER\nran O\n")
+    said = done("train", path, "--preset", "ner", "-m", tmp_path / "m").stderr
+    assert f"the first line has the label {header.split()[1]!r}: is it a header?" in said
+
+
+def test_a_tag_for_names_is_no_header(done, tmp_path):
+    path = written(tmp_path, "Bonn NE\nlebt VV\n\nMit AP\nWord NE\n\n")
+    assert "header" not in done("train", path, "--preset", "pos", "-m", tmp_path / "m").stderr

@@ -134,15 +134,17 @@ def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
     """
     if start.startswith(COMPRESSED):
         return
-    first = _first_line(start, columns)
-    if not (first and columns.n):
+    from ..data.column_layout import Noticed
+
+    # Without the number of columns of the training data, no column is taken for the label.
+    n_columns, name = Noticed.of_start(start, columns._replace(n=0)).n_columns, file_name(path)
+    if not (n_columns and columns.n):
         return
-    cells, name = columns.cells(first), file_name(path)
-    if len(cells) == columns.n + 1:
+    if n_columns == columns.n + 1:
         place = "the last column" if columns.label == -1 else f"column {columns.label}"
-        say(f"note: {name}: {place} is taken for the gold labels and ignored ({_trained(len(cells), columns.n)})")
+        say(f"note: {name}: {place} is taken for the gold labels and ignored ({_trained(n_columns, columns.n)})")
     else:
-        note_other_columns(name, len(cells), columns.n)
+        note_other_columns(name, n_columns, columns.n)
 
 
 def note_other_columns(path: str, n_columns: int, trained: int) -> None:
@@ -183,7 +185,8 @@ def note_unlabelled(path: str, n_tokens: int, corpus: Corpus, *, sentences: bool
         sentences: whether sentences without all gold labels are left out.
     """
     it = "it is" if n_tokens == 1 else "they are"
-    what = f"only the {len(corpus):,} sentences with all labels are scored" if sentences else f"{it} not scored"
+    scored = "1 sentence with all labels is" if len(corpus) == 1 else f"{len(corpus):,} sentences with all labels are"
+    what = f"only the {scored} scored" if sentences else f"{it} not scored"
     say(f"note: {path}: {n_tokens:,} token{'' if n_tokens == 1 else 's'} without a gold label; {what}")
 
 

@@ -275,6 +275,7 @@ class Reading(NamedTuple):
         Raises:
             DataError: the file cannot be read, or the training data have none of its labels.
         """
+        from ..data.formats import unknown_label
         from ..models.training.chain import DevSet
         from ..models.training.options import DevOptions
 
@@ -283,7 +284,10 @@ class Reading(NamedTuple):
         from .layout import note_labelled_columns, note_unlabelled
 
         columns = self.columns._replace(separator=data.columns.separator)
-        corpus = self._replace(columns=columns, marked=True).corpus(path, data.format)
+        reading = self._replace(columns=columns, marked=True)
+        corpus = reading.corpus(path, data.format)
+        if path != "-" and unknown_label(corpus.format, data.label_names) in corpus.core.labels:
+            corpus = reading._replace(partial=True).corpus(path, data.format)
         with naming(path, corpus):
             scored = DevSet(corpus, use or DevOptions(), threads=self.threads)
         scored.check_known(data.label_names, path, least=0.0)

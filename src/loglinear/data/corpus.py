@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from .. import _core
 from ..errors import DataError, DataWarning, warn
 from .column_layout import ColumnLayout, Noticed, odd_lines
 from .columns import as_lists, is_arrow
-from .formats import file_name, format_of, is_corpus
+from .formats import file_name, format_of, is_corpus, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
 from .templates import naming_preset, template_text
@@ -400,19 +400,26 @@ class Corpus:
         self.check_whole("evaluation needs complete labels; leave out such sentences")
         return self.gold()
 
-    def known_labels(self) -> list[list[Any]]:
+    def known_labels(self, labels: Collection[str] | None = None) -> list[list[Any]]:
         """The labels of every sentence, as `gold`, after a check that each token has one label or none.
+
+        Args:
+            labels: of the model to compare with: the format's mark for an unknown label, such as `?` in columns, is not
+                a label if the model does not have it. By default, every label counts.
 
         Raises:
             DataError: the data has no labels, or a token has one of several; names sentence and token.
         """
         gold = self.gold()
-        for number, labels in enumerate(gold):
-            at = next((at for at, label in enumerate(labels) if isinstance(label, frozenset)), None)
+        mark = None if labels is None else unknown_label(self.format, labels)
+        if mark is not None and mark in self.core.labels:
+            gold = [[None if label == mark else label for label in row] for row in gold]
+        for number, row in enumerate(gold):
+            at = next((at for at, label in enumerate(row) if isinstance(label, frozenset)), None)
             if at is not None:
                 message = f"sentence {number}, token {at}: the label is partial; evaluation needs single labels"
                 raise DataError(message)
-        if all(label is None for labels in gold for label in labels):
+        if all(label is None for row in gold for label in row):
             message = "no token has a label; give labelled data"
             raise DataError(message)
         return gold

@@ -7,7 +7,7 @@ labelling text can do without.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Literal, NamedTuple
 
 from .. import _core
@@ -27,6 +27,7 @@ __all__ = [
     "n_columns",
     "named",
     "readable",
+    "unknown_label",
     "word",
 ]
 
@@ -45,6 +46,7 @@ class Format(NamedTuple):
             without a word.
         is_sentence: whether a line is a sentence; otherwise a line is a token, and sentences end at blank lines.
         columns: the columns that may hold the labels, the default first: `conllu:xpos` takes another one.
+        unknown: the label that stands for an unknown one unless a model has it; empty without one.
     """
 
     extensions: tuple[str, ...]
@@ -53,6 +55,7 @@ class Format(NamedTuple):
     words: Callable[[str, ColumnLayout], list[str | None]]
     is_sentence: bool = False
     columns: tuple[str, ...] = ()
+    unknown: str = ""
 
 
 def file_name(path: str) -> str:
@@ -98,9 +101,9 @@ def _of_svmlight(line: str, _: ColumnLayout) -> list[str | None]:
 
 
 FORMATS: dict[str, Format] = {
-    "columns": Format((), "sentences", "needed", _of_columns),
+    "columns": Format((), "sentences", "needed", _of_columns, unknown="?"),
     "conllu": Format((".conllu",), "sentences", "needed", _of_conllu, columns=("upos", "xpos", "feats", "deprel")),
-    "crfsuite": Format((".crfsuite",), "sentences", "refused", _of_crfsuite),
+    "crfsuite": Format((".crfsuite",), "sentences", "refused", _of_crfsuite, unknown="?"),
     "jsonl": Format((".jsonl", ".json"), "sentences", "allowed", _of_jsonl, is_sentence=True),
     "svmlight": Format((".svm", ".svmlight", ".libsvm"), "samples", "refused", _of_svmlight, is_sentence=True),
     "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True),
@@ -144,6 +147,15 @@ def format_of(path: str | os.PathLike[str], asked: str | None = None, default: s
     if extension in (".gz", ".xz"):
         extension = os.path.splitext(root)[1]
     return asked or next((name for name, format in FORMATS.items() if extension in format.extensions), default)
+
+
+def unknown_label(format: str, labels: Collection[str]) -> str | None:
+    """Return the label that stands for an unknown one in data of a format, for a model with these labels; None if none.
+
+    The readers of other formats know their marks, `_` in CoNLL-U and null in JSON lines.
+    """
+    mark = named(format).unknown if is_format(format) else ""
+    return mark if mark and mark not in labels else None
 
 
 def readable(name: str, template: str | None) -> bool:

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["is_header", "odd_headers"]
 
 _LABELS = frozenset(
-    "label labels tag tags ner ner_tag ner_tags ner-tag pos pos_tag pos-tag chunk entity entities class iob bio gold "
-    "output target etiqueta etichetta etikett klasse classe clase categoria \u00e9tiquette \u6807\u7b7e \u6807\u6ce8 "
+    "label labels tag tags ne ner ner_tag ner_tags ner-tag bio_tag pos pos_tag pos_tags pos-tag upos xpos chunk entity "
+    "entities class iob iob2 iobes bio bioes biluo bilou gold output target "
+    "etiqueta etichetta etikett klasse classe clase categoria \u00e9tiquette \u6807\u7b7e \u6807\u6ce8 "
     "\u30e9\u30d9\u30eb \u043c\u0435\u0442\u043a\u0430 \u0442\u0435\u0433".split()
 )
-_WORDS = frozenset("word words token tokens".split())
+_WORDS = frozenset("word words token tokens form forms".split())
+# Names of columns that are tags as well, such as a name in German treebanks: only a first line with them is a header.
+_TAGS = frozenset(["ne"])
 # Most tokens with such a label for which a file is read again: more are no headers.
 _MOST = 50
 # Lines that a message names.
@@ -49,7 +52,7 @@ def odd_headers(path: str, core: _core.Corpus, columns: ColumnLayout) -> list[st
     if path == "-":
         gold = core.select([0]).gold()
         label = gold[0][0] if gold else None
-        lines = [1] if isinstance(label, str) and label.lower() in _LABELS and counts[label] == 1 else []
+        lines = [1] if isinstance(label, str) and label.lower() in _LABELS - _TAGS and counts[label] == 1 else []
     else:
         lines, label = _header_lines(path, columns, counts)
     if not lines:
@@ -73,10 +76,12 @@ def _header_lines(path: str, columns: ColumnLayout, counts: dict[str, int]) -> t
             first = first or line
             if line == first:
                 alike.append(number)
-            elif is_header(line, columns):
+            elif is_header(line, columns) and _label(line, columns).lower() not in _TAGS:
                 named.append(number)
                 label = _label(line, columns)
-    if (name := _label(first, columns)).lower() in _LABELS and counts.get(name) == len(alike):
+    name = _label(first, columns)
+    is_name = name.lower() in _LABELS and (name.lower() not in _TAGS or is_header(first, columns))
+    if is_name and counts.get(name) == len(alike):
         named, label = sorted(alike + named), name
     return named, label
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import DataError, DataWarning, warn
 from .alike import by_case, legible, lookalikes
 from .column_layout import ColumnLayout
+from .formats import unknown_label
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -114,6 +115,7 @@ class Survey(NamedTuple):
 def check_known(corpus: Corpus, labels: Collection[str], name: str, *, least: float = 0.1) -> None:
     """Check that a model knows the gold labels of sentences; see `check_counts`."""
     counts = dict(zip(corpus.core.labels, corpus.core.label_counts(), strict=True))
+    counts.pop(unknown_label(corpus.format, labels) or "", None)
     check_counts(counts, labels, name, corpus.format, least=least)
 
 

@@ -8,11 +8,12 @@ import re
 from typing import TYPE_CHECKING
 
 from ...data.column_layout import ColumnLayout
+from ...data.formats import unknown_label
 from ...errors import OptionError
 from ..output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ...calibration import Calibration
     from ...metrics import Evaluation
@@ -39,10 +40,12 @@ def check_calibration(picture: str, mode: str) -> None:
 def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int) -> bytes:
     """Return the lines of a column file followed by gold and predicted labels, with single blanks between columns."""
     columns = ColumnLayout() if answers.corpus is None else answers.corpus.columns
+    unknown = unknown_label("columns", model.labels)
     plain = not any(map(_HAS_BLANK.search, (*model.labels, *answers.gold_labels)))
+    plain = plain and (answers.corpus is None or unknown not in answers.corpus.core.labels)
     if plain and columns.label == -1 and not columns.skip_comments and columns.separator != "tab":
         return _tagged_lines(model, file, columns, threads)
-    return _relaid_lines(file, columns, answers)
+    return _relaid_lines(file, columns, answers, unknown)
 
 
 def tell_of_blanks(labels: Iterable[str], output: str) -> None:
@@ -51,24 +54,34 @@ def tell_of_blanks(labels: Iterable[str], output: str) -> None:
     if blanks:
         written = _as_one_column(blanks[0])
         others = f", and {len(blanks) - 1} others likewise" if len(blanks) > 1 else ""
-        say(f"warning: {output}: the label {blanks[0]!r} is written as {written}, because it has blanks{others}")
+        name = "<stdout>" if output == "-" else output
+        say(f"warning: {name}: the label {blanks[0]!r} is written as {written}, because it has blanks{others}")
 
 
-def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers) -> bytes:
-    """Return the lines of a column file of any layout, with the label last and no blanks in cells."""
-    from ...data.formats import named
-    from ...data.lines import sentence_lines
+def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers, unknown: str | None) -> bytes:
+    """Return the lines of a column file of any layout, with the label last and no blanks in cells.
 
-    lines = []
-    for sentence, gold, predicted in zip(
-        sentence_lines(file, named("columns"), columns), answers.gold, answers.predicted, strict=True
-    ):
-        for (_, line), *labels in zip(sentence, gold, predicted, strict=True):
-            cells = columns.cells(line)
+    Tokens with the unknown label are left out, as they are not scored.
+    """
+    lines, sentences = [], _scored_rows(file, columns, answers, unknown)
+    for rows, gold, predicted in zip(sentences, answers.gold, answers.predicted, strict=True):
+        for cells, *labels in zip(rows, gold, predicted, strict=True):
             del cells[columns.label]
             lines.append(" ".join(map(_as_one_column, [*cells, *labels])))
         lines.append("")
     return "".join(line + "\n" for line in lines).encode()
+
+
+def _scored_rows(file: str, columns: ColumnLayout, answers: Answers, unknown: str | None) -> Iterator[list[list[str]]]:
+    """Yield the cells of the tokens with a label; with probabilities, of the sentences in which all tokens have one."""
+    from ...data.formats import named
+    from ...data.lines import sentence_lines
+
+    for sentence in sentence_lines(file, named("columns"), columns):
+        rows = [columns.cells(line) for _, line in sentence]
+        labelled = [cells for cells in rows if cells[columns.label] != unknown]
+        if answers.taggings is None or len(labelled) == len(rows):
+            yield labelled
 
 
 def _as_one_column(cell: str) -> str:

@@ -297,7 +297,7 @@ class Sentences(Kind):
         with guessing(format, guess):
             corpus = read_to_score(path, format, self.template, columns, threads)
         with naming(path, corpus):
-            gold = corpus.known_labels()
+            gold = corpus.known_labels(model.labels)
         n_unknown = sum(labels.count(None) for labels in gold)
         if n_unknown and sure:
             corpus = corpus[[at for at, labels in enumerate(gold) if None not in labels]]
