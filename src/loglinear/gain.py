@@ -24,7 +24,7 @@ import numpy as np
 from .problem import Problem
 from .vectors import Vector, dot
 
-__all__ = ["has_settled", "largest_gain"]
+__all__ = ["NEAR", "has_settled", "largest_gain"]
 
 # A bound of the distance from the optimum proves convergence if it is at most this share of the objective.
 NEAR = 0.02

@@ -23,7 +23,7 @@ from .solvers.common.solver import Choosing, Measuring, Solver
 from .stopping import Stop
 from .trace import Trace, TraceRecord
 
-__all__ = ["Callback", "minimize"]
+__all__ = ["Callback", "minimize", "starting_weights"]
 
 Callback = Callable[[TraceRecord, Any], "bool | None"]
 
@@ -150,7 +150,7 @@ def _minimize(
 def _started(problem: Problem, solver: Solver[Any], w0: npt.ArrayLike | None, state: Any) -> tuple[Any, float]:
     """Return the state to begin with, and the seconds that the solver took to make it."""
     if state is None:
-        weights = _starting_weights(problem, w0)
+        weights = starting_weights(problem, w0)
         began = time.perf_counter()
         return solver.init(problem, weights), time.perf_counter() - began
     if w0 is not None:
@@ -162,7 +162,12 @@ def _started(problem: Problem, solver: Solver[Any], w0: npt.ArrayLike | None, st
     return state, 0.0
 
 
-def _starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vector:
+def starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vector:
+    """Return a copy of the weights to start from, zeros by default.
+
+    Raises:
+        OptionError: w0 is not the problem's.
+    """
     if w0 is None:
         return np.zeros(problem.n_features)
     try:

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError, warn
-from .minimize import Callback, minimize
+from .minimize import Callback, minimize, starting_weights
 from .options import real_number, whole_number
 from .penalty import ElasticNet
 from .problem import Problem
 from .result import Result, Status
 from .solvers import LBFGS, GraftingLight, Solver
 from .solvers.common.working_set import Block
+from .solvers.newton_path import intercept_alone, newton_path
 from .stopping import Stop
 from .vectors import Vector
 
@@ -87,7 +88,10 @@ def largest_l1(problem: Problem) -> float:
     """
     n, free = problem.n_features, min(problem.penalty.unpenalised, problem.n_features)
     w, gradient = np.zeros(n), np.zeros(n)
-    if free:
+    alone = intercept_alone(problem) if free else None
+    if alone is not None:
+        w = alone
+    elif free:
         block = Block(problem, np.arange(n - free, n), w)
         unpenalised = Problem(block, ElasticNet(0.0, 0.0, free))
         w[n - free :] = minimize(unpenalised, LBFGS(tolerance=0.0), stop=Stop(max_iterations=1000)).w
@@ -116,7 +120,9 @@ def path(
         problem: objective and penalty; its l1 is ignored.
         l1: strengths, > 0, in any order; or their number, >= 2, spaced geometrically from ``largest_l1`` down.
         ratio: ratio of the last strength to the first, in (0, 1), if l1 is a number.
-        solver: a solver for L1 penalties; ``GraftingLight`` by default.
+        solver: a solver for L1 penalties. By default, classifiers of two classes take steps of ``ProxNewton``, with a
+            tolerance of 1e-8, and all others ``GraftingLight``. With no callbacks and no limits but ``max_iterations``,
+            each point of ``ProxNewton`` is one native call: its trace has the last record only.
         w0: starting weights of the first point; zeros by default.
         stop: limits of each point; None for no limits.
         score: function of the weights, such as a development score; higher is better.
@@ -146,6 +152,10 @@ def path(
     with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
     method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
+    at = None if observers else newton_path(problem, solver, limits, lambda: starting_weights(problem, w0))
+    if at is not None:
+        with vectors.on_threads(problem.n_threads):
+            return followed(strengths, lambda strength, _: at(strength), score=score, further=goes_on)
 
     def train(strength: float, w: npt.ArrayLike | None) -> Result:
         penalised = replace(problem, penalty=problem.penalty.with_l1(strength))

@@ -11,15 +11,20 @@ use crate::bindings::objective::{Objective, subclass};
 use crate::chain::features::Features;
 use crate::chain::features::source::Source;
 use crate::classifier::as_chain::as_chain;
+use crate::classifier::descent::{Ending, Rules};
+use crate::classifier::gram::KeptGram;
 use crate::classifier::matrix::Design;
 use crate::classifier::newton::NewtonSettings;
 use crate::classifier::objective::{Classifier, Start};
+use crate::classifier::path::{Reached, Walk};
+use crate::classifier::point::Point;
 use crate::classifier::table::{Numbers, Table};
 use crate::classifier::{dual, gram, newton};
+use crate::threads::locked;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// `classifier::objective::Classifier` for Python.
 #[pyclass(frozen, extends = Objective, module = "loglinear._core")]
@@ -45,12 +50,73 @@ pub struct NewtonStep {
     promised: f64,
 }
 
+/// `classifier::path::Walk` for Python.
+#[pyclass(frozen, module = "loglinear._core")]
+pub struct ClassifierPath {
+    walk: Mutex<Walk>,
+    is_quick: bool,
+}
+
+/// A point of a path; fields as in `classifier::path::Reached`.
+#[pyclass(frozen, get_all, module = "loglinear._core")]
+pub struct ReachedPoint {
+    w: Py<PyArray1<f64>>,
+    nll: f64,
+    objective: f64,
+    violation: f64,
+    gap: f64,
+    steps: usize,
+    evaluations: usize,
+    converged: bool,
+    failed: bool,
+}
+
+impl ReachedPoint {
+    fn new(py: Python<'_>, reached: Reached) -> Self {
+        let Reached { w, nll, gap, ending } = reached;
+        let Ending { objective, violation, steps, evaluations, converged, failed } = ending;
+        let w = PyArray1::from_vec(py, w).unbind();
+        ReachedPoint { w, nll, objective, violation, gap, steps, evaluations, converged, failed }
+    }
+}
+
+#[pymethods]
+impl ClassifierPath {
+    /// Minimises at a strength of the L1 penalty, from the weights of the strength before.
+    #[pyo3(signature = (l1, *, tolerance, gradient_tolerance, max_steps))]
+    fn minimise(
+        &self,
+        py: Python<'_>,
+        l1: f64,
+        tolerance: f64,
+        gradient_tolerance: f64,
+        max_steps: usize,
+    ) -> PyResult<ReachedPoint> {
+        let rules = Rules { tolerance, promise: tolerance, gradient_tolerance, max_steps };
+        let walk = &self.walk;
+        let reached =
+            interruptible_unless(self.is_quick, py, |interrupt| locked(walk).minimise(l1, &rules, interrupt))?;
+        Ok(ReachedPoint::new(py, reached))
+    }
+
+    /// The weights that an interruption has left.
+    fn left(&self, py: Python<'_>, l1: f64) -> ReachedPoint {
+        let reached = py.detach(|| locked(&self.walk).left(l1));
+        ReachedPoint::new(py, reached)
+    }
+}
+
 subclass!(ClassifierObjective, |inner| inner.n_features(), inner.n_samples(), inner.n_threads(), inner.is_quick());
 
 impl ClassifierObjective {
     /// The objective, without a chain yet.
     pub fn of(inner: Classifier) -> Self {
         ClassifierObjective { inner: Arc::new(inner), chain: PyOnceLock::new() }
+    }
+
+    /// Whether a few proximal Newton steps take a moment.
+    fn is_quick(&self) -> bool {
+        self.inner.design.n_entries().saturating_mul(self.inner.n_columns()) < FEW_PRODUCTS
     }
 
     /// An error unless there are two classes and `w` has the length of the weights.
@@ -215,7 +281,7 @@ impl ClassifierObjective {
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
         let w = read(&w)?;
         self.check_binary(w)?;
-        let Start { nll, scores, gradient } = py.detach(|| self.inner.start(w));
+        let Start { nll, scores, gradient, .. } = py.detach(|| self.inner.start(w));
         Ok((nll, PyArray1::from_vec(py, scores), PyArray1::from_vec(py, gradient)))
     }
 
@@ -294,13 +360,38 @@ impl ClassifierObjective {
         if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
             return Err(OptionError::new_err("scores needs one entry per sample, gradient one per weight"));
         }
-        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride };
-        let quick = self.inner.design.n_entries().saturating_mul(self.inner.n_columns()) < FEW_PRODUCTS;
+        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0 };
+        let quick = self.is_quick();
+        let (old, old_gradient) = (scores.to_vec(), gradient.to_vec());
+        let mut residuals = vec![0.0; old.len()];
+        let nll = self.inner.residuals(&old, &mut residuals);
+        let mut point = Point { w: w.to_vec(), nll, scores: old, residuals, gradient: old_gradient, screen: None };
         let done = interruptible_unless(quick, py, |interrupt| {
-            newton::step(&self.inner, w, scores, gradient, &settings, interrupt)
+            newton::step(&self.inner, &mut point, &mut KeptGram::default(), &settings, interrupt)
         })?;
+        w.copy_from_slice(&point.w);
+        scores.copy_from_slice(&point.scores);
+        gradient.copy_from_slice(&point.gradient);
         let newton::NewtonStep { nll, working_set, sweeps, trials, moved, promised } = done;
         Ok(NewtonStep { nll, working_set, sweeps, trials, moved, promised })
+    }
+
+    /// The start of a path of minima with two classes: steps of proximal Newton begin at `w`, with these options.
+    #[pyo3(signature = (w, *, l2, precision, sweeps, least))]
+    fn path(
+        &self,
+        py: Python<'_>,
+        w: PyReadonlyArray1<'_, f64>,
+        l2: f64,
+        precision: f64,
+        sweeps: usize,
+        least: usize,
+    ) -> PyResult<ClassifierPath> {
+        let w = weights(&w, self.inner.n_features())?;
+        self.check_binary(w)?;
+        let settings = NewtonSettings { l1: 0.0, l2, precision, sweeps, least, excluded: 0..0, stride: 1, enough: 0.0 };
+        let walk = py.detach(|| Walk::new(Arc::clone(&self.inner), w.to_vec(), settings));
+        Ok(ClassifierPath { walk: Mutex::new(walk), is_quick: self.is_quick() })
     }
 
     /// The objective of two classes, `class` as 1 and all others as 0, on the same samples.

@@ -49,7 +49,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::PrunedObjective>()?;
     module.add_class::<classes::SamplePasses>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
+    module.add_class::<classifier::ClassifierPath>()?;
     module.add_class::<classifier::NewtonStep>()?;
+    module.add_class::<classifier::ReachedPoint>()?;
     module.add_class::<arrow::columns::ArrowColumn>()?;
     module.add_class::<arrow::export::ArrowLabels>()?;
     module.add_class::<item_sequence::ItemSequence>()?;

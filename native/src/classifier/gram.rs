@@ -118,13 +118,13 @@ impl Gram {
     /// Computes the matrix, where `curvatures` are the diagonal of D and `slopes` is D X delta.
     pub fn new(
         classifier: &Classifier,
-        columns: &[Column],
+        columns: &[usize],
         has_intercept: bool,
         curvatures: &[f64],
         slopes: &[f64],
     ) -> Gram {
         let size = columns.len() + usize::from(has_intercept);
-        let of_set = classifier.design.columns().select(columns.iter().map(|column| column.id));
+        let of_set = classifier.design.columns().select(columns.iter().copied());
         let by_sample = of_set.transposed();
         let (mut matrix, value) = (vec![0.0; size * size], classifier.intercept.unwrap_or(0.0));
         let rows = matrix.chunks_mut(size.max(1)).enumerate().collect();
@@ -166,6 +166,114 @@ impl Gram {
         let row = &self.matrix[at * self.size..][..self.size];
         self.product.iter_mut().zip(row).for_each(|(product, h)| *product += change * h);
     }
+}
+
+/// X' D X at the weights of an earlier step, over the columns that later steps may need.
+///
+/// D changes little near a minimum: a step with an old matrix costs one pass over the data, and does as well as long as it decreases
+/// the objective about as much as it predicts.
+#[derive(Default)]
+pub struct KeptGram {
+    /// The columns in ascending order.
+    columns: Vec<usize>,
+    /// The matrix, the intercept's row last; none if it is to be computed.
+    matrix: Option<Vec<f64>>,
+    /// Whether matrices are kept; otherwise each step has its own.
+    is_on: bool,
+    /// Whether the matrix is of an earlier step.
+    is_old: bool,
+}
+
+/// Columns of the smallest matrix that is kept.
+const LEAST_KEPT: usize = 32;
+/// Columns of the largest matrix that is kept of a sparse one.
+const MOST_KEPT: usize = 1000;
+
+impl KeptGram {
+    /// Keeps matrices from now on.
+    pub fn on() -> Self {
+        KeptGram { is_on: true, ..KeptGram::default() }
+    }
+
+    /// Has the next step compute its matrix.
+    pub fn forget(&mut self) {
+        self.matrix = None;
+    }
+
+    /// Whether the last step used the matrix of an earlier one.
+    pub fn is_old(&self) -> bool {
+        self.is_old
+    }
+
+    /// The matrix of an earlier step over a working set, if it has all these columns.
+    pub fn old(&mut self, classifier: &Classifier, working_set: &[usize]) -> Option<Gram> {
+        let gram = self.over(classifier, working_set);
+        self.is_old = gram.is_some();
+        gram
+    }
+
+    /// The matrix over a working set with the given `curvatures`, as `Gram::of_table` estimates it of a dense table. None of a sparse
+    /// one if it is not kept.
+    pub fn fresh(
+        &mut self,
+        classifier: &Classifier,
+        working_set: &[usize],
+        gradient: &[f64],
+        curvatures: &[f64],
+        stride: usize,
+    ) -> Option<Gram> {
+        if !self.is_on {
+            return Gram::of_table(classifier, working_set, curvatures, stride);
+        }
+        let columns = with_next(classifier.design.n_columns(), working_set, gradient);
+        let gram = match classifier.design.table() {
+            Some(_) => Gram::of_table(classifier, &columns, curvatures, stride)?,
+            None if columns.len() > MOST_KEPT => return None,
+            None => Gram::new(
+                classifier,
+                &columns,
+                classifier.intercept.is_some(),
+                curvatures,
+                &vec![0.0; curvatures.len()],
+            ),
+        };
+        (self.columns, self.matrix) = (columns, Some(gram.matrix));
+        self.over(classifier, working_set)
+    }
+
+    /// The part of the matrix over a working set; none if it lacks a column.
+    fn over(&self, classifier: &Classifier, working_set: &[usize]) -> Option<Gram> {
+        let (matrix, n) = (self.matrix.as_ref()?, self.columns.len());
+        let intercept = classifier.intercept.map(|_| n);
+        let place = |column: &usize| self.columns.binary_search(column).ok();
+        let places: Vec<usize> = working_set.iter().map(place).collect::<Option<Vec<usize>>>()?;
+        let places: Vec<usize> = places.into_iter().chain(intercept).collect();
+        let (size, whole) = (places.len(), n + usize::from(intercept.is_some()));
+        let mut part = Vec::with_capacity(size * size);
+        for &a in &places {
+            let row = &matrix[a * whole..][..whole];
+            part.extend(places.iter().map(|&b| row[b]));
+        }
+        Some(Gram { size, matrix: part, product: vec![0.0; size] })
+    }
+}
+
+/// A working set and the columns that may enter it next, those with the largest derivatives: as many again.
+fn with_next(n_columns: usize, working_set: &[usize], gradient: &[f64]) -> Vec<usize> {
+    let most = (2 * working_set.len()).max(LEAST_KEPT);
+    if most >= n_columns {
+        return (0..n_columns).collect();
+    }
+    let mut others: Vec<usize> = (0..n_columns).filter(|column| working_set.binary_search(column).is_err()).collect();
+    let larger_first = |&a: &usize, &b: &usize| gradient[b].abs().total_cmp(&gradient[a].abs()).then(a.cmp(&b));
+    let room = (most - working_set.len()).min(others.len());
+    if room < others.len() {
+        others.select_nth_unstable_by(room, larger_first);
+        others.truncate(room);
+    }
+    others.extend(working_set);
+    others.sort_unstable();
+    others
 }
 
 /// Whether a system of so many equations is solved in a moment.

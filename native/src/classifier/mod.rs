@@ -2,12 +2,17 @@
 
 pub mod as_chain;
 pub mod dense;
+pub mod descent;
 pub mod dual;
+pub mod gap;
 pub mod gram;
 pub mod matrix;
 pub mod newton;
 pub mod objective;
 mod of_corpus;
+pub mod path;
+pub mod point;
 pub mod residuals;
+pub mod screen;
 pub mod sliced;
 pub mod table;

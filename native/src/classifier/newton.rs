@@ -15,14 +15,16 @@
 //! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back.
 
-use crate::classifier::gram::{Column, Gram, violation};
+use crate::classifier::gram::{Column, Gram, KeptGram, violation};
 use crate::classifier::objective::{Classifier, Start};
+use crate::classifier::point::Point;
 use crate::error::Result;
 use crate::numeric::ragged::{Entries, Id, Value, with_entries};
 use crate::threads::Interrupt;
 use std::ops::Range;
 
 /// The options of a step.
+#[derive(Clone)]
 pub struct NewtonSettings {
     pub l1: f64,
     pub l2: f64,
@@ -36,6 +38,8 @@ pub struct NewtonSettings {
     pub excluded: Range<usize>,
     /// Of a dense matrix: the curvature is estimated from one of so many blocks of samples.
     pub stride: usize,
+    /// A step is not made if it promises to decrease the objective by no more than this, nats.
+    pub enough: f64,
 }
 
 /// What a step did.
@@ -51,23 +55,22 @@ pub struct NewtonStep {
     pub trials: usize,
     /// Whether w moved; if not, the line search found no better point along delta.
     pub moved: bool,
-    /// The decrease of the objective that the subproblem predicts for the whole step.
+    /// The decrease of the objective that the subproblem predicts for the whole step, to the first order: about twice the decrease
+    /// of a quadratic objective.
     pub promised: f64,
 }
 
-/// Makes a step, which changes w, its scores X w and the gradient of the negative log-likelihood at w. All three must belong
-/// together before.
+/// Makes a step from a point to another one. It takes X' D X from `grams` if they keep it.
 pub fn step(
     classifier: &Classifier,
-    w: &mut [f64],
-    scores: &mut [f64],
-    gradient: &mut [f64],
+    at: &mut Point,
+    grams: &mut KeptGram,
     settings: &NewtonSettings,
     interrupt: &Interrupt,
 ) -> Result<NewtonStep> {
-    let mut residuals = vec![0.0; scores.len()];
-    let before = classifier.residuals(scores, &mut residuals);
-    let mut subproblem = Subproblem::new(classifier, w, gradient, (&*scores, &residuals), settings);
+    let Point { w, nll, scores, residuals, gradient, screen } = at;
+    let before = *nll;
+    let mut subproblem = Subproblem::new(classifier, (w, gradient), (scores, residuals), grams, settings);
     let sweeps = match subproblem.gram.take() {
         Some(gram) if settings.l1 == 0.0 && gram.is_small() => subproblem.solve(gram),
         Some(gram) => subproblem.minimise_over(gram, 0, interrupt),
@@ -79,7 +82,7 @@ pub fn step(
     let mut done = NewtonStep { nll: before, working_set, sweeps, promised: -promise, ..NewtonStep::default() };
     if classifier.design.table().is_some() {
         // An evaluation at each point of the search: it makes one pass, and ends with the scores and the gradient.
-        let (mut at, mut point) = (Start::default(), w.to_vec());
+        let (mut at, mut point) = (Start::default(), w.clone());
         let accepted = subproblem.search(promise, before, |length| {
             subproblem.take(length, &mut point);
             at = classifier.start(&point);
@@ -87,24 +90,27 @@ pub fn step(
         });
         if let Some(accepted) = accepted {
             (done.nll, done.trials, done.moved) = (accepted.nll, accepted.trials, true);
-            w.copy_from_slice(&point);
-            scores.copy_from_slice(&at.scores);
-            gradient.copy_from_slice(&at.gradient);
+            (*w, *nll) = (point, at.nll);
+            (*scores, *residuals, *gradient) = (at.scores, at.residuals, at.gradient);
         }
         return Ok(done);
     }
     let direction = subproblem.direction();
-    let mut point = vec![0.0; scores.len()];
+    let (mut point, mut residuals_there) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);
     let accepted = subproblem.search(promise, before, |length| {
         let moved = scores.iter().zip(&direction).map(|(score, x_delta)| score + length * x_delta);
         point.iter_mut().zip(moved).for_each(|(point, moved)| *point = moved);
-        classifier.residuals(&point, &mut residuals)
+        classifier.residuals(&point, &mut residuals_there)
     });
     if let Some(accepted) = accepted {
         (done.nll, done.trials, done.moved) = (accepted.nll, accepted.trials, true);
+        (*nll, *residuals) = (accepted.nll, residuals_there);
         subproblem.take(accepted.length, w);
         scores.iter_mut().zip(direction).for_each(|(score, x_delta)| *score += accepted.length * x_delta);
-        classifier.gradient(&residuals, gradient, interrupt);
+        match screen {
+            Some(screen) => screen.gradient(classifier, residuals, w, settings.l1, gradient, interrupt),
+            None => classifier.gradient(residuals, gradient, interrupt),
+        }
         interrupt.check()?;
     }
     Ok(done)
@@ -130,11 +136,11 @@ struct Subproblem<'a> {
     columns: Vec<Column>,
     /// The coordinate of the intercept, which has no penalty.
     intercept: Option<Column>,
-    /// Sample -> its entry of D.
+    /// Sample -> its entry of D; empty if X' D X is that of an earlier step.
     curvatures: Vec<f64>,
     /// Sample -> its entry of D X delta.
     slopes: Vec<f64>,
-    /// X' D X, if it is known from the beginning.
+    /// X' D X, if it is known from the beginning; `slopes` are not used then.
     gram: Option<Gram>,
     /// Largest violation at delta = 0.
     violation: f64,
@@ -166,18 +172,19 @@ impl<'a> Subproblem<'a> {
     /// The subproblem at w, where the gradient, the scores and the residuals are given, with delta = 0.
     fn new(
         classifier: &'a Classifier,
-        w: &[f64],
-        gradient: &[f64],
+        (w, gradient): (&[f64], &[f64]),
         (scores, residuals): (&[f64], &[f64]),
+        grams: &mut KeptGram,
         settings: &'a NewtonSettings,
     ) -> Subproblem<'a> {
         // |p - y| is p or 1 - p: either gives p (1 - p).
         let curvature = |(sample, (residual, score)): (usize, (&f64, &f64))| {
             let (weight, size) = (classifier.weight(sample), residual.abs());
             let newton = if weight > 0.0 { size * (1.0 - size / weight) } else { 0.0 };
-            newton.max(DAMPING * size * bound(score.abs()))
+            // No bound is larger than the first one: most samples need no other.
+            let least = DAMPING * size * bound(0.0);
+            if newton >= least { newton } else { newton.max(DAMPING * size * bound(score.abs())) }
         };
-        let curvatures: Vec<f64> = residuals.iter().zip(scores).enumerate().map(curvature).collect();
         let n = classifier.design.n_columns();
         let column = |id: usize| Column {
             id,
@@ -187,10 +194,16 @@ impl<'a> Subproblem<'a> {
             delta: 0.0,
         };
         let working_set = working_set(&w[..n], gradient, settings);
+        let old = grams.old(classifier, &working_set);
+        let curvatures: Vec<f64> = match old {
+            Some(_) => Vec::new(),
+            None => residuals.iter().zip(scores).enumerate().map(curvature).collect(),
+        };
+        let fresh = || grams.fresh(classifier, &working_set, gradient, &curvatures, settings.stride);
         let mut subproblem = Subproblem {
             classifier,
             settings,
-            gram: Gram::of_table(classifier, &working_set, &curvatures, settings.stride),
+            gram: old.or_else(fresh),
             columns: working_set.into_iter().map(column).collect(),
             intercept: classifier.intercept.map(|_| column(n)),
             slopes: vec![0.0; curvatures.len()],
@@ -227,8 +240,11 @@ impl<'a> Subproblem<'a> {
         }
         let x = self.value();
         if let Some(intercept) = &mut self.intercept {
-            let sum: f64 = self.curvatures.iter().sum();
-            intercept.curvature = (sum * x * x).max(LEAST_CURVATURE);
+            let own = match &self.gram {
+                Some(gram) if self.curvatures.is_empty() => gram.diagonal(self.columns.len()),
+                _ => self.curvatures.iter().sum::<f64>() * x * x,
+            };
+            intercept.curvature = own.max(LEAST_CURVATURE);
         }
     }
 
@@ -250,7 +266,8 @@ impl<'a> Subproblem<'a> {
             last = (done, violation);
             if worth.is_some_and(|worth| done as f64 >= worth || ahead >= worth) && sweeps > done {
                 let (curvatures, slopes) = (&self.curvatures, &self.slopes);
-                let gram = Gram::new(self.classifier, &self.columns, self.intercept.is_some(), curvatures, slopes);
+                let ids: Vec<usize> = self.columns.iter().map(|column| column.id).collect();
+                let gram = Gram::new(self.classifier, &ids, self.intercept.is_some(), curvatures, slopes);
                 return self.minimise_over(gram, done, interrupt);
             }
             // Most weights that are 0 remain 0: the others converge first, in cheaper sweeps.
@@ -345,7 +362,7 @@ impl<'a> Subproblem<'a> {
     /// X delta, of a sparse matrix.
     fn direction(&self) -> Vec<f64> {
         let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
-        let mut direction = vec![of_intercept; self.slopes.len()];
+        let mut direction = vec![of_intercept; self.classifier.n_samples()];
         let lists = self.classifier.design.columns();
         with_entries!(lists, all => for column in self.columns.iter().filter(|column| column.delta != 0.0) {
             lists.add_to(column.id, all, column.delta, &mut direction);
@@ -369,7 +386,7 @@ impl<'a> Subproblem<'a> {
     /// Halves the step until the objective, which is `before` at w, decreases by `DECREASE` of the promise (Eq. 20). `nll` evaluates
     /// a step of a length; the last one is the accepted one.
     fn search(&self, promise: f64, before: f64, mut nll: impl FnMut(f64) -> f64) -> Option<Accepted> {
-        if promise.is_nan() || promise >= -ROUNDING * before {
+        if promise.is_nan() || promise >= -(ROUNDING * before).max(self.settings.enough) {
             return None;
         }
         let crossed: f64 = self.columns.iter().map(|column| column.w * column.delta).sum();
@@ -398,7 +415,7 @@ impl<'a> Subproblem<'a> {
 /// Most halvings in a line search.
 const MOST_TRIALS: usize = 40;
 /// A promised decrease of less than this fraction of the objective may be hidden by rounding errors of its many terms.
-const ROUNDING: f64 = 2.3e-13;
+pub const ROUNDING: f64 = 2.3e-13;
 /// Fraction of the promised decrease that the line search requires: sigma of Eq. 20.
 const DECREASE: f64 = 1e-4;
 

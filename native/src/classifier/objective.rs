@@ -322,6 +322,20 @@ impl Classifier {
         });
     }
 
+    /// Two classes, a sparse matrix: writes the derivatives at some of the columns and at the intercept.
+    pub fn gradient_of(&self, columns: &[usize], residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
+        let lists = self.design.columns();
+        gradient[self.design.n_columns()..].fill(self.value() * residuals.iter().sum::<f64>());
+        with_entries!(lists, all => {
+            let parts = threads::share(self.pool, columns.chunks(COLUMNS_AT_ONCE).collect(), |some: &[usize]| {
+                let sum = |&column: &usize| lists.combine_one(column, all, residuals);
+                if interrupt.is_set() { Vec::new() } else { some.iter().map(sum).collect() }
+            });
+            let sums = parts.into_iter().flatten();
+            columns.iter().zip(sums).for_each(|(&column, sum): (&usize, f64)| gradient[column] = sum);
+        });
+    }
+
     /// Two classes: X w.
     pub fn scores(&self, w: &[f64]) -> Vec<f64> {
         let mut scores = vec![0.0; self.n_samples()];
@@ -355,7 +369,7 @@ impl Classifier {
             let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
             columns.copy_from_slice(&sums.gradient[..columns.len()]);
             intercept.fill(self.value() * sums.residuals[0]);
-            return Start { nll: sums.nll, scores, gradient };
+            return Start { nll: sums.nll, scores, residuals, gradient };
         }
         let scores = self.scores(w);
         let nll = self.residuals(&scores, &mut residuals);
@@ -365,7 +379,7 @@ impl Classifier {
         with_entries!(rows, all => {
             residuals.iter().enumerate().for_each(|(sample, &residual)| rows.add_to(sample, all, residual, columns));
         });
-        Start { nll, scores, gradient }
+        Start { nll, scores, residuals, gradient }
     }
 
     /// p(y | x) of every sample, n_samples x n_outputs; with two classes, p(y = 1 | x).
@@ -443,6 +457,8 @@ fn pieces_of<'a>(ranges: &[Range<usize>], out: &'a mut [f64], columns: usize) ->
     ranges.iter().cloned().zip(places).collect()
 }
 
+/// Two classes: columns whose derivatives a thread computes at a time.
+const COLUMNS_AT_ONCE: usize = 256;
 /// Two classes: scores that a thread turns into residuals at a time.
 const SCORES: usize = 4096;
 
@@ -453,6 +469,8 @@ pub struct Start {
     pub nll: f64,
     /// x . w of each sample, the intercept included.
     pub scores: Vec<f64>,
+    /// weight * (p - y) of each sample.
+    pub residuals: Vec<f64>,
     pub gradient: Vec<f64>,
 }
 

@@ -1,10 +1,12 @@
 //! Neighbourhood selection: the L1-penalised logistic regression of each binary variable on all others (Ravikumar, Wainwright &
 //! Lafferty 2010, Eq. 9), by proximal Newton. All regressions share one matrix.
 
-use crate::classifier::gram;
+use crate::classifier::descent::{Ending, Rules, minimise};
+use crate::classifier::gram::KeptGram;
 use crate::classifier::matrix::Design;
-use crate::classifier::newton::{self, NewtonSettings};
-use crate::classifier::objective::{Classifier, Start};
+use crate::classifier::newton::NewtonSettings;
+use crate::classifier::objective::Classifier;
+use crate::classifier::point::Point;
 use crate::error::Result;
 use crate::network::pseudolikelihood::Samples;
 use crate::threads::{self, Interrupt, Pool};
@@ -62,8 +64,6 @@ const PRECISION: f64 = 0.1;
 const SWEEPS: usize = 1000;
 /// Columns of the smallest working set.
 const LEAST: usize = 32;
-/// A promised decrease of less than this fraction of the objective may be hidden by rounding errors of its many terms.
-const ROUNDING: f64 = 2.3e-13;
 
 /// The regression of one variable, on the pool `alone` of one thread.
 fn regression(
@@ -92,41 +92,14 @@ fn regression(
         least: LEAST,
         excluded,
         stride: 1,
+        enough: 0.0,
     };
-    let Start { mut nll, mut scores, mut gradient } = classifier.start(&w);
-    let mut steps = 0;
-    let (mut objective, mut violation) = measure(&w, &gradient, nll, &settings);
-    let small = |violation: f64, w: &[f64]| violation <= options.gradient_tolerance * norm(&w[..d]).max(1.0);
-    let mut converged = small(violation, &w);
-    while !converged && steps < options.max_steps {
-        steps += 1;
-        let done = newton::step(&classifier, &mut w, &mut scores, &mut gradient, &settings, interrupt)?;
-        if !done.moved {
-            converged = done.promised <= ROUNDING * objective;
-            break;
-        }
-        let before = objective;
-        nll = done.nll;
-        (objective, violation) = measure(&w, &gradient, nll, &settings);
-        converged = small(violation, &w) || before - objective <= options.tolerance * objective;
-    }
+    let Options { tolerance, gradient_tolerance, max_steps, .. } = *options;
+    let rules = Rules { tolerance, promise: 0.0, gradient_tolerance, max_steps };
+    let mut point = Point::at(&classifier, w);
+    let ending = minimise(&classifier, &mut point, &mut KeptGram::default(), &settings, &rules, interrupt)?;
+    let (Ending { violation, steps, converged, .. }, Point { w, nll, .. }) = (ending, point);
     let columns: Vec<usize> = (0..d).filter(|&column| w[column] != 0.0).collect();
     let weights = columns.iter().map(|&column| w[column]).collect();
     Ok(Regression { columns, weights, intercept: w[d], nll, violation, steps, converged })
-}
-
-/// The Euclidean norm.
-fn norm(w: &[f64]) -> f64 {
-    w.iter().map(|w| w * w).sum::<f64>().sqrt()
-}
-
-/// The penalised objective, and the largest violation of optimality.
-fn measure(w: &[f64], gradient: &[f64], nll: f64, settings: &NewtonSettings) -> (f64, f64) {
-    let NewtonSettings { l1, l2, .. } = *settings;
-    let d = w.len() - 1;
-    let columns = (0..d).filter(|column| !settings.excluded.contains(column));
-    let of_column = |j: usize| gram::violation(w[j], gradient[j] + l2 * w[j], l1).abs();
-    let violation = columns.map(of_column).fold(gradient[d].abs(), f64::max);
-    let penalty: f64 = w[..d].iter().map(|w| l1 * w.abs() + 0.5 * l2 * w * w).sum();
-    (nll + penalty, violation)
 }

@@ -8,7 +8,9 @@ from .chain import ChainObjective as ChainObjective
 from .chain import LikelyLabels as LikelyLabels
 from .chain import PrunedObjective as PrunedObjective
 from .classifier import ClassifierObjective as ClassifierObjective
+from .classifier import ClassifierPath as ClassifierPath
 from .classifier import NewtonStep as NewtonStep
+from .classifier import ReachedPoint as ReachedPoint
 from .classifier import classifier_model as classifier_model
 from .classifier import classifier_of_corpus as classifier_of_corpus
 from .corpus_writer import CorpusWriter as CorpusWriter

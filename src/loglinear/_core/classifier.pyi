@@ -36,6 +36,46 @@ class NewtonStep:
     @property
     def promised(self) -> float: ...
 
+class ReachedPoint:
+    """A point of a path of minima.
+
+    Attributes:
+        w: the weights.
+        nll: negative log-likelihood, nats.
+        objective: with the penalty, nats.
+        violation: largest violation of optimality, by the intercept itself.
+        gap: upper bound of the distance of the objective from its minimum, nats.
+        steps: proximal Newton steps made.
+        evaluations: of the objective.
+        converged: whether a rule ended the steps, not their limit.
+        failed: whether no step decreases the objective.
+    """
+
+    @property
+    def w(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def nll(self) -> float: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def evaluations(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def failed(self) -> bool: ...
+
+class ClassifierPath:
+    """A path of minima at falling strengths of the L1 penalty."""
+
+    def minimise(self, l1: float, *, tolerance: float, gradient_tolerance: float, max_steps: int) -> ReachedPoint: ...
+    def left(self, l1: float) -> ReachedPoint: ...
+
 class ClassifierObjective(Objective):
     def __init__(
         self,
@@ -101,6 +141,9 @@ class ClassifierObjective(Objective):
         least: int,
         stride: int = 1,
     ) -> NewtonStep: ...
+    def path(
+        self, w: npt.NDArray[np.float64], *, l2: float, precision: float, sweeps: int, least: int
+    ) -> ClassifierPath: ...
     def as_chain(self) -> ChainObjective: ...
     def per_sample(self) -> SamplePasses: ...
     def one_against_rest(self, class_: int, /) -> ClassifierObjective: ...

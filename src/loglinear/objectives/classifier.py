@@ -382,6 +382,10 @@ class ClassifierObjective:
             w, scores, gradient, l1=l1, l2=l2, precision=precision, sweeps=sweeps, least=least, stride=stride
         )
 
+    def newton_path(self, w: Vector, *, l2: float, precision: float, sweeps: int, least: int) -> _core.ClassifierPath:
+        """Return the start of a path of minima at some weights; see `loglinear.path`."""
+        return self.core.path(w, l2=l2, precision=precision, sweeps=sweeps, least=least)
+
     @property
     def has_small_gram(self) -> bool:
         """Whether X' D X, D diagonal, is written out in every step of `loglinear.solvers.ProxNewton`."""

@@ -1,0 +1,46 @@
+//! A point on the way of a minimisation.
+
+use crate::classifier::gram::violation;
+use crate::classifier::objective::{Classifier, Start};
+use crate::classifier::screen::Screen;
+use std::ops::Range;
+
+/// Weights of a classifier of two classes, and its evaluation there.
+pub struct Point {
+    pub w: Vec<f64>,
+    /// The negative log-likelihood.
+    pub nll: f64,
+    pub scores: Vec<f64>,
+    /// weight * (p - y) of each sample.
+    pub residuals: Vec<f64>,
+    /// Of the negative log-likelihood.
+    pub gradient: Vec<f64>,
+    /// Tells which derivatives need not be computed, if there may be such.
+    pub screen: Option<Screen>,
+}
+
+impl Point {
+    /// The point at some weights: one evaluation.
+    pub fn at(classifier: &Classifier, w: Vec<f64>) -> Point {
+        let Start { nll, scores, residuals, gradient } = classifier.start(&w);
+        Point { w, nll, scores, residuals, gradient, screen: None }
+    }
+
+    /// The penalised objective, and the largest violation of optimality, `excluded` columns left out: by the intercept itself, not by the weight of its column.
+    pub fn measure(&self, classifier: &Classifier, (l1, l2): (f64, f64), excluded: &Range<usize>) -> (f64, f64) {
+        let d = classifier.design.n_columns();
+        let mut most = classifier.intercept.map_or(0.0, |value| (self.gradient[d] / value).abs());
+        for (j, (&w, &g)) in self.w[..d].iter().zip(&self.gradient).enumerate() {
+            // Most weights are 0, and most of them are at their optimum.
+            if w != 0.0 || g.abs() > l1 {
+                let violation = violation(w, g + l2 * w, l1).abs();
+                if violation > most && !excluded.contains(&j) {
+                    most = violation;
+                }
+            }
+        }
+        let of_weight = |w: &f64| l1 * w.abs() + 0.5 * l2 * w * w;
+        let penalty: f64 = self.w[..d].iter().filter(|w| **w != 0.0).map(of_weight).sum();
+        (self.nll + penalty, most)
+    }
+}

@@ -1,0 +1,195 @@
+"""Regularisation paths of classifiers of two classes by steps of ``ProxNewton``, each point in one native call."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from .. import vectors
+from ..gain import NEAR, has_settled
+from ..gap import useful
+from ..penalty import ElasticNet
+from ..problem import Problem
+from ..protocols import missing
+from ..result import Result, Status
+from ..stopping import Stop
+from ..trace import Trace, TraceRecord
+from ..vectors import Vector
+from .auto import Auto
+from .common.needs import suits
+from .common.solver import Solver
+from .prox_newton import LEAST, NewtonSteps, ProxNewton
+
+__all__ = ["intercept_alone", "newton_path"]
+
+# By default a point has converged when a step promises to decrease the objective by at most this share.
+BY_DEFAULT = ProxNewton(tolerance=1e-8, gradient_tolerance=0.0, precision=0.01)
+# More steps than any point needs.
+MOST_STEPS = 10**9
+
+
+class Reached(Protocol):
+    """A point of a path, and the steps that led to it."""
+
+    @property
+    def w(self) -> Vector:
+        """Weights, shape (n_features,)."""
+
+    @property
+    def nll(self) -> float:
+        """Unpenalised NLL, nats."""
+
+    @property
+    def objective(self) -> float:
+        """Penalised objective, nats."""
+
+    @property
+    def violation(self) -> float:
+        """Max-norm of the subgradient of minimum norm, by the intercept itself."""
+
+    @property
+    def gap(self) -> float:
+        """Upper bound of the distance of the objective from its optimum, nats."""
+
+    @property
+    def steps(self) -> int:
+        """Steps made at this point."""
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the objective at this point."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether a stopping rule was met, and not the limit of the steps."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a line search failed."""
+
+
+class Walk(Protocol):
+    """A path on its way."""
+
+    def minimise(self, l1: float, *, tolerance: float, gradient_tolerance: float, max_steps: int) -> Reached:
+        """Minimise at a strength of the L1 penalty, from the weights of the strength before."""
+
+    def left(self, l1: float) -> Reached:
+        """Return the weights that Ctrl-C has left."""
+
+
+class Walking(NewtonSteps, Protocol):
+    """A classifier of two classes that can follow a path."""
+
+    @property
+    def intercept(self) -> float:
+        """Value of the intercept's column; 0 without an intercept."""
+
+    def newton_path(self, w: Vector, *, l2: float, precision: float, sweeps: int, least: int) -> Walk:
+        """Return the start of a path at some weights, with the options of ``newton_step``."""
+
+
+def intercept_alone(problem: Problem) -> Vector | None:
+    """Return the weights at the optimum of the intercept alone; None unless there are two classes, both with weight."""
+    objective = cast(Walking, problem.objective)
+    if missing(objective, Walking) or objective.n_outputs != 1:
+        return None
+    if not objective.n_unpenalised == problem.penalty.unpenalised == 1:
+        return None
+    ones = vectors.dot(objective.weights, objective.targets.astype(np.float64))
+    zeros = float(objective.weights.sum()) - ones
+    if min(ones, zeros) <= 0.0:
+        return None
+    w = np.zeros(problem.n_features)
+    w[-1] = math.log(ones / zeros) / objective.intercept
+    return w
+
+
+def newton_path(
+    problem: Problem, solver: Solver[Any] | None, stop: Stop, w0: Callable[[], Vector]
+) -> Callable[[float], Result] | None:
+    """Return the function that minimises at one strength of the L1 penalty after the other; None for other problems.
+
+    A trace has only the record of its end. Ctrl-C ends a point with the weights of its last step.
+
+    Args:
+        problem: objective and penalty; its l1 is ignored.
+        solver: ``ProxNewton``, or None or ``Auto`` for a rule that is stricter than the solver's default.
+        stop: limits of each point; only steps can be limited.
+        w0: returns the weights to start from.
+    """
+    with_l1 = Problem(problem.objective, problem.penalty.with_l1(1.0), problem.n_classes)
+    is_suited = isinstance(problem.penalty, ElasticNet) and not missing(problem.objective, Walking)
+    if not is_suited or not suits(ProxNewton, with_l1) or stop != Stop(max_iterations=stop.max_iterations):
+        return None
+    if isinstance(solver, Auto):
+        solver = BY_DEFAULT if solver.tolerance is None else ProxNewton(tolerance=solver.tolerance)
+    solver = BY_DEFAULT if solver is None else solver
+    if not isinstance(solver, ProxNewton):
+        return None
+    objective = cast(Walking, problem.objective)
+    walk = objective.newton_path(
+        w0(), l2=problem.penalty.l2, precision=solver.precision, sweeps=solver.max_sweeps, least=LEAST
+    )
+    max_steps = MOST_STEPS if stop.max_iterations is None else stop.max_iterations
+    little = 0.0 if objective.has_small_gram else solver.gradient_tolerance
+    return _Points(problem, walk, solver.tolerance, little, max_steps).at
+
+
+@dataclass(frozen=True)
+class _Points:
+    """A path on its way, and the rules that end each point."""
+
+    problem: Problem
+    walk: Walk
+    tolerance: float
+    gradient_tolerance: float
+    max_steps: int
+
+    def at(self, l1: float) -> Result:
+        """Minimise at the next strength."""
+        began = time.perf_counter()
+        try:
+            reached = self.walk.minimise(
+                l1,
+                tolerance=self.tolerance,
+                gradient_tolerance=self.gradient_tolerance,
+                max_steps=self.max_steps,
+            )
+        except KeyboardInterrupt:
+            return self._result(l1, self.walk.left(l1), Status.INTERRUPTED, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        status = Status.CONVERGED if reached.converged else Status.MAX_ITERATIONS
+        return self._result(l1, reached, Status.LINE_SEARCH_FAILED if reached.failed else status, seconds)
+
+    def _result(self, l1: float, reached: Reached, status: Status, seconds: float) -> Result:
+        w, objective, nll, violation = reached.w, reached.objective, reached.nll, reached.violation
+        gap = useful(reached.gap, objective)
+        if status is Status.CONVERGED and (gap is None or gap > NEAR * objective):
+            penalised = Problem(self.problem.objective, self.problem.penalty.with_l1(l1))
+            gradient = np.empty_like(w)
+            if not has_settled(penalised, w, penalised.evaluate(w, gradient), gradient, gap):
+                status = Status.STALLED
+        steps, evaluations = reached.steps, reached.evaluations
+        nnz = vectors.count_nonzero(w)
+        last = TraceRecord(steps, float(evaluations), evaluations, seconds, objective, nll, nnz, violation, gap=gap)
+        return Result(
+            w=w,
+            status=status,
+            trace=Trace([last]),
+            objective=objective,
+            nll=nll,
+            violation=violation,
+            iterations=steps,
+            passes=float(evaluations),
+            gradient_evaluations=evaluations,
+            seconds=seconds,
+            state=None,
+            gap=gap,
+            unbounded="",
+        )

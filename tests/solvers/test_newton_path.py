@@ -1,0 +1,182 @@
+"""Native paths of two classes against the same steps one by one, and the laws of their points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from loglinear import ClassifierObjective, ElasticNet, Problem
+from loglinear.minimize import Stop, minimize
+from loglinear.path import largest_l1, path
+from loglinear.result import Status
+from loglinear.solvers import LBFGS, OWLQN, Auto, ProxNewton
+from loglinear.solvers.newton_path import newton_path
+
+KINDS = ["dense", "by columns", "sparse", "odd", "rare"]
+TIGHT = ProxNewton(tolerance=1e-13, gradient_tolerance=0.0, precision=0.01)
+
+
+def table(kind):
+    rng = np.random.default_rng(5)
+    if kind == "rare":  # most derivatives are certainly small
+        X = scipy.sparse.random_array((400, 1500), density=0.01, rng=rng, format="csr")
+        X = scipy.sparse.hstack([X, scipy.sparse.random_array((400, 10), density=0.4, rng=rng)], format="csr")
+        X.data *= np.where(X.indices < 1000, 0.05, 1.0)
+    else:
+        X = rng.normal(size=(200, 12)) * np.geomspace(0.2, 5.0, 12)
+    if kind == "sparse":
+        X = scipy.sparse.csr_array(np.where(rng.random(X.shape) < 0.15, X, 0.0))
+    if kind == "odd":  # constant columns, columns twice, and one of zeros
+        X = np.hstack([X, np.ones((200, 1)), X[:, :3], np.zeros((200, 1))])
+    if kind == "by columns":
+        X = np.asfortranarray(X)
+    score = np.asarray(X[:, -12:] @ rng.normal(size=12)).ravel()
+    y = (score / score.std() + rng.logistic(size=X.shape[0]) > 0.3).astype(int)
+    return X, y, rng.integers(0, 4, size=X.shape[0]) * 0.5
+
+
+def problem(kind, *, intercept=True, weighted=False, l2=0.0, threads=1):
+    X, y, weights = table(kind)
+    objective = ClassifierObjective(
+        X, y, weights if weighted else None, n_classes=2, intercept="scaled" if intercept else False, threads=threads
+    )
+    return Problem(objective, ElasticNet(0.0, l2, objective.n_unpenalised))
+
+
+def at(given, l1):
+    return Problem(given.objective, given.penalty.with_l1(l1))
+
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_problem = pytest.mark.parametrize(
+    ("intercept", "weighted", "l2"), [(True, False, 0.0), (False, True, 0.0), (True, True, 0.7), (False, False, 0.3)]
+)
+
+
+@every_kind
+@every_problem
+def test_every_point_meets_the_optimality_conditions_and_its_gap_bounds_the_distance(kind, intercept, weighted, l2):
+    given = problem(kind, intercept=intercept, weighted=weighted, l2=l2)
+    strengths = largest_l1(given) * np.geomspace(1.0, 0.02, 12)
+    usual, tight = (path(given, strengths, solver=solver).points for solver in (None, TIGHT))
+    for point, best in zip(usual, tight, strict=True):
+        result = point.result
+        assert result.status is Status.CONVERGED
+        penalised = at(given, point.l1)
+        nll, gradient = given.objective.value_and_gradient(result.w)
+        assert result.nll == pytest.approx(nll, rel=1e-12)
+        assert result.objective == pytest.approx(nll + penalised.penalty.value(result.w), rel=1e-12)
+        # No column was lost: the violation that the native half reports is that of all columns.
+        violation = penalised.violation(result.w, gradient)
+        assert result.violation == pytest.approx(violation, rel=1e-6, abs=1e-9 * point.l1)
+        assert violation <= 0.02 * point.l1
+        distance = result.objective - best.result.objective
+        assert -1e-12 <= distance / result.objective <= 1e-7
+        assert result.gap is not None
+        assert distance - 1e-12 * result.objective <= result.gap <= 0.03 * result.objective
+        assert best.result.gap <= 1e-4 * result.objective
+
+
+@every_kind
+@pytest.mark.parametrize("intercept", [True, False])
+def test_points_are_those_of_the_same_steps_one_by_one(kind, intercept):
+    given, steps = problem(kind, intercept=intercept, l2=0.1), []
+    solver = ProxNewton(tolerance=1e-12, gradient_tolerance=0.0)
+    strengths = largest_l1(given) * np.geomspace(0.9, 0.05, 5)
+    native = path(given, strengths, solver=solver).points
+    single = path(given, strengths, solver=solver, callbacks=[lambda record, _: steps.append(record)]).points
+    assert len(steps) > len(single)
+    for one, other in zip(native, single, strict=True):
+        assert len(one.result.trace) == 1
+        assert one.result.objective == pytest.approx(other.result.objective, rel=1e-10)
+        scores = [given.objective.core.scores(point.result.w) for point in (one, other)]
+        np.testing.assert_allclose(*scores, atol=1e-4)
+
+
+@every_kind
+def test_points_are_bitwise_the_same_on_any_number_of_threads(kind):
+    paths = [path(problem(kind, threads=threads), 8) for threads in (1, 2, 3)]
+    for points in zip(*(whole.points for whole in paths), strict=True):
+        first, *others = (point.result for point in points)
+        for other in others:
+            assert first.w.tobytes() == other.w.tobytes()
+            assert (first.objective, first.gap) == (other.objective, other.gap)
+
+
+@every_kind
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_largest_l1_is_that_of_the_intercept_alone(kind, weighted):
+    given = problem(kind, weighted=weighted)
+    free = given.objective.restrict(np.array([given.n_features - 1]))
+    w = np.zeros(given.n_features)
+    w[-1:] = minimize(Problem(free), LBFGS(tolerance=0.0), stop=Stop(max_iterations=100)).w
+    gradient = given.objective.value_and_gradient(w)[1]
+    assert largest_l1(given) == pytest.approx(np.abs(gradient[:-1]).max(), rel=1e-5)
+
+
+def test_a_walk_starts_at_the_given_weights():
+    given = problem("dense")
+    end = path(given, [3.0]).points[0].result
+    again = path(given, [3.0], w0=end.w).points[0].result
+    assert again.iterations <= 1 < end.iterations
+    assert again.objective <= end.objective
+
+
+def test_the_limit_of_the_steps_ends_a_point_and_other_limits_are_those_of_single_steps():
+    given = problem("dense")
+    short = path(given, [2.0, 1.0], stop=Stop(max_iterations=1)).points
+    assert [(point.result.status, point.result.iterations) for point in short] == [(Status.MAX_ITERATIONS, 1)] * 2
+    none = path(given, [2.0], stop=Stop(max_iterations=0)).points[0].result
+    assert (none.status, none.w.any()) == (Status.MAX_ITERATIONS, False)
+    assert len(path(given, [2.0], stop=Stop(max_seconds=60.0)).points[0].result.trace) > 1
+
+
+def test_a_lower_tolerance_makes_more_steps():
+    given = problem("dense")
+    loose, tight = (
+        sum(point.result.iterations for point in path(given, 10, solver=ProxNewton(tolerance=tolerance)).points)
+        for tolerance in (1e-3, 1e-12)
+    )
+    assert loose < tight
+
+
+def test_other_solvers_penalties_and_classes_keep_their_own_ways():
+    given, start = problem("dense"), lambda: np.zeros(13)
+    assert newton_path(given, None, Stop(), start)
+    assert newton_path(given, Auto(), Stop(), start)
+    assert not newton_path(given, OWLQN(), Stop(), start)
+    spared = Problem(given.objective, ElasticNet(unpenalised=2))
+    assert not newton_path(spared, None, Stop(), start)
+    X, y, _ = table("dense")
+    three = ClassifierObjective(X, y + (X[:, 0] > 0.0), n_classes=3)
+    assert not newton_path(Problem(three, ElasticNet(unpenalised=3)), None, Stop(), start)
+
+
+def test_ctrl_c_leaves_the_points_that_are_done_and_the_weights_of_the_current_one(monkeypatch):
+    class Interrupted:
+        """A path that Ctrl-C ends at its third point."""
+
+        def __init__(self, walk):
+            self.walk, self.left, self.calls = walk, walk.left, 0
+
+        def minimise(self, l1, **rules):
+            self.calls += 1
+            if self.calls == 3:
+                raise KeyboardInterrupt
+            return self.walk.minimise(l1, **rules)
+
+    given, start = problem("rare"), ClassifierObjective.newton_path
+    whole = path(given, [4.0, 2.0, 1.0, 0.5])
+    monkeypatch.setattr(
+        ClassifierObjective, "newton_path", lambda self, w, **options: Interrupted(start(self, w, **options))
+    )
+    found = path(given, [4.0, 2.0, 1.0, 0.5])
+    assert found.interrupted
+    assert [point.l1 for point in found.points] == [4.0, 2.0, 1.0]
+    assert [point.result.status.name for point in found.points] == ["CONVERGED", "CONVERGED", "INTERRUPTED"]
+    last, before = found.points[2].result, whole.points[1].result
+    np.testing.assert_array_equal(last.w, before.w)
+    nll, gradient = given.objective.value_and_gradient(last.w)
+    assert last.nll == pytest.approx(nll)
+    assert last.violation == pytest.approx(at(given, 1.0).violation(last.w, gradient))
