@@ -158,7 +158,7 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
     if "status" not in training:
         return {}
     objective, violation, seconds = (training.get(name) for name in ("objective", "violation", "seconds"))
-    dev, gap, kept = training.get("dev") or {}, training.get("gap"), training.get("kept")
+    dev, gap, best = training.get("dev") or {}, training.get("gap"), training.get("kept")
     return {
         "ended": status_text(training["status"]),
         "iterations": training.get("iterations"),
@@ -168,7 +168,7 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
         else f"at most {percentage(gap, objective)}",
         "violation": None if violation is None or math.isnan(violation) else f"{violation:.3g}",
         "time": None if seconds is None else f"{seconds:.1f} s",
-        "weights": None if kept is None else kept_text(kept).removeprefix("weights "),
+        "weights": None if best is None else kept_text(best).removeprefix("weights "),
         "scores on development data": scores_text(dev) or None,
     }
 
