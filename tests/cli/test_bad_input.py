@@ -448,13 +448,12 @@ def test_labels_on_a_full_disk_fail_with_its_name(misuse, sample, full_device):
     assert stat.S_ISCHR(full_device.stat().st_mode)
 
 
-def test_trace_on_a_full_disk_is_named_although_progress_is_hidden(run, sample, full_device, tmp_path):
+def test_trace_on_a_full_disk_fails_with_its_name(run, sample, full_device, tmp_path):
     finished = run("train", sample.train, "--preset", "pos", "-m", tmp_path / "m", "-q", "--max-iterations", "2",
                    "--trace", full_device)  # fmt: skip
     assert stat.S_ISCHR(full_device.stat().st_mode), "the device was replaced by a file"
-    assert finished.returncode == 0
-    warning = f"warning: {full_device}: No space left on device; training continues without a trace\n"
-    assert finished.stderr == warning
+    assert finished.returncode == 1
+    assert finished.stderr == f"loglinear: error: {full_device}: No space left on device\n"
 
 
 @posix
@@ -510,10 +509,11 @@ def test_a_trace_that_fills_the_disk_is_named_and_leaves_the_model(run, tiny, tm
     model, expected = tmp_path / "m", tmp_path / "expected"
     train = ["train", tiny, "--preset", "pos"]
     finished = run(*train, "-m", model, "--trace", full_device)
-    (warning,) = (line for line in finished.stderr.splitlines() if str(full_device) in line)
+    warning, error = (line for line in finished.stderr.splitlines() if str(full_device) in line)
     assert warning == f"warning: {full_device}: No space left on device; training continues without a trace"
+    assert error == f"loglinear: error: {full_device}: No space left on device"
     assert f"wrote {model}" in finished.stderr
-    assert finished.returncode == 0
+    assert finished.returncode == 1
     assert run(*train, "-m", expected, "-q").returncode == 0
     labelled = [run("tag", "-m", path, tiny).stdout for path in (model, expected)]
     assert labelled[0] == labelled[1] != ""

@@ -39,6 +39,7 @@ class Progress:
     Attributes:
         share_done: the share of the work that is done, from 0 to 1, where another callback knows it better; else None.
         label: printed before each step.
+        failure: the reason why a file about the training could not be written; None if there is none.
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
@@ -52,6 +53,7 @@ class Progress:
         self._share = 0.0
         self.share_done: float | None = None
         self.label = ""
+        self.failure: OSError | None = None
         self._begun = time.monotonic()
         self._last = -math.inf
         # The last record, if it has not been shown.
@@ -176,14 +178,15 @@ class Traced(TraceWriter):
 
     Args:
         path: the file.
+        progress: where a warning goes if a record cannot be written.
         append: see `TraceWriter`.
 
     Raises:
         OSError: the file cannot be created.
     """
 
-    def __init__(self, path: str, *, append: bool) -> None:
-        self._failed = False
+    def __init__(self, path: str, progress: Progress, *, append: bool) -> None:
+        self._progress, self._failed = progress, False
         super().__init__(path, append=append)
 
     def __call__(self, record: TraceRecord, state: object) -> None:
@@ -193,5 +196,5 @@ class Traced(TraceWriter):
         try:
             super().__call__(record, state)
         except OSError as error:
-            self._failed = True
-            say(f"warning: {self.path}: {error.strerror}; training continues without a trace")
+            self._failed, self._progress.failure = True, error
+            self._progress.note(f"warning: {self.path}: {error.strerror}; training continues without a trace")

@@ -382,10 +382,10 @@ def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_pat
     best = scores.index(max(scores))
     assert best == len(scores) - 1 - 8
     assert re.match(rf"done: {len(scores) - 1} iterations, .* s, dev F1 .* at iteration {best} \(the best\)", said[-3])
-    assert said[-2].startswith("weights of iteration ")
+    assert said[-2] == f"weights of iteration {best}, the best on the development data"
     found = json.loads(done("evaluate", "-m", model, chunker.test, "--json").stdout)["f1"]
     assert found == pytest.approx(max(scores), abs=1e-12)
-    assert f"F1 {max(scores):.4f}" in done("inspect", model).stdout
+    assert f"F1 {100 * max(scores):.2f}" in done("inspect", model).stdout
 
 
 @pytest.mark.parametrize("options", [["--patience", "3"], ["--keep", "best"]])

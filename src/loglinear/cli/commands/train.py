@@ -170,6 +170,8 @@ def run(arguments: Namespace) -> None:
         raise Interrupted([arguments.model], _way_on(checkpoint))
     if arguments.report is not None:
         _write_report(arguments, results)
+    if progress.failure is not None:
+        raise progress.failure
 
 
 def _check_report(arguments: Namespace, *, several: bool) -> None:
@@ -310,7 +312,7 @@ class _Training(NamedTuple):
         from ..progress import Traced
 
         trace, resumed = self.arguments.trace, self.checkpoint is not None and self.checkpoint.resume
-        return [self.progress] if trace is None else [self.progress, Traced(trace, append=resumed)]
+        return [self.progress] if trace is None else [self.progress, Traced(trace, self.progress, append=resumed)]
 
 
 def _train_chain(asked: _Training, *, alone: bool) -> Result:
