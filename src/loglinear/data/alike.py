@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-__all__ = ["by_case", "legible", "lookalikes"]
+__all__ = ["by_case", "legible", "lookalikes", "visible"]
 
 # Hyphens and dashes, and letters of other scripts that look like the Latin ones below.
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
@@ -51,13 +51,17 @@ def by_case(names: Iterable[str]) -> list[tuple[str, str]]:
     return [pair for group in groups.values() for pair in combinations(group, 2)]
 
 
-def _plain(name: str) -> str:
-    """Return what a reader sees of a name."""
-    if name.isascii():
-        return name.strip()
+def visible(text: str) -> str:
+    """Return a text in one form of its characters (NFKC), without those that cannot be seen."""
+    if text.isascii():
+        return text
     import unicodedata
 
-    visible = (
-        character for character in unicodedata.normalize("NFKC", name) if unicodedata.category(character) != "Cf"
+    return "".join(
+        character for character in unicodedata.normalize("NFKC", text) if unicodedata.category(character) != "Cf"
     )
-    return "".join(visible).translate(_SAME).strip()
+
+
+def _plain(name: str) -> str:
+    """Return what a reader sees of a name."""
+    return visible(name).translate(_SAME).strip()

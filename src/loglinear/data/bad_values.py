@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from .frames import Frame
+from .frames import Frame, not_numbers
 from .inputs import Array
 
 __all__ = ["bad_value"]
 
 _IMPUTE = "fill in missing values, for example with scikit-learn's SimpleImputer, or leave them out"
-_ENCODE = "encode it, for example with scikit-learn's OneHotEncoder, or leave it out"
 
 
 def bad_value(X: Any) -> Exception | None:
@@ -69,7 +68,7 @@ def _of_objects(values: Array, called: str) -> Iterator[Exception]:
         try:
             number = math.nan if value is None else float(value)
         except ValueError:
-            yield DataError(f"{called} has values that are not numbers, such as {value!r} in row {row}; {_ENCODE}")
+            yield not_numbers(called, value, f" in row {row}")
         except TypeError as error:  # a missing value of pandas is NA, which has no float
             is_missing = type(value).__name__ in ("NAType", "NaTType")
             yield _not_finite(called, row, math.nan) if is_missing else TypeError(f"{called}, row {row}: {error}")

@@ -13,12 +13,17 @@ from .. import _core
 from ..errors import DataError
 from ..extras import needed_by
 
-__all__ = ["ListColumn", "as_lists", "is_arrow", "is_column", "is_series"]
+__all__ = ["ListColumn", "as_lists", "is_arrow", "is_column", "is_pandas", "is_series"]
 
 
 def is_arrow(X: object) -> bool:
     """Whether an object offers its data through Arrow's PyCapsule interface."""
     return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+
+
+def is_pandas(X: object) -> bool:
+    """Whether an object is a DataFrame of pandas, or of a library that imitates it, in memory."""
+    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "to_numpy") and not hasattr(X, "compute")
 
 
 def is_column(X: object) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..extras import needed_by
-from .columns import is_arrow
+from .columns import is_arrow, is_pandas
 from .inputs import Array
 
 __all__ = ["as_fillable", "filled_in"]
@@ -23,7 +23,7 @@ def as_fillable(X: Any) -> Any:
 
     Tables of pandas and polars are themselves; others with Arrow's PyCapsule interface become tables of pyarrow.
     """
-    if hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "to_numpy") and not hasattr(X, "compute"):
+    if is_pandas(X):
         return X
     if not is_arrow(X) or hasattr(X, "iloc"):
         return None

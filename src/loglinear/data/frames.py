@@ -16,14 +16,23 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
-from .columns import is_arrow
+from .columns import is_arrow, is_pandas
 from .table import Table
 
 if TYPE_CHECKING:
     from ..vectors import Vector
     from .inputs import Array
 
-__all__ = ["Frame", "as_column", "as_frame", "as_matrix", "check_names", "columns_called", "missing_columns"]
+__all__ = [
+    "Frame",
+    "as_column",
+    "as_frame",
+    "as_matrix",
+    "check_names",
+    "columns_called",
+    "missing_columns",
+    "not_numbers",
+]
 
 _REMEDY = "give a pandas or polars DataFrame, a pyarrow Table, a DuckDB relation, an array or a list of rows"
 # Number of columns that a message lists.
@@ -74,7 +83,7 @@ class Frame:
         if isinstance(X, Table):
             orders = [X.orders.get(name) for name in X.names]
             return cls([*X.columns], X.names, orders, X.counts, X.lines, is_file=True)
-        if _is_pandas(X):
+        if is_pandas(X):
             return _of_pandas(X)
         if is_arrow(X):
             return _of_arrow(X)
@@ -194,11 +203,6 @@ def _names(names: Sequence[object]) -> list[str] | None:
     return texts if texts and len(texts) == len(names) else None
 
 
-def _is_pandas(X: Any) -> bool:
-    """Whether X is a DataFrame of pandas, or of a library that imitates it, in memory."""
-    return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "to_numpy") and not hasattr(X, "compute")
-
-
 def _of_pandas(X: Any) -> Frame:
     columns: list[Array] = []
     orders: list[list[Any] | None] = []
@@ -294,7 +298,11 @@ def _numbers(column: Array, called: str) -> Array:
         return column
     wrong = next((value for value in column.tolist() if not isinstance(value, float | int | None)), None)
     if column.dtype.kind != "O" or wrong is not None:
-        message = f"{called} has values that are not numbers, such as {wrong!r}; encode it, for example with "
-        message += "scikit-learn's OneHotEncoder, or leave it out"
-        raise DataError(message)
+        raise not_numbers(called, wrong)
     return column.astype(np.float64)
+
+
+def not_numbers(called: str, value: object, place: str = "") -> DataError:
+    """Return the error for a column with a value that is not a number, perhaps with its place."""
+    remedy = "encode it, for example with scikit-learn's OneHotEncoder, or leave it out"
+    return DataError(f"{called} has values that are not numbers, such as {value!r}{place}; {remedy}")

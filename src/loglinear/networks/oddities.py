@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..data.alike import visible
 from ..data.frames import Frame, columns_called
 from ..data.inputs import Array
 from ..data.table import join_names
@@ -230,9 +230,7 @@ def _written_alike(value: object) -> object:
     number = None if isinstance(value, bool) else as_number(value)
     if number is not None:
         return number
-    text = unicodedata.normalize("NFKC", str(value)).casefold().translate(_ALIKE)
-    visible = "".join(character for character in text if unicodedata.category(character) != "Cf")
-    return " ".join(visible.split())
+    return " ".join(visible(str(value)).casefold().translate(_ALIKE).split())
 
 
 def _grouped_digits(columns: Sequence[Column]) -> str | None:
