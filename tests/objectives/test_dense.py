@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from loglinear import ClassifierObjective, ElasticNet, Problem, Stop, minimize
-from loglinear.data.matrix import as_matrix
+from loglinear.data.matrix import dense_or_sparse
 from loglinear.errors import DataError, OptionError
 from loglinear.solvers import BFGS, LBFGS, OWLQN, ProxNewton
 
@@ -116,7 +116,7 @@ def test_results_are_bitwise_the_same_on_any_number_of_threads(layout, n_classes
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_float32_is_kept_and_computed_with_in_double_precision(n_classes):
     X = table(0, 500, 20).astype(np.float32)
-    assert as_matrix(X) is X
+    assert dense_or_sparse(X) is X
     single, _ = objectives(X, 0, n_classes)
     double, _ = objectives(X.astype(np.float64), 0, n_classes)
     w = np.random.default_rng(1).normal(size=single.n_features)
@@ -203,11 +203,11 @@ def test_parts_of_a_dense_matrix_are_those_of_the_sparse_one():
 
 def test_a_matrix_is_kept_in_the_form_of_its_numbers():
     full, thin = np.ones((40, 30)), np.eye(40)
-    assert as_matrix(full) is full
-    assert as_matrix(full.T).base is full
-    assert scipy.sparse.issparse(as_matrix(thin))
-    assert scipy.sparse.issparse(as_matrix(scipy.sparse.csr_array(thin)))
-    assert isinstance(as_matrix(scipy.sparse.csc_array(full)), np.ndarray)
+    assert dense_or_sparse(full) is full
+    assert dense_or_sparse(full.T).base is full
+    assert scipy.sparse.issparse(dense_or_sparse(thin))
+    assert scipy.sparse.issparse(dense_or_sparse(scipy.sparse.csr_array(thin)))
+    assert isinstance(dense_or_sparse(scipy.sparse.csc_array(full)), np.ndarray)
 
 
 def peak():

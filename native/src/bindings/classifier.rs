@@ -362,12 +362,11 @@ impl ClassifierObjective {
         }
         let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0 };
         let quick = self.is_quick();
-        let (old, old_gradient) = (scores.to_vec(), gradient.to_vec());
-        let mut residuals = vec![0.0; old.len()];
-        let nll = self.inner.residuals(&old, &mut residuals);
-        let mut point = Point { w: w.to_vec(), nll, scores: old, residuals, gradient: old_gradient, screen: None };
-        let done = interruptible_unless(quick, py, |interrupt| {
-            newton::step(&self.inner, &mut point, &mut KeptGram::default(), &settings, interrupt)
+        let (old_w, old_scores, old_gradient) = (w.to_vec(), scores.to_vec(), gradient.to_vec());
+        let (done, point) = interruptible_unless(quick, py, |interrupt| {
+            let mut point = Point::of_scores(&self.inner, old_w, old_scores, old_gradient);
+            let done = newton::step(&self.inner, &mut point, &mut KeptGram::default(), &settings, interrupt)?;
+            Ok((done, point))
         })?;
         w.copy_from_slice(&point.w);
         scores.copy_from_slice(&point.scores);

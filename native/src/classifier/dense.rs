@@ -9,7 +9,7 @@ use crate::classifier::residuals::{Classes, Purpose, logistic, softmax};
 use crate::classifier::table::{Columns, Table, stride};
 use crate::numeric::aligned::Aligned;
 use crate::numeric::arch::{arch, simd_task};
-use crate::numeric::{LANES, padded};
+use crate::numeric::{LANES, across, padded};
 use crate::threads::{self, Interrupt, Pool};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
@@ -56,9 +56,9 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Makes the pass. `w` is a padded row of outputs for each column, `intercept` what each score begins with. `out` is a padded
-    /// row of outputs for each row of the matrix, and becomes scores, residuals or probabilities; `scores`, unless it is empty,
-    /// become the scores in any case.
+    /// Makes the pass. `w` is a row of outputs for each column, `intercept` what each output begins with. `out` is a padded row of
+    /// outputs for each row of the matrix, and becomes scores, residuals or probabilities; `scores`, unless it is empty, become the
+    /// scores in any case.
     pub fn run(
         &self,
         w: &[f64],
@@ -68,14 +68,18 @@ impl Pass<'_> {
     ) -> Sums {
         let (width, n_rows, n_columns) = (self.width, self.table.n_rows(), self.table.n_columns());
         let stride = stride(n_columns);
+        let mut padded_intercept = Aligned::new(width, 0.0);
+        padded_intercept[..intercept.len()].copy_from_slice(intercept);
         let mut weights = Aligned::new(stride * width, 0.0);
-        weights[..w.len()].copy_from_slice(w);
-        let size = (PIECE / width.min(LANES) / stride).max(FEWEST_ROWS).max(TOGETHER * width).next_multiple_of(height(stride));
+        let rows_of_w = w.chunks_exact(intercept.len().max(1));
+        weights.chunks_exact_mut(width).zip(rows_of_w).for_each(|(row, w)| row[..w.len()].copy_from_slice(w));
+        let size =
+            (PIECE / width.min(LANES) / stride).max(FEWEST_ROWS).max(TOGETHER * width).next_multiple_of(height(stride));
         let (rows, mut scores) = ((0..n_rows).step_by(size), scores.chunks_mut(size * width));
         let pieces = rows.zip(out.chunks_mut(size * width)).map(|(first, out)| (first, out, scores.next())).collect();
-        let parts = threads::share(self.pool, pieces, |(first, out, scores)| {
-            let rows = first..n_rows.min(first + size);
-            let piece = Piece { pass: self, weights: &weights, intercept, rows, out, scores };
+        let parts = threads::share(self.pool, pieces, |(start, out, scores)| {
+            let rows = start..n_rows.min(start + size);
+            let piece = Piece { pass: self, weights: &weights, intercept: &padded_intercept, rows, out, scores };
             if interrupt.is_set() { self.nothing() } else { arch().dispatch(piece) }
         });
         parts.into_iter().fold(self.nothing(), |mut sums, part| {
@@ -86,9 +90,14 @@ impl Pass<'_> {
         })
     }
 
-    /// Sums of no rows.
+    /// Sums of no rows. There is a gradient only of residuals.
     fn nothing(&self) -> Sums {
-        let n = if matches!(self.task, Task::Scores) { 0 } else { stride(self.table.n_columns()) * self.width };
+        let of_residuals = match self.task {
+            Task::Scores => false,
+            Task::Evaluation { purpose, .. } => purpose == Purpose::Residuals,
+            Task::Gradient => true,
+        };
+        let n = if of_residuals { stride(self.table.n_columns()) * self.width } else { 0 };
         Sums { nll: 0.0, residuals: vec![0.0; self.width], gradient: Aligned::new(n, 0.0) }
     }
 }
@@ -103,6 +112,7 @@ struct Piece<'a> {
     pass: &'a Pass<'a>,
     /// A padded row of outputs for each column, and zeros up to `stride` rows.
     weights: &'a [f64],
+    /// A padded row of outputs.
     intercept: &'a [f64],
     rows: Range<usize>,
     /// A padded row of outputs for each of the rows.
@@ -241,14 +251,7 @@ fn scores_of<S: Simd, const V: usize>(simd: S, rows: Rows<'_>, w: &[f64], interc
             }
         }
         for k in 0..N {
-            let mut half = V / 2;
-            while half > 0 {
-                for v in 0..half {
-                    sums[k][v] = simd.add_f64s(sums[k][v], sums[k][v + half]);
-                }
-                half /= 2;
-            }
-            out[first + k] = simd.reduce_sum_f64s(sums[k][0]) + intercept;
+            out[first + k] = across(simd, sums[k]) + intercept;
         }
     });
 }

@@ -67,7 +67,8 @@ impl Gram {
         Some(pairs as f64 / (2 * entries) as f64)
     }
 
-    /// The matrix of a dense table where delta is 0, from one of `stride` blocks of samples; none if the table is sparse or the working set large.
+    /// The matrix of a dense table where delta is 0, from one of `stride` blocks of samples; none if the matrix of samples is sparse,
+    /// or the working set large.
     pub fn of_table(classifier: &Classifier, columns: &[usize], curvatures: &[f64], stride: usize) -> Option<Gram> {
         let table = classifier.design.table().filter(|_| columns.len() <= MOST_COLUMNS)?;
         let chosen = (columns.len() < table.n_columns()).then_some(columns);
@@ -264,16 +265,20 @@ fn with_next(n_columns: usize, working_set: &[usize], gradient: &[f64]) -> Vec<u
     if most >= n_columns {
         return (0..n_columns).collect();
     }
-    let mut others: Vec<usize> = (0..n_columns).filter(|column| working_set.binary_search(column).is_err()).collect();
-    let larger_first = |&a: &usize, &b: &usize| gradient[b].abs().total_cmp(&gradient[a].abs()).then(a.cmp(&b));
-    let room = (most - working_set.len()).min(others.len());
+    let others = (0..n_columns).filter(|column| working_set.binary_search(column).is_err()).collect();
+    with_steepest(working_set.to_vec(), others, most - working_set.len(), gradient)
+}
+
+/// Some columns, and of others the `room` ones with the largest derivatives, all in ascending order.
+pub fn with_steepest(mut chosen: Vec<usize>, mut others: Vec<usize>, room: usize, gradient: &[f64]) -> Vec<usize> {
     if room < others.len() {
+        let larger_first = |&a: &usize, &b: &usize| gradient[b].abs().total_cmp(&gradient[a].abs()).then(a.cmp(&b));
         others.select_nth_unstable_by(room, larger_first);
         others.truncate(room);
     }
-    others.extend(working_set);
-    others.sort_unstable();
-    others
+    chosen.extend(others);
+    chosen.sort_unstable();
+    chosen
 }
 
 /// Whether a system of so many equations is solved in a moment.

@@ -6,8 +6,9 @@
 //! l2 the Hessian; delta the step, which minimises g . delta + 1/2 delta' H delta + the penalty of w + delta over a working set
 //! by coordinate descent. `slopes` holds D X delta: an update of a coordinate then costs one pass over its column. If a few
 //! sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows. Of a
-//! dense matrix it is written out at once, from a part of the samples while w is far from the optimum. Without an L1 penalty delta is the solution of a system of equations.
-//! The line search along delta needs X delta alone.
+//! dense matrix it is written out at once, from a part of the samples while w is far from the optimum; without an L1 penalty delta
+//! is then the solution of a system of equations. The line search along delta needs X delta alone; over a dense matrix it evaluates
+//! the objective at each point, which makes one pass, and has the gradient at the end.
 //!
 //! Departures from Algorithms 3 and 4:
 //! - the subproblem is solved to `precision` of the violation that it begins with;
@@ -15,7 +16,7 @@
 //! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back.
 
-use crate::classifier::gram::{Column, Gram, KeptGram, violation};
+use crate::classifier::gram::{Column, Gram, KeptGram, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::point::Point;
 use crate::error::Result;
@@ -431,12 +432,5 @@ fn working_set(w: &[f64], gradient: &[f64], settings: &NewtonSettings) -> Vec<us
         }
     }
     let room = (2 * chosen.len()).max(settings.least) - chosen.len();
-    if room < others.len() {
-        let larger_first = |&a: &usize, &b: &usize| gradient[b].abs().total_cmp(&gradient[a].abs()).then(a.cmp(&b));
-        others.select_nth_unstable_by(room, larger_first);
-        others.truncate(room);
-    }
-    chosen.extend(others);
-    chosen.sort_unstable();
-    chosen
+    with_steepest(chosen, others, room, gradient)
 }

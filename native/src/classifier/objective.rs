@@ -233,10 +233,7 @@ impl Classifier {
         if let Some(table) = self.design.table() {
             let scratch = &mut *locked(&self.scratch);
             let sums = self.evaluate(table, w, scratch, Purpose::Residuals, interrupt)?;
-            let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * self.n_outputs());
-            let rows = columns.chunks_exact_mut(self.n_outputs()).zip(sums.gradient.chunks_exact(self.width()));
-            rows.for_each(|(to, row)| to.copy_from_slice(&row[..to.len()]));
-            intercept.iter_mut().zip(&sums.residuals).for_each(|(to, sum)| *to = self.value() * sum);
+            self.write(&sums, gradient);
             return Ok(sums.nll);
         }
         let (sides, scratch) = (self.sides(), &mut *locked(&self.scratch));
@@ -258,24 +255,34 @@ impl Classifier {
         purpose: Purpose,
         interrupt: &Interrupt,
     ) -> Result<Sums> {
-        let (width, outputs, columns) = (self.width(), self.n_outputs(), self.design.n_columns());
-        scratch.residuals.resize(self.n_samples() * width, 0.0);
-        scratch.rows.resize(columns * width, 0.0);
-        scratch
-            .rows
-            .chunks_exact_mut(width)
-            .zip(w.chunks_exact(outputs))
-            .for_each(|(row, w)| row[..outputs].copy_from_slice(w));
-        let mut intercept = Aligned::new(width, 0.0);
-        intercept.iter_mut().zip(&w[columns * outputs..]).for_each(|(score, w)| *score = self.value() * w);
+        scratch.residuals.resize(self.n_samples() * self.width(), 0.0);
         let task = Task::Evaluation { targets: self.classes(), purpose };
-        let sums = self.pass(table, task).run(&scratch.rows, &intercept, (&mut scratch.residuals, &mut []), interrupt);
+        let sums = self.pass(table, task, w, (&mut scratch.residuals, &mut []), interrupt);
         interrupt.check().map(|()| sums)
     }
 
-    /// A pass over a dense matrix.
-    fn pass<'a>(&'a self, table: &'a Table, task: Task<'a>) -> Pass<'a> {
-        Pass { table, width: self.width(), task, pool: self.pool }
+    /// A pass over a dense matrix at weights `w`; see `Pass::run` for `out`.
+    fn pass(
+        &self,
+        table: &Table,
+        task: Task<'_>,
+        w: &[f64],
+        out: (&mut [f64], &mut [f64]),
+        interrupt: &Interrupt,
+    ) -> Sums {
+        let outputs = self.n_outputs();
+        let (columns, of_intercept) = w.split_at(self.design.n_columns() * outputs);
+        let mut intercept = vec![0.0; outputs];
+        intercept.iter_mut().zip(of_intercept).for_each(|(score, w)| *score = self.value() * w);
+        Pass { table, width: self.width(), task, pool: self.pool }.run(columns, &intercept, out, interrupt)
+    }
+
+    /// Writes the gradient from the sums of a pass over a dense matrix.
+    fn write(&self, sums: &Sums, gradient: &mut [f64]) {
+        let (columns, intercept) = gradient.split_at_mut(self.design.n_columns() * self.n_outputs());
+        let rows = columns.chunks_exact_mut(self.n_outputs()).zip(sums.gradient.chunks_exact(self.width()));
+        rows.for_each(|(to, row)| to.copy_from_slice(&row[..to.len()]));
+        intercept.iter_mut().zip(&sums.residuals).for_each(|(to, sum)| *to = self.value() * sum);
     }
 
     /// The value of the intercept's column; 0 without an intercept.
@@ -305,10 +312,9 @@ impl Classifier {
     /// Two classes: writes the gradient at the weights from the residuals of the samples.
     pub fn gradient(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
         if let Some(table) = self.design.table() {
-            let sums = self.pass(table, Task::Gradient).run(&[], &[], (&mut residuals.to_vec(), &mut []), interrupt);
-            let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
-            columns.copy_from_slice(&sums.gradient[..columns.len()]);
-            return intercept.fill(self.value() * sums.residuals[0]);
+            let zeros = vec![0.0; gradient.len()];
+            let sums = self.pass(table, Task::Gradient, &zeros, (&mut residuals.to_vec(), &mut []), interrupt);
+            return self.write(&sums, gradient);
         }
         let (gradient, intercept) = gradient.split_at_mut(self.design.n_columns());
         intercept.fill(self.value() * residuals.iter().sum::<f64>());
@@ -339,13 +345,12 @@ impl Classifier {
     /// Two classes: X w.
     pub fn scores(&self, w: &[f64]) -> Vec<f64> {
         let mut scores = vec![0.0; self.n_samples()];
-        let (columns, intercept) = w.split_at(self.design.n_columns());
-        let of_intercept = intercept.iter().sum::<f64>() * self.value();
         if let Some(table) = self.design.table() {
-            self.pass(table, Task::Scores).run(columns, &[of_intercept], (&mut scores, &mut []), &Interrupt::default());
+            self.pass(table, Task::Scores, w, (&mut scores, &mut []), &Interrupt::default());
             return scores;
         }
         let rows = self.design.rows();
+        let of_intercept = w[self.design.n_columns()..].iter().sum::<f64>() * self.value();
         with_entries!(rows, all => {
             threads::share(self.pool, pieces_of(&rows.pieces, &mut scores, 1), |(piece, out)| {
                 let score = |sample| of_intercept + rows.combine_one(sample, all, w);
@@ -361,14 +366,10 @@ impl Classifier {
         let n = self.n_samples();
         let (mut gradient, mut residuals) = (vec![0.0; w.len()], vec![0.0; n]);
         if let Some(table) = self.design.table() {
-            let (mut scores, (columns, intercept)) = (vec![0.0; n], w.split_at(self.design.n_columns()));
-            let of_intercept = [intercept.iter().sum::<f64>() * self.value()];
+            let mut scores = vec![0.0; n];
             let task = Task::Evaluation { targets: self.classes(), purpose: Purpose::Residuals };
-            let pass = self.pass(table, task);
-            let sums = pass.run(columns, &of_intercept, (&mut residuals, &mut scores), &Interrupt::default());
-            let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
-            columns.copy_from_slice(&sums.gradient[..columns.len()]);
-            intercept.fill(self.value() * sums.residuals[0]);
+            let sums = self.pass(table, task, w, (&mut residuals, &mut scores), &Interrupt::default());
+            self.write(&sums, &mut gradient);
             return Start { nll: sums.nll, scores, residuals, gradient };
         }
         let scores = self.scores(w);

@@ -26,7 +26,15 @@ impl Point {
         Point { w, nll, scores, residuals, gradient, screen: None }
     }
 
-    /// The penalised objective, and the largest violation of optimality, `excluded` columns left out: by the intercept itself, not by the weight of its column.
+    /// The point at some weights, whose scores and gradient are known.
+    pub fn of_scores(classifier: &Classifier, w: Vec<f64>, scores: Vec<f64>, gradient: Vec<f64>) -> Point {
+        let mut residuals = vec![0.0; scores.len()];
+        let nll = classifier.residuals(&scores, &mut residuals);
+        Point { w, nll, scores, residuals, gradient, screen: None }
+    }
+
+    /// The penalised objective, and the largest violation of optimality, `excluded` columns left out: by the intercept itself, not by
+    /// the weight of its column.
     pub fn measure(&self, classifier: &Classifier, (l1, l2): (f64, f64), excluded: &Range<usize>) -> (f64, f64) {
         let d = classifier.design.n_columns();
         let mut most = classifier.intercept.map_or(0.0, |value| (self.gradient[d] / value).abs());

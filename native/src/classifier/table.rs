@@ -134,7 +134,7 @@ impl Table {
         Table { numbers, by_rows: true, n_rows: rows.len(), n_columns: self.n_columns }
     }
 
-    /// The numbers of some rows, row by row, as entries that are not 0: column and value.
+    /// The numbers of a row that are not 0: column and value.
     pub fn entries(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
         let (first, step) = if self.by_rows { (row * self.n_columns, 1) } else { (row, self.n_rows) };
         let value = move |column: usize| with_numbers!(self, all => f64::from(all[first + column * step]));

@@ -277,7 +277,7 @@ pub fn sum<S: Simd>(simd: S, values: &[f64]) -> f64 {
 /// The sum of `LANES` sums in the first vectors: halves are added until one number is left. The order is
 /// the same for vectors of every width.
 #[inline(always)]
-pub fn across<S: Simd>(simd: S, mut totals: [S::f64s; LANES]) -> f64 {
+pub fn across<S: Simd, const V: usize>(simd: S, mut totals: [S::f64s; V]) -> f64 {
     let mut half = LANES / S::F64_LANES / 2;
     while half > 0 {
         for k in 0..half {

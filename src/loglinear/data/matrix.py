@@ -10,7 +10,7 @@ import scipy.sparse
 
 from .inputs import Array, Matrix
 
-__all__ = ["FLOATS", "Dense", "as_matrix"]
+__all__ = ["FLOATS", "Dense", "dense_or_sparse"]
 
 Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
 
@@ -22,7 +22,7 @@ SPARSE, DENSE = 0.2, 0.5
 LOOKED_AT = 1 << 18
 
 
-def as_matrix(X: Matrix) -> Dense | scipy.sparse.csr_array:
+def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
     """Return a matrix that is dense, row- or column-major, if many of its numbers are not 0, else sparse.
 
     A dense array of float64 or float32 is not copied, unless its rows and its columns have gaps.

@@ -14,7 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import as_matrix
+from ..data.matrix import dense_or_sparse
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -102,7 +102,7 @@ class ClassifierObjective:
         intercept: float | str = True,
         threads: int = 0,
     ) -> None:
-        matrix = as_matrix(X)
+        matrix = dense_or_sparse(X)
         if matrix.ndim != 2:
             message = f"X has {matrix.ndim} dimension; give a matrix of shape (n_samples, n_columns)"
             raise DataError(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -123,7 +123,7 @@ def newton_path(
         stop: limits of each point; only steps can be limited.
         w0: returns the weights to start from.
     """
-    with_l1 = Problem(problem.objective, problem.penalty.with_l1(1.0), problem.n_classes)
+    with_l1 = replace(problem, penalty=problem.penalty.with_l1(1.0))
     is_suited = isinstance(problem.penalty, ElasticNet) and not missing(problem.objective, Walking)
     if not is_suited or not suits(ProxNewton, with_l1) or stop != Stop(max_iterations=stop.max_iterations):
         return None
@@ -171,7 +171,7 @@ class _Points:
         w, objective, nll, violation = reached.w, reached.objective, reached.nll, reached.violation
         gap = useful(reached.gap, objective)
         if status is Status.CONVERGED and (gap is None or gap > NEAR * objective):
-            penalised = Problem(self.problem.objective, self.problem.penalty.with_l1(l1))
+            penalised = replace(self.problem, penalty=self.problem.penalty.with_l1(l1))
             gradient = np.empty_like(w)
             if not has_settled(penalised, w, penalised.evaluate(w, gradient), gradient, gap):
                 status = Status.STALLED
