@@ -343,7 +343,7 @@ const FEW_PRODUCTS: usize = 1 << 22;
 /// The matrix X' D X over some columns, row after row, where `diagonal` is that of D. It is estimated from one of `stride` blocks of
 /// rows, the first and every `stride`-th one, in proportion to their part of the diagonal.
 pub fn gram(columns: Columns<'_>, diagonal: &[f64], stride: usize, pool: Pool) -> Vec<f64> {
-    let (size, n_rows) = (columns.len(), columns.table.n_rows());
+    let (size, n_rows) = (columns.count(), columns.table.n_rows());
     let n_pieces =
         (MOST_PARTS / (size * size).max(1)).min(n_rows / stride * size * size / FEW_PRODUCTS).clamp(1, PIECES);
     let tiles = size.div_ceil(TILE);
@@ -394,7 +394,7 @@ impl WithSimd for Block<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Aligned {
         let Block { columns, diagonal, stride, rows, tiles } = self;
-        let places = |tile: usize| tile * TILE..columns.len().min((tile + 1) * TILE);
+        let places = |tile: usize| tile * TILE..columns.count().min((tile + 1) * TILE);
         let (left, right) = (places(tiles.0), places(tiles.1));
         let (height, width) = (padded(left.len()), padded(right.len()));
         let mut sums = Aligned::new(height * TILE, 0.0);
@@ -483,7 +483,7 @@ pub fn norms(table: &Table, weight: impl Fn(usize) -> f64 + Sync, pool: Pool) ->
 simd_task!(
     /// A block of rows, copied.
     Copied<'a>(columns: Columns<'a>, rows: Range<usize>, stride: usize, out: &'a mut [f64]) -> (),
-    |simd| columns.copy(simd, rows, 0..columns.len(), stride, out)
+    |simd| columns.copy(simd, rows, 0..columns.count(), stride, out)
 );
 
 #[cfg(test)]
@@ -515,7 +515,7 @@ mod tests {
                 let chosen: Vec<usize> = (0..n_columns).step_by(2).collect();
                 for chosen in [None, Some(&chosen[..])] {
                     let columns = Columns { table: &table, chosen, intercept: Some(0.5) };
-                    let (n, stride) = (columns.len(), stride(columns.len()));
+                    let (n, stride) = (columns.count(), stride(columns.count()));
                     let (rows, mut block) = (n_rows / 3..n_rows, vec![f64::NAN; n_rows * stride]);
                     arch().dispatch(Copied(columns, rows.clone(), stride, &mut block));
                     for (row, block) in rows.zip(block.chunks_exact(stride)) {
@@ -540,7 +540,7 @@ mod tests {
             let diagonal: Vec<f64> = (0..n_rows).map(|i| 1.0 / (1 + i % 5) as f64).collect();
             for (table, step) in tables(&all, n_rows, n_columns).into_iter().zip([1, 3, 1, 2]) {
                 let matrix = gram(Columns::all(&table, Some(2.0)), &diagonal, step, pool);
-                let rows: Vec<usize> = (0..n_rows).filter(|row| row / MOST_ROWS % step == 0).collect();
+                let rows: Vec<usize> = (0..n_rows).filter(|row| (row / MOST_ROWS).is_multiple_of(step)).collect();
                 let part: f64 = rows.iter().map(|&row| diagonal[row]).sum::<f64>() / diagonal.iter().sum::<f64>();
                 let x =
                     |row: usize, column: usize| if column < n_columns { all[row * n_columns + column] } else { 2.0 };

@@ -73,7 +73,7 @@ impl Gram {
         let table = classifier.design.table().filter(|_| columns.len() <= MOST_COLUMNS)?;
         let chosen = (columns.len() < table.n_columns()).then_some(columns);
         let columns = Columns { table, chosen, intercept: classifier.intercept };
-        let size = columns.len();
+        let size = columns.count();
         Some(Gram { size, matrix: gram(columns, curvatures, stride, classifier.pool), product: vec![0.0; size] })
     }
 

@@ -24,11 +24,11 @@ impl Number for f64 {
     #[inline(always)]
     fn copy<S: Simd>(_simd: S, from: &[f64], to: &mut [f64]) {
         let ((from, rest), (to, to_rest)) = (S::as_simd_f64s(from), S::as_mut_simd_f64s(&mut to[..from.len()]));
-        for at in 0..from.len() {
-            to[at] = from[at];
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = *from;
         }
-        for at in 0..rest.len() {
-            to_rest[at] = rest[at];
+        for (to, from) in to_rest.iter_mut().zip(rest) {
+            *to = *from;
         }
     }
 }
@@ -137,7 +137,7 @@ impl Table {
     /// The numbers of a row that are not 0: column and value.
     pub fn entries(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
         let (first, step) = if self.by_rows { (row * self.n_columns, 1) } else { (row, self.n_rows) };
-        let value = move |column: usize| with_numbers!(self, all => f64::from(all[first + column * step]));
+        let value = move |column: usize| with_numbers!(self, all => all[first + column * step].double());
         (0..self.n_columns).map(move |column| (column as u32, value(column))).filter(|entry| entry.1 != 0.0)
     }
 }
@@ -176,7 +176,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Number of columns, the intercept's among them.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.own() + usize::from(self.intercept.is_some())
     }
 
