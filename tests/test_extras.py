@@ -157,17 +157,29 @@ def test_estimators_without_scikit_learn_say_which_extra_they_need():
     program = "import loglinear\n" + "".join(
         f"try:\n    {use}\nexcept loglinear.MissingPackageError as error:\n    print(error)\n" for use in NAMES
     )
-    messages = printed(BUT_NUMPY, program)
-    assert len(messages) == len(NAMES)
-    for message, name in zip(messages, NAMES.values(), strict=True):
-        assert re.fullmatch(
-            rf"{name} needs (scikit-learn|SciPy); install it: pip install 'loglinear\[sklearn\]'", message
-        )
+    for missing in (BUT_NUMPY, ALL):
+        messages = printed(missing, program)
+        assert len(messages) == len(NAMES)
+        for message, name in zip(messages, NAMES.values(), strict=True):
+            assert re.fullmatch(
+                rf"{name} needs (scikit-learn|SciPy|NumPy); install it: pip install 'loglinear\[sklearn\]'", message
+            )
+
+
+def test_names_that_say_that_they_need_scikit_learn_are_those_that_do():
+    program = """
+import loglinear
+for name in loglinear.__all__:
+    try:
+        getattr(loglinear, name)
+    except loglinear.MissingPackageError:
+        print(name)
+"""
+    assert {*printed(BUT_NUMPY, program)} == loglinear._NEED_SKLEARN
 
 
 USES = {
     "loglinear.LBFGS": "loglinear.LBFGS",
-    "loglinear.MaxEnt": "loglinear.MaxEnt",
     "loglinear.ChainCRF().fit([[['a']]], [['A']])": "ChainCRF.fit",
     "loglinear.ChainCRF.load(sys.argv[1]).explain(['a'])": "ChainCRF.explain",
     "loglinear.ChainCRF.load(sys.argv[1]).marginals([['a']])": "ChainCRF.marginals",
@@ -189,6 +201,7 @@ def test_what_needs_numpy_says_so(model):
     [
         (BUT_NUMPY, ["train", "DATA", "--model-type", "maxent", "-m", "M"], "--model-type maxent", "sklearn"),
         (BUT_NUMPY, ["structure", "DATA"], "`loglinear structure`", "sklearn"),
+        (ALL, ["structure", "DATA"], "`loglinear structure`", "sklearn"),
         (BUT_NUMPY, ["report", "MODEL", "--data", "DATA", "-o", "M"], "a report", "report"),
         (BUT_NUMPY, ["train", "DATA", "--preset", "pos", "-m", "M", "--workers", "2"], "loglinear.dask", "distributed"),
         (ALL, ["train", "DATA", "--preset", "pos", "-m", "M"], "`loglinear train`", None),

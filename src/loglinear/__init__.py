@@ -96,6 +96,9 @@ _HOME = {
     "TraceRecord": "trace",
 }
 
+# Names that need scikit-learn and SciPy, besides NumPy.
+_NEED_SKLEARN = {"ClassifierObjective", "GraphCRF", "MaxEnt", "PairwiseMRF", "TextClassifier", "grid_edges"}
+
 __all__ = [
     "LBFGS",
     "OWLQN",
@@ -157,7 +160,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    with _needed_by(f"{__name__}.{name}"):
+    with _needed_by(f"{__name__}.{name}", "sklearn" if name in _NEED_SKLEARN else ""):
         value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value
     return value

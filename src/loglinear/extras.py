@@ -50,11 +50,13 @@ def is_installed(name: str) -> bool:
 
 
 @contextmanager
-def needed_by(user: str) -> Iterator[None]:
+def needed_by(user: str, extra: str = "") -> Iterator[None]:
     """Turn the failed import of one of the packages in the block into an error that says how to install it.
 
     Args:
         user: what needs the package: a class, a command, an option.
+        extra: the extra of loglinear with all that the user needs, which the message names whichever package is
+            missing; by default the one with the missing package.
 
     Raises:
         MissingPackageError: a package is not installed. A message of a block within this one stays as it is.
@@ -67,6 +69,7 @@ def needed_by(user: str) -> Iterator[None]:
         package = PACKAGES.get((error.name or "").partition(".")[0])
         if package is None:
             raise
-        source = f"'loglinear[{package.extra}]'" if package.extra else package.name.lower()
+        extra = extra or package.extra
+        source = f"'loglinear[{extra}]'" if extra else package.name.lower()
         message = f"{user} needs {package.name}; install it: pip install {source}"
         raise MissingPackageError(message, name=error.name) from error

@@ -455,7 +455,9 @@ def _some(labels: Iterable[Any]) -> str:
 
 
 def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[Any]]]:
-    for number, (true, guess) in enumerate(zip_longest(as_lists(gold), as_lists(predicted)), start=1):
+    for number, (true, guess) in enumerate(
+        zip_longest(as_lists(gold, "gold"), as_lists(predicted, "predicted")), start=1
+    ):
         if true is None or guess is None:
             short, long = ("gold", "predicted") if true is None else ("predicted", "gold")
             message = f"sentence {number}: {long} labels without {short} labels; give both for every sentence"

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from loglinear.cli.wrapping import fitted
+from loglinear.cli.wrapping import fitted, unbroken
 
 TEXTS = [
     "warning: data.txt: 3 of 10 texts have no letters or digits, such as the one on line 7; leave them out of the data",
@@ -38,6 +38,17 @@ def test_text_beside_a_name_stays_in_its_column(monkeypatch):
     first, *others = fitted(TEXTS[1], Terminal()).split("\n")
     assert first.index("Named") == 16
     assert all(len(line) - len(line.lstrip()) == 16 for line in others)
+
+
+@pytest.mark.parametrize("width", range(20, 60, 7))
+def test_states_stay_whole(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    items = ["age=< 30", "income=[30, 41)", "q1=not at all", "size=>= 4"] * 3
+    text = f"reference states: {', '.join(map(unbroken, items))}"
+    lines = fitted(text, Terminal()).split("\n")
+    assert all(any(item in line for line in lines) for item in items)
+    assert len(lines) > 3
+    assert fitted(text, io.StringIO()) == f"reference states: {', '.join(items)}"
 
 
 def test_commands_stay_whole(monkeypatch):

@@ -254,7 +254,7 @@ def test_every_type_of_arrow_is_read_as_numpy_has_it_or_refused_by_name():
     ):
         array = pa.array(values, kind)
         for given in (array, pa.chunked_array([array.slice(0, 1), array.slice(1)])):
-            column = as_column(given).tolist()
+            column = as_column(given, "y").tolist()
             assert [None if value != value else value for value in column] == expected
             assert [type(value) for value in column if value is not None and value == value] == [
                 type(value) for value in expected if value is not None
@@ -411,12 +411,37 @@ def test_relations_whose_query_calls_python_are_read():
 def test_samples_with_attributes_may_be_columns_of_lists():
     X, y = [["good", "fine"], ["bad"], ["good"]], ["+", "-", "+"]
     expected = MaxEnt(l2=0.1).fit(X, y)
-    for column in (pl.Series(X), pd.Series(X), pa.array(X)):
+    tables = [pl.DataFrame({"x": X}), pa.table({"x": X}), pd.DataFrame({"x": X}), duckdb.from_arrow(pa.table({"x": X}))]
+    for column in (pl.Series(X), pd.Series(X), pa.array(X), *tables):
         model = MaxEnt(l2=0.1).fit(column, pl.Series(y))
         assert np.array_equal(model.coef_, expected.coef_)
         assert model.predict(column).tolist() == y
         assert str(model.explain(column)) == str(expected.explain(X))
-        assert as_lists(column) == X
+        assert as_lists(column, "X") == X
+
+
+def test_texts_are_refused_by_a_classifier_of_attributes_in_one_line_wherever_they_are():
+    texts = ["once " * 500, "upon", "a time"]
+    table = pa.table({"x": texts})
+    for X in (texts, pl.Series(texts), pa.array(texts), pl.DataFrame(table), table, duckdb.from_arrow(table)):
+        with pytest.raises(DataError, match="samples are strings; give lists of attributes, or use TextClassifier"):
+            MaxEnt().fit(X, [0, 1, 1])
+    with pytest.raises(DataError, match="column 'x' has values that are not numbers, such as 'once ") as error:
+        MaxEnt().fit(table.append_column("n", [[1, 2, 3]]), [0, 1, 1])
+    assert len(str(error.value)) < 250
+
+
+def test_weights_of_decimals_are_numbers_and_tables_of_weights_are_refused_by_the_argument():
+    X, y = [["a", "b"], ["b"]], [["A", "B"], ["B"]]
+    table = pa.table({"w": pa.array([decimal.Decimal("0.5"), decimal.Decimal("2.25")]), "v": [1.0, 2.0]})
+    expected = ChainCRF(template="U:%x[0,0]").fit(X, y, sample_weight=[0.5, 2.25])
+    for weights in (table["w"], table.select(["w"]), pl.DataFrame(table)["w"], duckdb.from_arrow(table).project("w")):
+        crf = ChainCRF(template="U:%x[0,0]").fit(X, y, sample_weight=weights)
+        assert crf.log_probability(X, y).tolist() == expected.log_probability(X, y).tolist()
+    message = "sample_weight: expected one column, found a table of 2 columns; select one"
+    for estimator, data in ((ChainCRF(), (X, y)), (MaxEnt(), (X, [0, 1]))):
+        with pytest.raises(DataError, match=message):
+            estimator.fit(*data, sample_weight=table)
 
 
 @pytest.mark.parametrize("kind", LIBRARIES)
@@ -435,7 +460,7 @@ def test_the_memory_of_other_libraries_is_released_also_after_an_error():
     table = in_chunks(states(LONG))
     assert pa.total_allocated_bytes() > before
     Frame.of(table)
-    as_lists(table["v1"])
+    as_lists(table["v1"], "X")
     nested = table.append_column("nested", pa.array([[1]] * len(table)))
     with pytest.raises(DataError, match="nested"):
         Frame.of(nested)

@@ -125,6 +125,11 @@ def test_further_marks_of_missing_values_can_be_named(read, tmp_path):
     assert content(found) == [("a", [1, None]), ("b", ["x", None])]
 
 
+def test_a_mark_is_a_number_in_any_form_such_as_pandas_writes_beside_gaps(read):
+    found = content(read("a,b\n1.0,x\n999.0,y\n,999\n-999.0,z\n", missing=[999, "-999"]))
+    assert found == [("a", ["1.0", None, None, None]), ("b", ["x", "y", None, "z"])]
+
+
 def test_missing_values_are_those_of_the_docstring(read):
     spellings = sorted(MISSING)
     table = read("a,b\nx,0\ny,1\n" + "".join(f"{spelling} , 1\n" for spelling in spellings))

@@ -262,8 +262,33 @@ def test_tables_of_several_columns_are_refused(words):
         duckdb.from_arrow(pa.table(columns)),
     ):
         for label in (Tagger(crf).tag_batch, crf.predict, crf.marginals):
-            with pytest.raises(loglinear.DataError, match="expected one column, found a table of 2; select one"):
+            with pytest.raises(
+                loglinear.DataError,
+                match=r"^(X|the sentences): expected one column, found a table of 2",
+            ):
                 label(table)
+
+
+@pytest.mark.parametrize("template", ["U:%x[0,0]\n", None])
+def test_a_sentence_taken_out_of_a_column_is_a_sentence(template):
+    X, y = [["a", "b"], ["b"]] * 3, [["A", "B"], ["B"]] * 3
+    expected = ChainCRF(template=template, l2=0.1).fit(X, y)
+    column, labels = pa.chunked_array([X]), pa.chunked_array([y])
+    crf = ChainCRF(template=template, l2=0.1).fit([*column], [*labels])
+    assert crf.log_probability(X, y).tolist() == expected.log_probability(X, y).tolist()
+    tagger = Tagger(crf)
+    for sentence in (column[0], [*column[0]], column[0].values, tuple(column[0]), pl.Series(X)[0], pd.Series(X)[0]):
+        assert crf.predict_single(sentence) == tagger.tag(sentence) == ["A", "B"]
+        assert crf.predict([sentence]) == tagger.tag_batch([sentence]) == [["A", "B"]]
+        assert str(crf.explain(sentence)) == str(crf.explain(X[0]))
+
+
+def test_columns_of_a_token_taken_out_of_a_table_keep_their_order():
+    X, y = [[("a", "x"), ("b", "y")], [("b", "y")]] * 3, [["A", "B"], ["B"]] * 3
+    crf = ChainCRF(template="U:%x[0,1]\n", l2=0.1).fit(X, y)
+    structs = pa.array([[dict(zip("wp", token, strict=True)) for token in sentence] for sentence in X])
+    for sentence in (structs[0], [*structs[0]], pl.Series(structs)[0]):
+        assert crf.predict_single(sentence) == ["A", "B"]
 
 
 def test_labels_of_numbers_and_truth_values_have_columns_of_their_type():

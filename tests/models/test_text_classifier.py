@@ -95,6 +95,8 @@ def test_texts_may_be_a_column_of_any_frame_but_no_frame():
         model = TextClassifier().fit(column, frame["label"])
         assert np.array_equal(model.predict_proba(NEW), expected)
         assert model.score(column, LABELS) == 1.0
+    for labels in (pl.Series(LABELS), pa.array(LABELS), duckdb.from_arrow(pa.table({"label": LABELS}))):
+        assert np.array_equal(TextClassifier().fit(TEXTS, labels).predict_proba(NEW), expected)
     for table in (frame, frame[["text"]], pl.DataFrame({"text": TEXTS})):
         with pytest.raises(DataError, match="give one of its columns"):
             TextClassifier().fit(table, LABELS)

@@ -10,6 +10,7 @@ import pandas
 import pytest
 
 from loglinear import DataWarning, PairwiseMRF
+from loglinear.data.marks import Marks
 from loglinear.errors import DataError, OptionError
 
 
@@ -84,6 +85,15 @@ def test_numbers_that_are_binned_are_no_identifiers_unless_they_count_the_rows()
         fit(table.drop(columns="row").assign(income=incomes + 0.5))
 
 
+def test_bins_for_one_column_leave_answers_of_other_columns_apart():
+    table = pandas.DataFrame({"likert": np.arange(60) % 5 + 1, "b": linked()[1], "age": np.arange(60) % 40 + 0.5})
+    with pytest.raises(DataError, match=r"max_states=32; cut it at its quartiles with cuts=\{'age': \[") as error:
+        fit(table)
+    edges = re.findall(r"[\d.]+", str(error.value).split("[")[1].split("]")[0])
+    network, _ = fit(table, cuts={"age": [*map(float, edges)]})
+    assert [states.size for states in network.categories_] == [5, 3, 4]
+
+
 def test_few_rows_have_no_identifiers():
     assert not fit([[f"c{k}", k % 2, k % 2] for k in range(10)])[1]
 
@@ -108,7 +118,7 @@ def test_values_that_look_like_marks_of_missing_ones_are_named_with_a_remedy(mar
     column[::10] = mark
     table = pandas.DataFrame({"a": column, "b": b})
     (message,) = fit(table)[1]
-    assert message.startswith(f"column 'a': {mark!r} in 10 % of the rows")
+    assert message.startswith(f"read as a value: {mark!r} in column 'a' (10 % of the rows); if it marks")
     assert f"missing=[{mark!r}]" in message
     network, messages = fit(table, missing=[mark])
     assert not messages
@@ -121,6 +131,12 @@ def test_values_that_look_like_marks_of_missing_ones_are_named_with_a_remedy(mar
 def test_other_values_are_not_taken_for_marks(values):
     a, b = linked()
     assert not fit(pandas.DataFrame({"a": [values[k % len(values)] for k in a], "b": b}))[1]
+
+
+def test_a_number_that_marks_missing_values_may_be_written_in_any_form():
+    marks = Marks(["?", 999, "-1"])
+    assert all(value in marks for value in ("?", " ? ", "999", "999.0", 999, 999.0, np.float64(999), "-1.00", -1))
+    assert not any(value in marks for value in ("0999", "99", 1, "1", "??", None, True))
 
 
 def test_a_mark_is_the_same_as_a_text_and_as_a_number_and_is_kept_in_the_model(tmp_path):

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TextIO
 
-__all__ = ["HelpFormatter", "columns_of", "fitted"]
+__all__ = ["HelpFormatter", "columns_of", "fitted", "unbroken"]
 
 # An item of a list: an indented name, and its text after two or more blanks. Later lines are indented further.
 _ITEM = re.compile(r"  \S+(?: \S+)* {2,}(?=\S)")
@@ -15,6 +15,8 @@ _ITEM = re.compile(r"  \S+(?: \S+)* {2,}(?=\S)")
 _COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)| *")
 # Commands in a message, which a user copies; the blank between a number and its unit.
 _COMMAND = re.compile(r"`[^`]*`|(?<=: )loglinear .*$|(?<=\d) (?=(?:%|s|kB|MB)(?!\w))")
+# What stands for a blank at which no line may end.
+_FIXED = "\0"
 # Fewest characters for the text of a column.
 _LEAST = 24
 
@@ -39,9 +41,14 @@ def fitted(text: str, stream: TextIO) -> str:
         stream: where they go; without a terminal, nothing is wrapped.
     """
     if not stream.isatty():
-        return text
+        return text.replace(_FIXED, " ")
     width = columns_of(stream)
-    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, width))
+    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, width)).replace(_FIXED, " ")
+
+
+def unbroken(text: str) -> str:
+    """Return a text, such as the name of a state, that `fitted` keeps on one line; only for what it will print."""
+    return text.replace(" ", _FIXED)
 
 
 def _pieces(line: str, width: int) -> list[str]:
@@ -54,9 +61,9 @@ def _pieces(line: str, width: int) -> list[str]:
     indent = len(start[0]) if start is not None and start[0].strip() else 0
     if not 0 < indent <= width - _LEAST:
         indent = len(line) - len(line.lstrip()) + 2
-    whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line)
+    whole = _COMMAND.sub(lambda command: unbroken(command[0]), line)
     lines = wrap(whole, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-    return [piece.replace("\0", " ") for piece in lines]
+    return lines
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -13,7 +13,7 @@ from .. import _core
 from ..errors import DataError
 from ..extras import needed_by
 
-__all__ = ["ListColumn", "as_lists", "is_arrow", "is_column", "is_pandas", "is_series"]
+__all__ = ["ListColumn", "as_items", "as_lists", "is_arrow", "is_column", "is_pandas", "is_series", "several_columns"]
 
 
 def is_arrow(X: object) -> bool:
@@ -36,17 +36,50 @@ def is_series(X: object) -> bool:
     return is_column(X) and not hasattr(X, "columns") and (hasattr(X, "dtype") or hasattr(X, "type"))
 
 
-def as_lists(X: Any, *, tuples: bool = False) -> Any:
+def several_columns(called: str, n_columns: int) -> DataError:
+    """Return the error for a table where one column is expected, by the name of the argument."""
+    return DataError(f"{called}: expected one column, found a table of {n_columns} columns; select one")
+
+
+def as_lists(X: Any, called: str, *, tuples: bool = False) -> Any:
     """Return a column as a list of Python objects, and anything else unchanged.
 
     Args:
         X: sentences, labels or weights.
+        called: name of the argument, for messages.
         tuples: whether structs become tuples of their fields, such as the columns of a token, rather than dicts.
 
     Raises:
         DataError: X is a table of several columns, or has values of an unknown type.
     """
-    return ListColumn(X).lists(tuples=tuples) if is_column(X) else X
+    return ListColumn(X, called).lists(tuples=tuples) if is_column(X) else X
+
+
+def as_items(X: Any, *, tuples: bool = False) -> Any:
+    """Return a sentence, or its labels, that is one value of a column of lists, as Python objects; else it unchanged.
+
+    Such a value is a scalar of pyarrow or a Series of polars. The scalars of a list become Python objects, too.
+
+    Args:
+        X: tokens or labels.
+        tuples: see `as_lists`.
+    """
+    if type(X) is list or type(X) is tuple:
+        return [_plain(item.as_py(), tuples=tuples) for item in X] if X and hasattr(X[0], "as_py") else X
+    if hasattr(X, "as_py"):
+        items = X.as_py()
+    elif is_series(X) and not hasattr(X, "iloc") and (hasattr(X, "to_pylist") or hasattr(X, "to_list")):
+        items = X.to_pylist() if hasattr(X, "to_pylist") else X.to_list()
+    else:
+        return X
+    return [_plain(item, tuples=tuples) for item in items] if isinstance(items, list) else items
+
+
+def _plain(item: Any, *, tuples: bool) -> Any:
+    """Return a struct as `as_lists` does, and anything else unchanged."""
+    if not isinstance(item, dict):
+        return item
+    return tuple(item.values()) if tuples else {name: value for name, value in item.items() if value is not None}
 
 
 class ListColumn:
@@ -54,6 +87,7 @@ class ListColumn:
 
     Args:
         column: an object for which `is_column` is true.
+        called: name of the argument, for messages.
 
     Attributes:
         arrow: the column with Arrow's interface; None for a column of pandas that holds Python objects.
@@ -62,10 +96,10 @@ class ListColumn:
         DataError: the column is a table of several columns.
     """
 
-    def __init__(self, column: Any) -> None:
+    def __init__(self, column: Any, called: str) -> None:
         if hasattr(column, "columns") and len(column.columns) != 1:
-            message = f"expected one column, found a table of {len(column.columns)}; select one"
-            raise DataError(message)
+            raise several_columns(called, len(column.columns))
+        self._called = called
         self._column = column.iloc[:, 0] if hasattr(column, "columns") and hasattr(column, "iloc") else column
         column = self._column
         self._has_arrow_type = _is_series(column) and type(column.dtype).__name__ == "ArrowDtype"
@@ -76,7 +110,7 @@ class ListColumn:
     def lists(self, *, tuples: bool) -> list[Any]:
         """Return the values as Python objects, None where one is missing; see `as_lists`."""
         if self.arrow is not None:
-            return _core.arrow_objects(self.arrow, tuples=tuples)
+            return _core.arrow_objects(self.arrow, self._called, tuples=tuples)
         return [None if _is_missing(value) else value for value in self._column.tolist()]
 
     def mapped(self, function: Callable[[list[Any]], dict[str, list[Any]]], *, tuples: bool) -> Any:

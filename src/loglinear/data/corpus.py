@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..errors import DataError, DataWarning, warn
 from .column_layout import ColumnLayout, Noticed, odd_lines
-from .columns import as_lists, is_arrow
+from .columns import as_items, as_lists, is_arrow
 from .formats import file_name, format_of, is_corpus, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
@@ -255,11 +255,11 @@ class Corpus:
                 labels is empty; names the sentence.
         """
         text = template_text(template)
-        X, y = as_lists(X, tuples=text is not None), as_lists(y)
-        weights = None if sample_weight is None else checked_weights(as_lists(sample_weight))
+        X, y = as_lists(X, "X", tuples=text is not None), as_lists(y, "y")
+        weights = None if sample_weight is None else checked_weights(as_lists(sample_weight, "sample_weight"))
         labels = LabelNames(() if y is None else y)
         names = None if y is None else labels
-        core = _core.Corpus.encode(_ordered(X), names, weights, template=text)
+        core = _core.Corpus.encode(_ordered(X, tuples=text is not None), names, weights, template=text)
         return cls(core, text, "python", labels.type, ColumnLayout(n=core.notes[0]))
 
     @classmethod
@@ -290,7 +290,7 @@ class Corpus:
 
         frame = Frame.of(X) if hasattr(X, "columns") or is_arrow(X) else None
         matrix = scipy.sparse.csr_array(X if frame is None else frame.matrix(), dtype=np.float64)
-        sizes, y = np.asarray(as_column(lengths)), as_column(y)
+        sizes, y = np.asarray(as_column(lengths, "lengths")), as_column(y, "y")
         if matrix.ndim != 2 or sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):
             message = "X must be a matrix and lengths a sequence of whole numbers >= 0"
             raise DataError(message)
@@ -452,10 +452,11 @@ def _columns(n: int) -> str:
     return f"{n} column{'' if n == 1 else 's'}"
 
 
-def _ordered(X: Iterable[Any]) -> Iterator[Any]:
+def _ordered(X: Iterable[Any], *, tuples: bool) -> Iterator[Any]:
     """Yield sentences, after a check that they, and the tokens of each, have an order."""
     check_ordered(X, "the sentences", "give a list of sentences")
-    for number, sentence in enumerate(X):
+    for number, value in enumerate(X):
+        sentence = as_items(value, tuples=tuples)
         if type(sentence) is not list:
             check_sentence(sentence, f"sentence {number}")
         yield sentence

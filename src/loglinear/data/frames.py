@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import DataError
-from .columns import is_arrow, is_pandas
+from .columns import is_arrow, is_pandas, several_columns
 from .table import Table
 
 if TYPE_CHECKING:
@@ -134,8 +134,12 @@ def as_matrix(X: Any) -> Any:
     return X if frame is None else frame.matrix()
 
 
-def as_column(values: Any) -> Any:
+def as_column(values: Any, called: str) -> Any:
     """Return one column of Arrow's, such as a polars Series or a DuckDB relation, as an array; else values unchanged.
+
+    Args:
+        values: classes, weights or lengths.
+        called: name of the argument, for messages.
 
     Raises:
         DataError: the values are a table of several columns, or of a type that cannot be read.
@@ -144,9 +148,8 @@ def as_column(values: Any) -> Any:
         return values
     _, columns = _core.arrow_columns(values)
     if len(columns) != 1:
-        message = f"expected one column, found a table of {len(columns)}; select one"
-        raise DataError(message)
-    return _values(columns[0], "the column")
+        raise several_columns(called, len(columns))
+    return _values(columns[0], called)
 
 
 def check_names(names: Sequence[str] | None, expected: Sequence[str] | None) -> None:
@@ -305,4 +308,4 @@ def _numbers(column: Array, called: str) -> Array:
 def not_numbers(called: str, value: object, place: str = "") -> DataError:
     """Return the error for a column with a value that is not a number, perhaps with its place."""
     remedy = "encode it, for example with scikit-learn's OneHotEncoder, or leave it out"
-    return DataError(f"{called} has values that are not numbers, such as {value!r}{place}; {remedy}")
+    return DataError(f"{called} has values that are not numbers, such as {value!r:.60}{place}; {remedy}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, DataWarning, warn
 from ..options import truth_types
+from .columns import as_items
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -55,7 +56,8 @@ class LabelNames:
                 different types, or a set is empty; names the sentence, and the token with the set.
         """
         only_str = {str}
-        for sentence, labels in enumerate(self._sequences):
+        for sentence, values in enumerate(self._sequences):
+            labels = as_items(values)
             if type(labels) is list and self.type == "str" and self._known and {*map(type, labels)} == only_str:
                 yield labels
                 continue

@@ -13,7 +13,7 @@ import scipy.sparse
 
 from ..errors import DataError, DataWarning, warn
 from ..vectors import Vector
-from .columns import as_lists, is_series
+from .columns import as_lists, is_column, is_series
 from .corpus import Corpus
 from .formats import is_format, named
 from .inputs import Array, Samples
@@ -36,11 +36,14 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
     if isinstance(X, Corpus):
         return X
     if is_series(X):
-        X = as_lists(X)
+        X = as_lists(X, "X")
+    elif is_column(X) and hasattr(X, "columns") and len(X.columns) == 1:  # a table, such as a relation of DuckDB
+        values = as_lists(X, "X")
+        X = values if _first_of(values, str | Sequence | Set | Mapping) is not None else X
     if not isinstance(X, Sequence) or isinstance(X, (str, bytes)):
         return None
     samples: Sequence[Any] = X
-    first = next((sample for sample in samples if not (hasattr(sample, "__len__") and len(sample) == 0)), None)
+    first = _first_of(samples, object)
     if isinstance(first, str):
         message = "samples are strings; give lists of attributes, or use TextClassifier for texts"
         raise DataError(message)
@@ -54,6 +57,12 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
         message = re.sub(r"^sentence (\d+)(: token 0)?", r"sample \1 of X", str(error))
         message = message.replace("a token must be", "a sample must be")
         raise DataError(message) from error
+
+
+def _first_of(samples: Sequence[Any], kind: Any) -> Any:
+    """Return the first sample that is of a kind and is neither missing nor empty; None if there is none."""
+    kinds = (sample for sample in samples if sample is not None and isinstance(sample, kind))
+    return next((sample for sample in kinds if not (hasattr(sample, "__len__") and len(sample) == 0)), None)
 
 
 def warn_of_numbers(samples: Corpus | Samples) -> None:

@@ -21,6 +21,7 @@ from ..extras import needed_by
 from ..options import fail
 from .formats import file_name
 from .lines import decoded, read_lines
+from .marks import Marks
 
 __all__ = ["MISSING", "Table", "join_names", "read_table", "split_names"]
 
@@ -132,7 +133,7 @@ def read_table(
             columns: the first line holds names unless all of these are such names, and the first line has other ones.
         flags: whether messages may advise --delimiter and --no-header, which one command has.
         distinct: whether samples of a text that repeat others are only counted, where that saves much.
-        missing: further values, such as "?" and -999, that stand for a missing value.
+        missing: further values, such as "?" and -999, that stand for a missing value; see `Marks`.
         with_texts: whether to keep the cells of delimited text as the file has them, too.
 
     Raises:
@@ -144,7 +145,7 @@ def read_table(
     Warns:
         DataWarning: an index column was left out.
     """
-    marks = frozenset(map(str, missing))
+    marks = Marks(missing)
     if path != "-" and PurePath(path).suffix.lower() in (".parquet", ".pq"):
         return _parquet(path, columns, ignore, marks)
     lines = _Lines(path, _separator(path, delimiter), flags)
@@ -266,13 +267,13 @@ class _Cells(dict[str, str | None]):
         marks: values that mean missing, in addition to `MISSING`.
     """
 
-    def __init__(self, marks: frozenset[str]) -> None:
+    def __init__(self, marks: Marks) -> None:
         super().__init__()
-        self._missing = MISSING | marks
+        self._marks = marks
 
     def __missing__(self, cell: str) -> str | None:
         value = cell.strip()
-        self[cell] = None if value in self._missing else self.setdefault(value, value)
+        self[cell] = None if value in MISSING or value in self._marks else self.setdefault(value, value)
         return self[cell]
 
 
@@ -282,7 +283,7 @@ def _text(
     ignore: Sequence[str],
     header: bool | Collection[str],
     distinct: bool,
-    marks: frozenset[str],
+    marks: Marks,
     *,
     with_texts: bool,
 ) -> Table:
@@ -464,7 +465,7 @@ def _is_plain(value: str) -> bool:
     return digits.isascii() and digits.isdigit() and str(int(value)) == value
 
 
-def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str], marks: frozenset[str]) -> Table:
+def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str], marks: Marks) -> Table:
     """Read a Parquet file."""
     with needed_by(f"{path}: a Parquet file"):
         import pyarrow
@@ -494,7 +495,7 @@ def _parquet(path: str, columns: Sequence[str] | None, ignore: Sequence[str], ma
     return Table(wanted, arrays, orders=orders)
 
 
-def _values(path: str, name: str, column: Any, marks: frozenset[str]) -> npt.NDArray[np.object_]:
+def _values(path: str, name: str, column: Any, marks: Marks) -> npt.NDArray[np.object_]:
     """Return the values of a column as Python objects; values other than strings, numbers and bools as str."""
     import pyarrow
 
@@ -508,7 +509,7 @@ def _values(path: str, name: str, column: Any, marks: frozenset[str]) -> npt.NDA
         plain_values = {value: value if isinstance(value, (str, int, float)) else str(value) for value in values} | {
             None: None
         }
-        plain_values |= {value: None for value in plain_values if str(value) in marks}
+        plain_values |= {value: None for value in plain_values if value in marks}
     except _UNREADABLE as error:
         row, reason = _first_unreadable(column, error)
         message = f"{place}, row {row}: invalid {column.type} ({reason}); correct it, or leave out the column "

@@ -62,7 +62,7 @@ def sample_texts(X: Any, corpus: Corpus | None, n_samples: int) -> list[str]:
         return [f"sample {number}" for number in range(1, n_samples + 1)]
     if X is corpus:
         return [text for words in corpus_words(corpus) for text in words]
-    return [" ".join(islice(_named(sample), _ATTRIBUTES)) for sample in as_lists(X)]
+    return [" ".join(islice(_named(sample), _ATTRIBUTES)) for sample in as_lists(X, "X")]
 
 
 def _named(sample: Iterable[object]) -> Iterator[str]:

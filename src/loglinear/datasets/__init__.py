@@ -27,7 +27,7 @@ def __getattr__(name: str) -> object:
     if name not in ("NetworkSample", "make_network"):
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    with needed_by(f"loglinear.datasets.{name}"):
+    with needed_by(f"loglinear.datasets.{name}", "sklearn"):
         from . import network
     return getattr(network, name)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from ..constraints import as_json, check_constraints, resolved
 from ..data.column_layout import ColumnLayout, check_n_columns
-from ..data.columns import ListColumn, as_lists, is_column
+from ..data.columns import ListColumn, as_items, as_lists, is_column
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import check_ordered, typed
 from ..data.per_sentence import PerSentence
@@ -248,7 +248,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         def labels(sentences: list[Any]) -> dict[str, list[Any]]:
             return {"labels": self.predict(sentences, decode=decode)}
 
-        return ListColumn(X).mapped(labels, tuples=model.template is not None)
+        return ListColumn(X, "X").mapped(labels, tuples=model.template is not None)
 
     def tag(self, X: Corpus | Sentences, *, decode: Decode = "viterbi") -> list[Tagging]:
         """Return the labels of each sentence, with probabilities of labels, of spans and of the whole sequence.
@@ -365,6 +365,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             from ..data.tokens import shown_words
             from .explain.explainer import Explainer
 
+        tokens = as_items(tokens, tuples=self._constrained_model.template is not None)
         check_ordered(tokens, "the sentence")
         tokens = list(tokens)
         model, corpus = self._inputs([tokens])
@@ -426,7 +427,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             from ..metrics import chunk_scores
 
             return chunk_scores(gold, predicted)[metric]
-        weights = [1.0] * len(corpus) if sample_weight is None else checked_weights(as_lists(sample_weight))
+        weights = (
+            [1.0] * len(corpus) if sample_weight is None else checked_weights(as_lists(sample_weight, "sample_weight"))
+        )
         if len(weights) != len(corpus):
             message = f"{len(weights)} weights for {len(corpus)} sentences; give one weight per sentence"
             raise DataError(message)
@@ -476,7 +479,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             from .explain.reports import make_report
 
         if not isinstance(X, Corpus):
-            X = list(as_lists(X, tuples=self._constrained_model.template is not None))
+            X = list(as_lists(X, "X", tuples=self._constrained_model.template is not None))
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
         check_known(corpus, model.labels, "the data")

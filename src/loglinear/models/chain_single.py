@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..data.columns import as_items
 from ..data.labels import check_ordered, typed
 from .files.chain import tag_lists
 
@@ -57,6 +58,7 @@ class SingleSentences:
             ['DET', 'NOUN']
         """
         model = self._constrained_model
+        x = as_items(x, tuples=model.template is not None)
         if type(x) is not list:
             check_ordered(x, "the sentence")
         names = model.predict_single(x)
@@ -66,6 +68,7 @@ class SingleSentences:
     def predict_marginals_single(self, x: Sentence) -> list[dict[Any, float]]:
         """For each token of one sentence p(label | sentence) by label; see `predict_single`."""
         model = self._constrained_model
+        x = as_items(x, tuples=model.template is not None)
         if type(x) is not list:
             check_ordered(x, "the sentence")
         return [dict(zip(self.classes_, row, strict=True)) for row in model.marginals_single(x)]
@@ -74,4 +77,5 @@ class SingleSentences:
         """The labels of a list of lists or tuples of tokens; None of anything else. A few short ones wake no thread."""
         if type(sentences) is not list or not all(isinstance(sentence, (list, tuple)) for sentence in sentences):
             return None
+        sentences = [as_items(sentence, tuples=self._constrained_model.template is not None) for sentence in sentences]
         return tag_lists(self._constrained_model, sentences, threads=threads)[0]

@@ -19,7 +19,7 @@ def tag_column(
     Raises:
         DataError: an invalid sentence, which the message names; or values that are not lists.
     """
-    column = ListColumn(sentences)
+    column = ListColumn(sentences, "the sentences")
     if model.template is not None and column.arrow is not None:
         result = tag_arrow(model, column.arrow, label_type, probabilities=probabilities, threads=threads)
         return column.of_arrow(result, is_table=probabilities)

@@ -310,7 +310,7 @@ def _has_made_constructor(kind: type) -> bool:
 
 
 def _base_estimator() -> Any:
-    with needed_by("scikit-learn's search or pipeline"):
+    with needed_by("scikit-learn's search or pipeline", "sklearn"):
         from sklearn.base import BaseEstimator
 
     return BaseEstimator

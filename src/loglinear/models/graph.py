@@ -330,7 +330,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         from .explain.reports import judged, labels_text
 
         _joined(y, Graphs.of(X))
-        labels = [np.asarray(as_column(sequence)).tolist() for sequence in y]
+        labels = [np.asarray(as_column(sequence, "y")).tolist() for sequence in y]
         places = [[k for k, label in enumerate(sequence) if label is not None] for sequence in labels]
         gold = [[str(sequence[k]) for k in nodes] for sequence, nodes in zip(labels, places, strict=True)]
         predicted = [sequence[nodes] for sequence, nodes in zip(self.predict(X), places, strict=True)]
@@ -428,7 +428,7 @@ def _named(n_node_features: int, n_labels: int, n_pairs: int, feature: int) -> s
 
 def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:
     """Return the labels, or weights, of all nodes."""
-    parts = [np.asarray(as_column(part)) for part in values]
+    parts = [np.asarray(as_column(part, called)) for part in values]
     if len(parts) != len(graphs.sizes):
         message = f"{called} for {len(parts)} graphs, but X has {len(graphs.sizes)}; give one array per graph"
         raise DataError(message)
@@ -441,7 +441,7 @@ def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: s
 
 def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return a mask of the nodes that have a label, and their labels as an array of the labels' type."""
-    y = [as_column(labels) for labels in y]
+    y = [as_column(labels, "y") for labels in y]
     labels = _joined(y, graphs)
     _check_types(y)
     is_labelled = np.array([label is not None for label in labels.tolist()], dtype=bool)

@@ -158,7 +158,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         """
         self._check_options(has_dev=X_dev is not None)
         begun = None if start is None else opened_start(start)
-        y, sample_weight = as_column(y), as_column(sample_weight)
+        y, sample_weight = as_column(y, "y"), as_column(sample_weight, "sample_weight")
         check_classes(y)
         corpus = attribute_corpus(X)
         frame = as_frame(X) if corpus is None else None
@@ -261,7 +261,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self._check_one_model("development data")
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
-        labels = np.asarray(as_column(y))
+        labels = np.asarray(as_column(y, "y_dev"))
         matrix, right = self._matrix(X), labels[:, None] == self.classes_
         if labels.size and not right.any():
             check_counts(Counter(map(str, labels.tolist())), [str(label) for label in self.classes_], "X_dev", "python")
@@ -413,7 +413,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
 
     def score(self, X: Corpus | Samples, y: Classes, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the accuracy, of samples with weights if there are any."""
-        return super().score(X, as_column(y), as_column(sample_weight))
+        return super().score(X, as_column(y, "y"), as_column(sample_weight, "sample_weight"))
 
     def predict_proba(self, X: Corpus | Samples) -> Vector:
         """Return p(y | x), shape (n_samples, n_classes); with "ovr" the probabilities of the classes, normalised."""
@@ -470,7 +470,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         sure = None if apart else self.predict_proba(X).max(axis=1).tolist()
         shown = sample_texts(X, corpus, len(guess)) if words is None else words
-        answers = Answers.of_samples(np.asarray(as_column(y)).tolist(), guess.tolist(), sure, shown)
+        answers = Answers.of_samples(np.asarray(as_column(y, "y")).tolist(), guess.tolist(), sure, shown)
         model = maxent_file.model_of(self._contents(self.attributes_))
         return make_report(
             model,

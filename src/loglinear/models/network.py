@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ..data.filled import as_fillable, filled_in
-from ..data.frames import Frame, as_column, check_names
+from ..data.frames import Frame, as_column, check_names, columns_called
 from ..data.inputs import Array, ArrowData, Observations
 from ..data.table import Table
 from ..errors import DataError, DataWarning, warn
@@ -580,17 +580,21 @@ def _weights_of(sample_weight: npt.ArrayLike | None, samples: Array) -> Vector |
     """Return weights of samples, checked; None if there are none."""
     if sample_weight is None:
         return None
-    return np.array(_check_sample_weight(as_column(sample_weight), samples, dtype=np.float64, ensure_non_negative=True))
+    return np.array(
+        _check_sample_weight(
+            as_column(sample_weight, "sample_weight"), samples, dtype=np.float64, ensure_non_negative=True
+        )
+    )
 
 
 def _warn_of_constants(categories: list[Array], names: list[str] | None, identifiers: Sequence[int]) -> None:
     """Name the variables that are left out, besides identifiers; raise DataError if fewer than two are left."""
     constant = [i for i, states in enumerate(categories) if states.size < 2 and i not in identifiers]
-    named = ", ".join(f"column {i}" if names is None else repr(names[i]) for i in constant)
+    named = columns_called([i if names is None else names[i] for i in constant])
     if len(categories) - len(constant) - len(identifiers) < 2:
         has = "has" if len(constant) == 1 else "have"
         reason = f": {named} {has} one value or none" if constant else ", apart from identifiers"
         message = f"fewer than two columns vary{reason}; give two or more that vary"
         raise DataError(message)
     if constant:
-        warnings.warn(f"ignored, because all values are equal or missing: {named}", UserWarning, stacklevel=3)
+        warn(f"ignored, because all values are equal or missing: {named}", DataWarning)

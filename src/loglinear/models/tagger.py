@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..data.columns import is_column
+from ..data.columns import as_items, is_column
 from ..data.labels import check_ordered, check_sentence, typed
 from ..errors import OptionError
 from .column_tagging import tag_column
@@ -94,6 +94,7 @@ class Tagger:
             >>> Tagger(crf).tag([{"w": "Dogs", "length": 4}])
             ['NOUN']
         """
+        tokens = as_items(tokens, tuples=self._model.template is not None)
         if type(tokens) is not list:
             check_ordered(tokens, "the sentence")
         labels = self._model.predict_single(tokens)
@@ -155,6 +156,8 @@ class Tagger:
         if type(sentences) is not list:
             check_ordered(sentences, "the sentences", "give a list of sentences")
             sentences = list(sentences)
+        has_columns = self._model.template is not None
+        sentences = [as_items(sentence, tuples=has_columns) for sentence in sentences]
         for number, sentence in enumerate(sentences):
             if type(sentence) is not list:
                 check_sentence(sentence, f"sentence {number}")

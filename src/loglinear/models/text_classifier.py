@@ -14,6 +14,7 @@ import scipy.sparse
 
 from ..data.columns import as_lists, is_arrow
 from ..data.corpus import Corpus
+from ..data.frames import as_column
 from ..data.inputs import Classes, Samples
 from ..data.texts import exchanged
 from ..data.words import CountedTexts, WordCounts, Words, ngram_lengths
@@ -69,6 +70,7 @@ class TextClassifier(MaxEnt, TextOptions):
     ) -> TextClassifier:
         """Train on texts and their classes; see `MaxEnt.fit`. X may also be what `counted` has returned."""
         self._check_options(has_dev=X_dev is not None)
+        y = as_column(y, "y")
         counted = X if isinstance(X, CountedTexts) else self._counted(texts_of(X), y)
         start = copy(self) if start is self else start  # whose words remain
         self._counts = counted.counts
@@ -174,7 +176,7 @@ def texts_of(X: object) -> list[str]:
     """
     texts: list[object] = []
     if is_arrow(X) and not isinstance(X, Iterable):  # a relation of DuckDB
-        X = as_lists(X)
+        X = as_lists(X, "X")
     if isinstance(X, (list, tuple)):
         texts = list(X)
     elif isinstance(X, (str, bytes)) or not isinstance(X, Iterable):

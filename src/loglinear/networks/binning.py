@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..data.number import as_number
 from ..vectors import Vector
 
-__all__ = ["as_number", "bin_edges", "bin_labels", "bins_of", "is_error", "numbers", "strays"]
+__all__ = ["bin_edges", "bin_labels", "bins_of", "is_error", "numbers", "strays"]
 
 # Share of the values that rounded edges may put into another bin than exact quantiles do.
 _MOVED = 0.01
@@ -24,24 +25,6 @@ def numbers(values: Iterable[Any]) -> Vector | None:
     """Return values as floats, None unless all are numbers or texts of numbers."""
     parsed = [as_number(value) for value in values]
     return None if None in parsed else np.array(parsed, dtype=np.float64)
-
-
-def as_number(value: object) -> float | None:
-    """Return a value as a float; None if it is neither a number nor the text of one.
-
-    A text may have a decimal comma. A text with a leading zero, such as 007, is a code and not a number.
-    """
-    if isinstance(value, str):
-        if re.match(r"\s*[+-]?0\d", value):
-            return None
-        value = value.replace(",", ".") if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value) else value
-    elif isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        return None
-    try:
-        parsed = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return None if parsed != parsed else parsed  # NAN and -nan are texts: a missing value is not among the values
 
 
 def strays(values: Iterable[Any]) -> list[str]:

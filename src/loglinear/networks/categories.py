@@ -10,10 +10,11 @@ import numpy as np
 
 from ..data.frames import Frame
 from ..data.inputs import Array, Observations
+from ..data.number import as_number
 from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
-from .binning import as_number, bin_edges, bin_labels, bins_of, numbers, strays
+from .binning import bin_edges, bin_labels, bins_of, numbers, strays
 from .measures import advice_on
 from .numbering import Codes
 from .values import distinct_of, is_hashable, is_missing, looked_up
@@ -22,6 +23,8 @@ __all__ = ["categories_of", "completed", "decoded", "encoded", "matrix_of", "var
 
 # Number of columns that a message lists.
 _SHOWN = 3
+# Number of bins that a message advises.
+_BINS = 4
 # A state on fewer rows than this, on average, teaches nothing: the number of states is not to be raised.
 _ROWS_PER_STATE = 5
 
@@ -139,7 +142,7 @@ def _refused(many: list[int], categories: list[Array], frame: Frame, max_states:
     for i in many:
         values = distinct_of(categories[i])
         if numbers(values) is not None:
-            remedies.append("bin them with bins=4 (--bins 4)")
+            remedies.append(_bins_advised(many, categories, frame))
         elif marks := strays(values):
             remedies.append(_marks_named(marks))
         elif advice := advice_on(values):
@@ -153,7 +156,38 @@ def _refused(many: list[int], categories: list[Array], frame: Frame, max_states:
     remedy = " and ".join(dict.fromkeys(remedies))
     if (most := max(categories[i].size for i in many)) * _ROWS_PER_STATE <= n_samples:
         remedy += f"{', or ' if remedy else ''}raise max_states (--max-states {most})"
-    return f"{shown}, more than max_states={max_states}; {remedy}"
+    limit = f"--max-states {max_states}" if frame.is_file else f"max_states={max_states}"
+    return f"{shown}, more than {limit}; {remedy}"
+
+
+def _bins_advised(many: Sequence[int], categories: Sequence[Array], frame: Frame) -> str:
+    """What to do about numeric columns of too many values: bins for all columns, unless other columns would get them.
+
+    Args:
+        many: numbers of the columns of too many values, some of them numeric.
+        categories: the different values of each column.
+        frame: the table.
+    """
+    numeric = [
+        i for i, values in enumerate(categories) if values.size > _BINS and numbers(distinct_of(values)) is not None
+    ]
+    refused = [i for i in numeric if i in many]
+    if len(refused) == len(numeric) or len(refused) > _SHOWN:
+        return f"bin them with bins={_BINS} (--bins {_BINS})"
+    cuts = {i: [repr(edge).removesuffix(".0") for edge in _quartiles(frame, i).tolist()] for i in refused}
+    if frame.is_file:
+        flags = (f"{frame.names[i] if frame.names else i}={','.join(edges)}" for i, edges in cuts.items())
+        advice = " ".join(f"--cut {shlex.quote(flag)}" for flag in flags)
+    else:
+        names = {i: repr(frame.names[i] if frame.names else i) for i in refused}
+        advice = "cuts={" + ", ".join(f"{names[i]}: [{', '.join(edges)}]" for i, edges in cuts.items()) + "}"
+    return f"cut {'it at its' if len(refused) == 1 else 'them at their'} quartiles with {advice}"
+
+
+def _quartiles(frame: Frame, i: int) -> Vector:
+    """Return the edges between the bins of column i, of about equally many samples."""
+    column = frame.columns[i] if frame.counts is None else np.repeat(frame.columns[i], frame.counts)
+    return bin_edges(_floats(column[~is_missing(column)]), _BINS)
 
 
 def _marks_named(marks: list[str]) -> str:

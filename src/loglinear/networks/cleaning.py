@@ -11,9 +11,10 @@ import numpy as np
 
 from ..data.frames import Frame
 from ..data.inputs import Array
+from ..data.marks import Marks
 from ..errors import DataError, DataWarning, warn
 from ..vectors import Vector
-from .binning import as_number, numbers
+from .binning import numbers
 from .measures import advice_on
 from .numbering import Numbers
 from .oddities import columns_of, oddities, repeated_header
@@ -102,26 +103,16 @@ def with_missing(columns: Sequence[Array], marks: Collection[object]) -> list[Ar
 
     Args:
         columns: values, shape (n_samples,) each.
-        marks: the values, as such or as texts: "-999" is the number -999 too.
+        marks: the values that mean missing; see `Marks`.
     """
-    if not marks:
-        return list(columns)
-    texts = {str(mark).strip() for mark in marks}
-    floats = {parsed for mark in marks if (parsed := as_number(mark)) is not None}
-    cleaned_columns = []
-    for column in columns:
-        values = {value for value in distinct_of(column) if _is_mark(value, texts, floats)}
+    missing, cleaned_columns = Marks(marks), []
+    for column in columns if missing else ():
+        values = {value for value in distinct_of(column) if value in missing}
         if values:
             column = np.array(column, dtype=object)
             column[[value in values for value in hashables(column)]] = None
         cleaned_columns.append(column)
-    return cleaned_columns
-
-
-def _is_mark(value: object, texts: Collection[str], floats: Collection[float]) -> bool:
-    if isinstance(value, str):
-        return value.strip() in texts
-    return as_number(value) in floats if floats else False
+    return cleaned_columns if missing else list(columns)
 
 
 def _is_identifier(column: Array, counts: Numbers | None, *, binned: bool) -> bool:

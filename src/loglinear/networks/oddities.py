@@ -16,8 +16,9 @@ import numpy.typing as npt
 from ..data.alike import visible
 from ..data.frames import Frame, columns_called
 from ..data.inputs import Array
+from ..data.number import as_number
 from ..data.table import join_names
-from .binning import as_number, is_error, numbers, strays
+from .binning import is_error, numbers, strays
 from .numbering import Codes, Numbers
 from .values import distinct_of
 
@@ -150,18 +151,19 @@ def _marks(columns: Sequence[Column]) -> str | None:
                 marked[mark].append(column)
     if not marked:
         return None
-    parts: dict[str, list[str]] = defaultdict(list)
-    for mark, having in marked.items():
-        share = max(column.share(mark) for column in having)
-        most = "up to " if len(having) > 1 else ""
-        called = columns_called([column.name for column in having])
-        parts[called].append(f"{_plain(mark)!r} in {most}{100.0 * share:.2g} % of the rows")
-    described = ", ".join(f"{called}: {' and '.join(shares)}" for called, shares in parts.items())
+    described = ", ".join(f"{_plain(mark)!r} in {_places(mark, having)}" for mark, having in marked.items())
     marks = [_plain(mark) for mark in marked]
     listed = join_names(map(str, marks))
     flag = f"--missing{'=' if listed.startswith('-') else ' '}{shlex.quote(listed)}"
-    treated, they = ("is treated as a value", "it marks") if len(marks) == 1 else ("are treated as values", "they mark")
-    return f"{described} {treated}; if {they} missing values, pass missing={marks!r} ({flag})"
+    read, they = ("read as a value", "it marks") if len(marks) == 1 else ("read as values", "they mark")
+    return f"{read}: {described}; if {they} missing values, pass missing={marks!r} ({flag})"
+
+
+def _places(mark: object, having: Sequence[Column]) -> str:
+    """Return the columns that have a mark, and in how many of their rows."""
+    share = max(column.share(mark) for column in having)
+    most = "up to " if len(having) > 1 else ""
+    return f"{columns_called([column.name for column in having])} ({most}{100.0 * share:.2g} % of the rows)"
 
 
 def _plain(mark: Any) -> Any:

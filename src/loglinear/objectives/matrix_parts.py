@@ -48,8 +48,12 @@ class ChunkOfSamples:
         Raises:
             DataError: sizes do not fit, a value is not finite, or a weight is negative; begins with the name.
         """
-        matrix, classes = scipy.sparse.csr_array(as_matrix(X), dtype=np.float64), np.asarray(as_column(y))
-        weights = np.ones(classes.shape) if weights is None else np.asarray(as_column(weights), dtype=np.float64)
+        matrix, classes = scipy.sparse.csr_array(as_matrix(X), dtype=np.float64), np.asarray(as_column(y, f"{name}: y"))
+        weights = (
+            np.ones(classes.shape)
+            if weights is None
+            else np.asarray(as_column(weights, f"{name}: weights"), dtype=np.float64)
+        )
         for column, values in (("y", classes), ("weights", weights)):
             if matrix.ndim != 2 or values.shape != (matrix.shape[0],):
                 message = f"{name}: X has shape {matrix.shape}, but {column} has shape {values.shape}"

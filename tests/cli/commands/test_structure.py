@@ -79,10 +79,16 @@ def test_the_summary_says_what_was_read_and_what_was_found(structure, data):
     done = structure(data)
     said, n = done.said, len(done.rows)
     assert f"{data}: 9 variables, 1,500 samples, 0 missing values" in said
-    for words in ("\ndone: ", f"{n} edges of 36 possible, {n} weights", "chosen by ebic from 20"):
+    for words in ("\ndone: ", f"{n} edges of 36 possible, {n} weights", "chosen by EBIC from 20"):
         assert words in said
-    assert f"strongest: {done.rows[0][0]} - {done.rows[0][1]} ({abs(done.rows[0][4]):.3g})" in said
-    assert f"reference states, which have no weights: {', '.join(f'v{k}=no' for k in range(8))} and 1 more\n" in said
+    assert (
+        f"strongest, by the norm of the weights: {done.rows[0][0]} - {done.rows[0][1]} ({abs(done.rows[0][4]):.3g})"
+        in said
+    )
+    assert (
+        f"reference states, which have no weights: {', '.join(f'v{k}=no' for k in range(8))} and 1 more (-v)\n" in said
+    )
+    assert f"have no weights: {', '.join(f'v{k}=no' for k in range(9))}\n" in structure(data, "-v").said
     assert "v3=yes" in structure(data, "--reference", "v3=yes").said
     assert "pseudo-log-likelihood per sample -" in said
     assert structure(data, "-q").said == ""
@@ -244,7 +250,10 @@ def test_columns_of_one_value_are_named_in_one_warning_and_left_out(structure, k
     X[:, 10] = None
     path = write(tmp_path / "d.csv", X, [*NAMES, "x y", "empty", "one"])
     done = structure(path, "--l1", "30", "--json", "--edges", tmp_path / "e", "--plot", tmp_path / "g.svg")
-    assert "warning: ignored, because all values are equal or missing: 'x y', 'empty', 'one'\n" in done.said
+    assert (
+        f"warning: {path}: ignored, because all values are equal or missing: columns 'x y', 'empty', 'one'\n"
+        in done.said
+    )
     assert done.said.count("warning") == 1
     found = json.loads(done.out)
     assert found["variables"] == 9
@@ -262,9 +271,20 @@ def test_measurements_are_binned_if_asked_and_the_refusal_says_how(structure, tm
     assert f"loglinear: error: {path}: column 'mean radius' has 400 different values" in said
     assert "--bins 4" in said
     done = structure(path, "--bins", "3", "-m", tmp_path / "m")
-    assert "2 numeric columns in bins" in done.said
+    assert "2 numeric columns in bins: mean radius, area\n" in done.said
     assert done.rows[0][:2] == ("mean radius", "area")
     assert {row[2].split()[0].strip("[,0123456789.-") for row in done.rows} <= {"", ">="}
+
+
+def test_a_refused_column_beside_answers_is_cut_alone_by_the_flag_of_the_message(structure, tmp_path):
+    rng = np.random.default_rng(0)
+    age, answers = rng.normal(40.0, 10.0, (300, 1)).round(1), rng.integers(1, 6, (300, 2))
+    path = write(tmp_path / "d.csv", np.hstack([age, answers]).astype(object), ["age", "q1", "q2"])
+    said = structure(path, code=2).said
+    assert "more than --max-states 32; cut it at its quartiles with --cut age=" in said
+    assert "max_states" not in said
+    done = structure(path, "--cut", said.split("--cut ")[1].split()[0].rstrip(";,\n"))
+    assert "1 numeric column in bins: age\n" in done.said
 
 
 def test_columns_are_cut_where_one_says(structure, tmp_path):
@@ -275,7 +295,7 @@ def test_columns_are_cut_where_one_says(structure, tmp_path):
     )
     done = structure(path, "--cut", "a=b=18,65", "--l1", "5")
     assert {row[2] for row in done.rows if row[0] == "a=b"} == {"[18, 65)", ">= 65"}
-    assert "1 numeric column in bins" in done.said
+    assert "1 numeric column in bins: a=b\n" in done.said
 
 
 def test_the_column_that_a_hint_leaves_out_can_be_pasted(structure, known, tmp_path):
@@ -329,7 +349,7 @@ def test_samples_that_are_counted_give_the_network_of_all_samples(structure, tmp
 @pytest.mark.slow
 def test_the_strength_may_be_chosen_by_stability(structure, data, known):
     done = structure(data, "--l1", "stars")
-    assert "chosen by stars from" in done.said
+    assert "chosen by StARS from" in done.said
     network = PairwiseMRF(l1="stars").fit(np.where(known.X, "yes", "no"))
     assert {tuple(row[:2]) for row in done.rows} == {(f"v{i}", f"v{j}") for i, j in network.edges_.tolist()}
 

@@ -89,13 +89,8 @@ fn column(py: Python<'_>, kind: Kind<'_>, chunks: &[Node<'_>]) -> PyResult<Arrow
                 };
                 Some(of_numbers(py, chunks, read, 0)?)
             }
-            (None, Some((scale, bits))) => {
-                let real = |digits: i128| format!("{digits}e-{scale}").parse().unwrap_or(f64::NAN);
-                let read = |node: Node<'_>| match bits {
-                    32 => mapped(node, |value: i32| real(value.into())),
-                    64 => mapped(node, |value: i64| real(value.into())),
-                    _ => mapped(node, |value: [u8; 16]| real(i128::from_le_bytes(value))),
-                };
+            (None, Some(_)) => {
+                let read = |node: Node<'_>| Ok(decimals(node)?.unwrap_or_default());
                 Some(of_numbers(py, chunks, read, 0.0)?)
             }
             (None, None) => None,
@@ -221,6 +216,18 @@ fn time_unit(format: &str) -> Option<(String, bool)> {
         _ => "ns",
     };
     Some((format!("{kind}[{unit}]"), false))
+}
+
+/// The decimals of an array as numbers; None for an array of another type.
+pub fn decimals(node: Node<'_>) -> PyResult<Option<Vec<f64>>> {
+    let Some((scale, bits)) = decimal(node.kind().format()) else { return Ok(None) };
+    let real = |digits: i128| format!("{digits}e-{scale}").parse().unwrap_or(f64::NAN);
+    let numbers = match bits {
+        32 => mapped(node, |value: i32| real(value.into())),
+        64 => mapped(node, |value: i64| real(value.into())),
+        _ => mapped(node, |value: [u8; 16]| real(i128::from_le_bytes(value))),
+    };
+    numbers.map(Some)
 }
 
 /// The digits behind the point of a type of decimals, and its bits, up to 128; None for another type.

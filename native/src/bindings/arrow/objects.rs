@@ -1,5 +1,6 @@
 //! Values of Arrow's arrays as Python objects: strings, numbers, truth values, and lists and structs of these.
 
+use super::columns::decimals;
 use super::memory::{ArrowData, Bits, Node, Nulls, Offsets};
 use super::strings::{Strings, codes};
 use crate::bindings::errors::DataError;
@@ -72,9 +73,10 @@ impl<'a> Objects<'a> {
                 }
                 Values::Structs(fields)
             }
-            _ => match Strings::of(node)? {
-                Some(strings) => Values::Text(strings),
-                None => return Ok(None),
+            _ => match (Strings::of(node)?, decimals(node)?) {
+                (Some(strings), _) => Values::Text(strings),
+                (None, Some(numbers)) => Values::Real(numbers),
+                (None, None) => return Ok(None),
             },
         }))
     }
@@ -125,12 +127,13 @@ pub fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>
 /// The values of a column, or of a table of one column, as a list of Python objects. Structs become tuples of their fields with
 /// `tuples`, else dicts without the fields that are null.
 #[pyfunction]
-#[pyo3(signature = (column, *, tuples))]
-pub fn arrow_objects<'py>(column: &Bound<'py, PyAny>, tuples: bool) -> PyResult<Bound<'py, PyList>> {
+#[pyo3(signature = (column, called, *, tuples))]
+pub fn arrow_objects<'py>(column: &Bound<'py, PyAny>, called: &str, tuples: bool) -> PyResult<Bound<'py, PyList>> {
     let data = ArrowData::of(column)?;
     let kind = data.kind();
     if kind.is_struct() && kind.children().count() != 1 {
-        let message = format!("expected one column, found a table of {}; select one", kind.children().count());
+        let n_columns = kind.children().count();
+        let message = format!("{called}: expected one column, found a table of {n_columns} columns; select one");
         return Err(DataError::new_err(message));
     }
     let py = column.py();
@@ -138,7 +141,7 @@ pub fn arrow_objects<'py>(column: &Bound<'py, PyAny>, tuples: bool) -> PyResult<
     for node in data.chunks() {
         let node = if kind.is_struct() { node.fields().next().expect("one column") } else { node };
         let Some(objects) = Objects::of(node, tuples)? else {
-            let message = format!("a column of {} cannot be read; cast it", node.kind().described());
+            let message = format!("{called}: a column of {} cannot be read; cast it", node.kind().described());
             return Err(DataError::new_err(message));
         };
         for index in 0..node.len() {

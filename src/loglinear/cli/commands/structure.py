@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, DataWarning, OptionError
+from ...extras import needed_by
 from ...options import whole_number
 from ..ending import certainty, ending, numbers, size_text
 from ..inputs import Inputs, add_data
@@ -27,6 +28,7 @@ from ..options import add_json, add_options, add_threads, add_verbose, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
 from ..reading import located
 from ..spelling import flags_alone
+from ..wrapping import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,16 +46,19 @@ EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.t
 READS: tuple[str, ...] = ("table",)
 WRITES: tuple[str, ...] = ("model", "plot", "edges")
 
+# What chooses the strength of the L1 penalty, as people write it.
+CRITERIA = {"ebic": "EBIC", "cv": "cross-validation", "stars": "StARS"}
 # Number of edges that the summary lists.
 SHOWN = 3
-# Number of reference states that the summary lists.
+# Number of reference states, and of columns with bins, that the summary lists without -v.
 LISTED = 8
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.training.structure import OBJECTIVES, NetworkOptions
-    from ...networks.inference import INFERENCES
+    with needed_by("`loglinear structure`", "sklearn"):
+        from ...models.training.structure import OBJECTIVES, NetworkOptions
+        from ...networks.inference import INFERENCES
 
     add = parser.add_argument
     inputs = Inputs("DATA", model=False, data="table")
@@ -370,7 +375,9 @@ class Edges:
         result, n = self._result, len(self._varying)
         n_weights, edges = sum(len(edge.weights) for edge in self._ranking), counted(len(self._ranking), "edge")
         name, value = self._likelihood()
-        binned = sum(edges is not None for edges in self._estimator.bin_edges_)
+        cut_into = self._estimator.bin_edges_
+        binned = [name for name, edges in zip(self._names, cut_into, strict=True) if edges is not None]
+        listed = None if verbose else LISTED
         report = self._estimator.inference_report_
         by = f" (by {report.method})" if report is not None else ""
         lines = [
@@ -378,19 +385,26 @@ class Edges:
             certainty([result], remedies=False),
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",
-            *([f"{counted(binned, 'numeric column')} in bins"] if binned else []),
+            *([f"{counted(len(binned), 'numeric column')} in bins: {_first(binned, listed)}"] if binned else []),
             f"{edges} of {n * (n - 1) // 2:,} possible, {counted(n_weights, 'weight')}",
         ]
         if self._ranking:
             shown = (f"{' - '.join(edge.variables)} ({edge.strength:.3g})" for edge in self._ranking[:SHOWN])
-            lines.append(f"strongest: {', '.join(shown)}")
+            lines.append(f"strongest, by the norm of the weights: {', '.join(map(unbroken, shown))}")
             states = [f"{name}={state}" for name, state in self._references()]
-            more = f" and {len(states) - LISTED:,} more" if len(states) > LISTED else ""
-            lines.append(f"reference states, which have no weights: {', '.join(states[:LISTED])}{more}")
+            lines.append(f"reference states, which have no weights: {_first(states, listed)}")
         elif result.status.converged:
             lines[-1] += "; lower --l1 for more"
         return "\n".join(lines + (numbers([result]) if verbose else []))
 
     def _choice(self) -> str:
         path = self._path
-        return "" if path is None else f", chosen by {self._estimator.l1} from {len(path.points)} strengths"
+        if path is None:
+            return ""
+        return f", chosen by {CRITERIA[str(self._estimator.l1)]} from {len(path.points)} strengths"
+
+
+def _first(items: Sequence[str], n: int | None) -> str:
+    """Return the first n items as text, or all; says how many more there are, and how to see them."""
+    more = "" if n is None or len(items) <= n else f" and {len(items) - n:,} more (-v)"
+    return ", ".join(map(unbroken, items[:n])) + more

@@ -346,7 +346,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
     # Chains are trained without scikit-learn, which takes longer to import than everything else.
     import warnings
 
-    with needed_by("--model-type maxent"):
+    with needed_by("--model-type maxent", "sklearn"):
         from ...models.maxent import MaxEnt
         from ...models.text_classifier import TextClassifier
 

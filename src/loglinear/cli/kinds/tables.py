@@ -21,6 +21,7 @@ from ...models.network import PairwiseMRF
 from ..options import flags_of
 from ..output import counted, say
 from ..reading import naming
+from ..wrapping import unbroken
 from .inspected import training_lines
 from .kind import Kind
 
@@ -193,7 +194,7 @@ def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
     order = "states in order, the reference state first"
     lines = [f"variables        {n:,}, {report['n_binned']:,} of them in bins; {order}"]
     lines += [
-        f"                 {variable['name']}: {', '.join(map(str, variable['states']))}"
+        f"                 {variable['name']}: {', '.join(unbroken(str(state)) for state in variable['states'])}"
         for variable in variables[:top]
     ]
     if n > top:
@@ -208,7 +209,7 @@ def _rendered(report: dict[str, Any], edges: list[Edge], top: int) -> str:
     lines.append(f"trained with     {report['objective']}{by}, {report['solver']}, {penalty}")
     lines += training_lines(report | {"objective": report["objective_value"]})
     if edges and top:
-        lines += ["", "strongest interactions"]
+        lines += ["", "strongest interactions, with the norm of their weights"]
     for edge in edges[:top]:
         lines.append(f"{edge.strength:10.4f}  {' - '.join(edge.variables)}")
         lines += [f"{'':12}{weight:+10.4f}  {a} - {b}" for a, b, weight in edge.weights]

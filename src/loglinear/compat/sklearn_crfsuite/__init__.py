@@ -2,7 +2,7 @@
 
 from ...extras import needed_by
 
-with needed_by("loglinear.compat.sklearn_crfsuite"):
+with needed_by("loglinear.compat.sklearn_crfsuite", "sklearn"):
     from .estimator import CRF
 
 __all__ = ["CRF"]
