@@ -142,3 +142,11 @@ def test_pickles_keep_constraints(constraints):
     again = pickle.loads(pickle.dumps(under))
     assert again.forbidden == under.forbidden != model.forbidden
     assert again.constrained(as_json(constraints)) is again
+
+
+@pytest.mark.parametrize("label", ["B_PER", "PER-B", "B:PER", "PER_B"])
+def test_a_label_that_writes_a_tag_in_another_way_is_told_how_schemes_write_it(label):
+    with pytest.raises(OptionError, match=f"'{label}'.*; write B-PER, as schemes expect TAG-TYPE, or choose none"):
+        resolved("BIO", ["O", label])
+    with pytest.raises(OptionError, match=r"'NOUN'.*; choose auto, another scheme, or none"):
+        resolved("BIO", ["O", "NOUN"])

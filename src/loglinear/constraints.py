@@ -7,12 +7,13 @@ turns resolved names into the numbers of labels, once for each objective and mod
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Sequence
+import re
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 from .errors import OptionError
 from .options import fail, similar
-from .schemes import detect_scheme, parsed_tag
+from .schemes import detect_scheme, parsed_tag, tags_of
 
 __all__ = ["NAMES", "Constraints", "as_json", "check_constraints", "check_pairs", "resolved"]
 
@@ -72,6 +73,9 @@ def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bo
         value: constraints as they were given.
         labels: the labels.
         are_bio: called where the scheme depends on it, says whether the sequences of labels are BIO rather than IOB1.
+
+    Raises:
+        OptionError: a label does not belong to the scheme.
     """
     if not isinstance(value, str):
         # Lists, as JSON has them.
@@ -79,6 +83,7 @@ def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bo
     if value.lower() == "none":
         return None
     if value.lower() != "auto":
+        _check_scheme(value, labels)
         return _SCHEMES[value.upper()]
     scheme = detect_scheme(labels)
     if scheme != "IOB":
@@ -87,6 +92,25 @@ def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bo
         begun, inside = ({type_ for role, type_ in map(parsed_tag, labels) if role == prefix} for prefix in "BI")
         return "BIO" if inside <= begun else "IOB1"
     return "BIO" if are_bio() else "IOB1"
+
+
+def _check_scheme(name: str, labels: Sequence[Any]) -> None:
+    """Raise OptionError if a label does not belong to a scheme."""
+    tags = tags_of(_SCHEMES[name.upper()])
+    wrong = next((str(label) for label in labels if not _has_tag(str(label), tags)), None)
+    if wrong is None:
+        return
+    parts = re.split("[-_:./|]", wrong)
+    first, last = parts[0], parts[-1]
+    remedy = "choose auto, another scheme, or none"
+    if len(parts) > 1 and (first in tags or last in tags):
+        tag, type_ = (first, wrong[len(first) + 1 :]) if first in tags else (last, wrong[: -len(last) - 1])
+        remedy = f"write {tag}-{type_}, as schemes expect TAG-TYPE, or choose none"
+    fail("constraints", name, f"does not fit the label {wrong!r}, which does not belong to the scheme; {remedy}")
+
+
+def _has_tag(label: str, tags: Collection[str]) -> bool:
+    return label == "O" or label.partition("-")[0] in tags
 
 
 def as_json(constraints: Constraints) -> str:

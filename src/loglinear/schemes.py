@@ -210,6 +210,11 @@ def checked_scheme(labels: Iterable[object], scheme: str, mode: str) -> str | No
     return name
 
 
+def tags_of(scheme: str) -> frozenset[str]:
+    """Return the tags of a scheme, besides O."""
+    return _TAGS[_ALIASES.get(scheme, scheme)]
+
+
 def is_tag(label: object) -> bool:
     """Whether a label belongs to any scheme."""
     return isinstance(label, str) and (label == "O" or label.partition("-")[0] in _ROLES)

@@ -163,6 +163,13 @@ def test_files_are_given_once(misuse, tmp_path, model):
     assert "-o is given twice" in misuse("tag", model, plain, "-o", tmp_path / "a", "-o", tmp_path / "b", usage=True)
 
 
+def test_options_are_not_given_twice_with_different_values(misuse, tmp_path):
+    train = ["train", tmp_path / "plain.txt", "-m", tmp_path / "a"]
+    assert "--l1 is given twice, 1.0 and 2.0; give it once" in misuse(*train, "--l1", "1", "--l1=2", usage=True)
+    assert "--preset is given twice, ner and pos" in misuse(*train, "--preset", "ner", "--preset", "pos", usage=True)
+    assert "-p x: this option has two values" in misuse(*train, "--l1", "1", "--l1", "1", "-p", "x=1", "-p", "x=2")
+
+
 def test_a_folder_in_place_of_a_file_is_named(misuse, tmp_path, model):
     for command in ("tag", "evaluate"):
         assert misuse(command, model, tmp_path).startswith(f"{tmp_path}: a folder, not a file; give the name of a file")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from loglinear import DataError, MaxEnt
+from loglinear import DataError, MaxEnt, PairwiseMRF
 from loglinear.data.bad_values import bad_value
 
 pandas = pytest.importorskip("pandas")
@@ -132,3 +132,29 @@ def test_something_that_is_no_table_is_not_looked_at():
     assert bad_value(3) is None
     assert bad_value("text") is None
     assert bad_value([[1.0], [1.0, 2.0]]) is None
+
+
+def test_texts_of_digits_are_the_same_numbers_in_every_library():
+    texts = {"size": ["1.5", "2", "1.5", "3", "1", "2"], "zip": ["7", "1", "2", "2", "7", "9"]}
+    expected = MaxEnt().fit(pandas.DataFrame(texts), Y)
+    categories = polars.DataFrame(texts).with_columns(polars.all().cast(polars.Categorical))
+    for frame in (polars.DataFrame(texts), categories, pyarrow.table(texts)):
+        classifier = MaxEnt().fit(frame, Y)
+        assert (classifier.coef_ == expected.coef_).all()
+        assert (classifier.predict(frame) == expected.predict(pandas.DataFrame(texts))).all()
+
+
+def test_dates_are_refused_alike_in_every_library():
+    days = {"day": [datetime.datetime(2020, 1, day) for day in range(1, 7)]}
+    dates = {"day": [day.date() for day in days["day"]]}
+    for values in (days, dates):
+        for frame in (pandas.DataFrame(values), polars.DataFrame(values), pyarrow.table(values)):
+            with pytest.raises(DataError, match=r"column 'day'.* has dates or times, .* convert it to numbers"):
+                MaxEnt().fit(frame, Y)
+
+
+def test_two_columns_of_one_name_are_an_error_of_every_estimator():
+    frame = pandas.DataFrame(X, columns=["a", "a", "c"])
+    for fit in (lambda: MaxEnt().fit(frame, Y), lambda: PairwiseMRF().fit(frame)):
+        with pytest.raises(DataError, match="X has two columns called 'a'; give every column its own name"):
+            fit()

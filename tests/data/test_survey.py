@@ -130,3 +130,14 @@ def test_code_without_a_module_is_warned_as_well():
     with pytest.warns(DataWarning, match="a single label, 'A'") as caught:
         exec(code, {})
     assert (caught[0].filename, caught[0].lineno) == ("<string>", 2)
+
+
+def test_many_labels_that_differ_only_in_case_are_one_message():
+    pairs = [label for name in ("van", "den", "het", "een", "dat", "die") for label in [name] * 10 + [name.title()] * 2]
+    message = "6 pairs of labels differ only in case, such as 'van' and 'Van', 'den' and 'Den'; write them alike"
+    (said,) = [text for text in oddities([[["a"]], [["b"]]] * 36, [[label] for label in pairs]) if "in case" in text]
+    assert said.startswith("6 pairs of labels differ only in case, such as '")
+    assert len(said) == len(message)
+    words = [[name] for letter in "abcdefg" for name in (letter * 3, letter.upper() + letter * 2)]
+    (said,) = oddities([[["a"]], [["b"]]] * 7, words)
+    assert "14 of 14 labels occur only once" in said

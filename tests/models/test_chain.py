@@ -505,7 +505,7 @@ BAD = {
     "dict as labels": (X, [{"N": 1, "V": 2}, Y[1]], "labels of sentence 0: expected a sequence.* not the dict"),
     "keys as labels": (X, [{"N": 1, "V": 2}.keys(), Y[1]], "labels of sentence 0: expected a sequence.* dict_keys"),
     "number as labels": (X, [1, Y[1]], "labels of sentence 0: expected a sequence.* not the int 1"),
-    "None as labels": (X, [None, Y[1]], "labels of sentence 0: expected a sequence.* not the NoneType"),
+    "None as labels": (X, [None, Y[1]], "labels of sentence 0: expected a sequence.* not None; leave out its row"),
     "labels of no order": (X, {tuple(Y[0]), tuple(Y[1])}, "labels of all sentences: expected a sequence.* set"),
     "sentence of no order": ([set("ab"), X[1]], [["N", "V"], Y[1]], "sentence 0: expected a sequence.* set"),
     "labels of two types": (X, [Y[0], [*Y[1][:-1], 3]], "sentence 1: 3 has type int, but earlier labels .* str"),
@@ -731,3 +731,10 @@ def test_chunks_are_scored_but_not_with_weights():
     assert crf.score([X], [y], metric="f1") == 1.0
     with pytest.raises(OptionError, match="does not support sample_weight"):
         crf.score([X], [y], [1.0], metric="f1")
+
+
+def test_a_column_of_values_is_wrong_as_sentences_before_it_is_as_labels():
+    with pytest.raises(DataError, match=r"^sentence 0: expected a sequence, such as a list, not the int 1"):
+        ChainCRF(template="pos").fit([1, 2], [1, 2])
+    with pytest.raises(DataError, match=r"^sentence 0: .* not the str 'a'; put a single sentence into a list"):
+        ChainCRF(template="pos").fit(np.array(["a"]).tolist(), np.array(["A"]))

@@ -113,15 +113,19 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Stored(argparse.Action):
-    """Store a value. A file that is given twice is an error: one of the two would not be read or written."""
+    """Store a value. A flag that is given twice with different values is an error: one of them would have no effect."""
+
+    # The value that the flag has been given, as a tuple.
+    stored: tuple[object, ...] = ()
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
     ) -> None:
-        before = vars(namespace).get(self.dest)
-        if option is not None and isinstance(parser, _Parser) and self.dest in parser.files and before is not None:
-            if before != self.default:
-                parser.error(f"{option} is given twice, {_words(before)} and {_words(values)}; give it once")
+        if option is not None and isinstance(parser, _Parser):
+            is_file = self.dest in parser.files
+            if self.stored and (is_file or self.stored != (values,)):
+                parser.error(f"{option} is given twice, {_words(self.stored[0])} and {_words(values)}; give it once")
+            self.stored = (values,)
         setattr(namespace, self.dest, values)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataError
-from .frames import Frame, not_numbers
+from .frames import Frame, dates_in, not_numbers
 from .inputs import Array
 
 __all__ = ["bad_value"]
@@ -57,7 +58,7 @@ def _of_column(values: Array, called: str) -> Exception | None:
         bad = np.flatnonzero(~np.isfinite(values))
         return _not_finite(called, int(bad[0]), float(values[bad[0]])) if bad.size else None
     if values.dtype.kind in "mM":
-        return DataError(f"{called} has dates or times, which are not numbers; convert it to numbers, or leave it out")
+        return dates_in(called)
     if values.dtype.kind not in "OUST":
         return None
     return next(_of_objects(values, called), None)
@@ -65,12 +66,14 @@ def _of_column(values: Array, called: str) -> Exception | None:
 
 def _of_objects(values: Array, called: str) -> Iterator[Exception]:
     for row, value in enumerate(values.tolist()):
+        is_missing = type(value).__name__ in ("NAType", "NaTType")  # of pandas; NA has no float, and NaT is a date
+        if isinstance(value, date | time | timedelta) and not is_missing:
+            yield dates_in(called)
         try:
             number = math.nan if value is None else float(value)
         except ValueError:
             yield not_numbers(called, value, f" in row {row}")
-        except TypeError as error:  # a missing value of pandas is NA, which has no float
-            is_missing = type(value).__name__ in ("NAType", "NaTType")
+        except TypeError as error:
             yield _not_finite(called, row, math.nan) if is_missing else TypeError(f"{called}, row {row}: {error}")
         else:
             if not math.isfinite(number):

@@ -107,6 +107,13 @@ class ListColumn:
         if _is_series(column) and not self._has_arrow_type:
             self.arrow = None
 
+    @property
+    def is_null(self) -> bool:
+        """Whether the type of the column says that all its values are missing."""
+        column = self._column
+        kind = column.dtypes[0] if hasattr(column, "columns") and hasattr(column, "dtypes") else _type_of(column)
+        return str(kind).lower() in ("null", "null[pyarrow]")
+
     def lists(self, *, tuples: bool) -> list[Any]:
         """Return the values as Python objects, None where one is missing; see `as_lists`."""
         if self.arrow is not None:
@@ -190,6 +197,11 @@ class ListColumn:
 
 def _is_series(X: object) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "dtype") and not hasattr(X, "columns") and not hasattr(X, "compute")
+
+
+def _type_of(column: Any) -> object:
+    """Return the type of a column: `dtype` for polars and pandas, `type` for pyarrow."""
+    return column.dtype if hasattr(column, "dtype") else getattr(column, "type", None)
 
 
 def _is_missing(value: object) -> bool:

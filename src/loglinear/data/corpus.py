@@ -257,6 +257,8 @@ class Corpus:
         text = template_text(template)
         X, y = as_lists(X, "X", tuples=text is not None), as_lists(y, "y")
         weights = None if sample_weight is None else checked_weights(as_lists(sample_weight, "sample_weight"))
+        if isinstance(X, list) and X and y is not None:
+            check_sentence(X[0], "sentence 0")  # before the labels, which are as wrong if both are columns of values
         labels = LabelNames(() if y is None else y)
         names = None if y is None else labels
         core = _core.Corpus.encode(_ordered(X, tuples=text is not None), names, weights, template=text)

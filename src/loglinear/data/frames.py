@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "as_matrix",
     "check_names",
     "columns_called",
+    "dates_in",
     "missing_columns",
     "not_numbers",
 ]
@@ -63,11 +65,7 @@ class Frame:
     is_file: bool = False
 
     def __post_init__(self) -> None:
-        names = self.names or []
-        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-        if twice is not None:
-            message = f"X has two columns called {twice!r}; give every column its own name"
-            raise DataError(message)
+        _check_distinct(self.names or [])
 
     @classmethod
     def of(cls, X: object) -> Frame:
@@ -119,9 +117,37 @@ class Frame:
         return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
 
-def as_frame(X: object) -> Frame | None:
-    """Read a `Table` or a table of Arrow's; None for anything else, which NumPy and scikit-learn read themselves."""
+def as_frame(X: Any) -> Frame | None:
+    """Read a `Table` or a table of Arrow's; None for anything else, which NumPy and scikit-learn read themselves.
+
+    Raises:
+        DataError: X is a table of pandas with two columns of the same name, or with dates or times.
+    """
+    if _is_pandas(X):
+        _check_distinct([*X.columns])
+        dates = next((name for name, kind in zip(X.columns, X.dtypes, strict=True) if _is_date(kind)), None)
+        if dates is not None:
+            called = f"column {dates!r}"
+            raise dates_in(called)
     return Frame.of(X) if isinstance(X, Table | Frame) or (is_arrow(X) and not hasattr(X, "iloc")) else None
+
+
+def dates_in(called: str) -> DataError:
+    """Return the error about a column of dates where numbers are expected."""
+    return DataError(f"{called} has dates or times, which are not numbers; convert it to numbers, or leave it out")
+
+
+def _is_date(kind: Any) -> bool:
+    """Whether a type of pandas is one of dates or times: of NumPy's, with a time zone, or of Arrow's."""
+    return kind.kind in ("m", "M")
+
+
+def _check_distinct(names: Sequence[object]) -> None:
+    """Raise DataError if two columns have the same name."""
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        message = f"X has two columns called {twice!r}; give every column its own name"
+        raise DataError(message)
 
 
 def as_matrix(X: Any) -> Any:
@@ -296,13 +322,18 @@ def _objects(values: Sequence[Any]) -> Array:
 
 
 def _numbers(column: Array, called: str) -> Array:
-    """Return numbers and truth values as numbers, NaN for None."""
+    """Return numbers, texts of digits and truth values as numbers, NaN for None."""
     if column.dtype.kind in "biuf":
         return column
-    wrong = next((value for value in column.tolist() if not isinstance(value, float | int | None)), None)
-    if column.dtype.kind != "O" or wrong is not None:
-        raise not_numbers(called, wrong)
-    return column.astype(np.float64)
+    numbers = np.full(column.size, np.nan)
+    for row, value in enumerate(column.tolist()):
+        if isinstance(value, date | time | timedelta):
+            raise dates_in(called)
+        try:
+            numbers[row] = np.nan if value is None else float(value)
+        except (TypeError, ValueError) as error:
+            raise not_numbers(called, value) from error
+    return numbers
 
 
 def not_numbers(called: str, value: object, place: str = "") -> DataError:

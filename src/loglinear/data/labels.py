@@ -28,6 +28,9 @@ _FEW_SAMPLES = 20
 # The label of a name, by the labels' type.
 _OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
 
+# What to do about a sentence, or its labels, that is missing.
+_DROP = "leave out its row (dropna, drop_nulls)"
+
 
 class LabelNames:
     """Sequences of labels as sequences of names, for one iteration.
@@ -62,7 +65,7 @@ class LabelNames:
                 yield labels
                 continue
             where = f"labels of sentence {sentence}"
-            check_ordered(labels, where)
+            check_ordered(labels, where, _DROP if labels is None else "")
             listed = list(labels.tolist() if hasattr(labels, "tolist") else labels)
             if {*map(type, listed)} <= self._known.keys():
                 yield listed if self.type == "str" else list(map(str, listed))
@@ -106,7 +109,12 @@ def check_ordered(items: object, what: str, remedy: str = "") -> None:
     if isinstance(items, (list, tuple)):
         return
     if isinstance(items, (str, bytes, Set, Mapping)) or not _can_be_gone_through(items):
-        message = f"{what}: expected a sequence, such as a list, not the {type(items).__name__} {items!r:.60}"
+        if items is None:
+            message = f"{what}: expected a sequence, such as a list, not None"
+        else:
+            name = _type_name(type(items)) or type(items).__name__
+            shown = items.item() if hasattr(items, "item") else items  # NumPy's scalars
+            message = f"{what}: expected a sequence, such as a list, not the {name} {shown!r:.60}"
         message += f"; {remedy}" if remedy else ""
         raise DataError(message)
 
@@ -118,7 +126,7 @@ def check_sentence(tokens: object, what: str) -> None:
         tokens: the sentence.
         what: the sentence in words, for the message.
     """
-    check_ordered(tokens, what, "put a single sentence into a list, as in [tokens]")
+    check_ordered(tokens, what, _DROP if tokens is None else "put a single sentence into a list, as in [tokens]")
 
 
 def _can_be_gone_through(items: Any) -> bool:

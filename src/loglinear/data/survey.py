@@ -101,15 +101,27 @@ class Survey(NamedTuple):
             messages.append("no token has an attribute, so labels depend on their neighbours alone; check the data")
         rare = [label for label, count in zip(self.labels, self.counts, strict=False) if count == 1]
         all_rare = is_file and len(rare) == len(self.labels) > 1
-        if all_rare or (len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels)):
+        are_rare = all_rare or (len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels))
+        if are_rare:
             share = f"{len(rare):,} of {len(self.labels):,} labels"
             messages.append(f"{share} occur only once, such as {names_of(rare)}; check which column holds the labels")
         messages += [f"{_alike(*pair)}; write them alike" for pair in lookalikes(self.labels)[:_NAMED]]
+        return messages + self._by_case(are_rare=are_rare)
+
+    def _by_case(self, *, are_rare: bool) -> list[str]:
+        """Return a message about each pair of labels that differ only in case, or one about many."""
         counts = dict(zip(self.labels, self.counts, strict=False))
-        for label, other in by_case(self.labels):
-            if _RARE * counts.get(other, 0) <= counts.get(label, 0):
-                messages.append(f"the labels {label!r} and {other!r} differ only in case; write them alike")
-        return messages
+        pairs = [
+            (label, other)
+            for label, other in by_case(self.labels)
+            if _RARE * counts.get(other, 0) <= counts.get(label, 0)
+        ]
+        if len(pairs) > _NAMED:
+            if are_rare:  # words, probably, and a message says so
+                return []
+            shown = ", ".join(f"{label!r} and {other!r}" for label, other in pairs[:2])
+            return [f"{len(pairs):,} pairs of labels differ only in case, such as {shown}; write them alike"]
+        return [f"the labels {label!r} and {other!r} differ only in case; write them alike" for label, other in pairs]
 
 
 def check_known(corpus: Corpus, labels: Collection[str], name: str, *, least: float = 0.1) -> None:

@@ -150,9 +150,6 @@ class Tagger:
         """
         if is_column(sentences):
             return tag_column(self._model, self._label_type, sentences, probabilities=probabilities, threads=threads)
-        if isinstance(sentences, str):
-            message = "the batch is a str; give a sequence of sentences"
-            raise OptionError(message)
         if type(sentences) is not list:
             check_ordered(sentences, "the sentences", "give a list of sentences")
             sentences = list(sentences)

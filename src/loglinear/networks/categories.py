@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,13 @@ def variables_of(X: Table | Observations | Frame) -> Frame:
     """Read samples, shape (n_samples, n_variables).
 
     Raises:
-        DataError: X is not a table, or has no rows.
+        DataError: X is not a table, or has no columns or no rows.
     """
     frame = Frame.of(X)
-    if not frame.columns or not len(frame.columns[0]):
+    if not frame.columns:
+        message = "X has no columns; give at least one variable"
+        raise DataError(message)
+    if not len(frame.columns[0]):
         message = "X has no rows; give at least one sample"
         raise DataError(message)
     return frame
@@ -205,7 +208,14 @@ def _different(column: Array, name: str) -> Array:
     try:
         return np.unique(values) if values.dtype.kind != "O" else _distinct(values)
     except TypeError as error:
-        message = f"{name} has values that cannot be compared ({error}); convert them to strings"
+        firsts = {type(value): value for value in reversed(values.tolist())}
+        unhashable = [value for value in firsts.values() if not isinstance(value, Hashable)]
+        if unhashable:
+            message = f"{name} has values that are a {type(unhashable[0]).__name__}, such as {unhashable[0]!r:.60}; "
+            message += "give strings, numbers or truth values, or leave it out"
+        else:
+            mixed = " and ".join(f"{value!r:.60} ({kind.__name__})" for kind, value in [*firsts.items()][::-1][:2])
+            message = f"{name} has values of several types, such as {mixed}; convert them to strings"
         raise DataError(message) from error
 
 
