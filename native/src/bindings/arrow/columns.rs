@@ -1,5 +1,6 @@
 //! Columns of Arrow's tables as NumPy's arrays.
 
+use super::decimals::{decimal_type, decimals};
 use super::memory::{ArrowData, Bits, Kind, Node};
 use super::objects::{Objects, text};
 use super::strings::Strings;
@@ -78,14 +79,14 @@ fn column(py: Python<'_>, kind: Kind<'_>, chunks: &[Node<'_>]) -> PyResult<Arrow
         "I" => Some(plain::<u32>(py, chunks)?),
         "l" => Some(plain::<i64>(py, chunks)?),
         "L" => Some(plain::<u64>(py, chunks)?),
-        "e" => Some(of_numbers(py, chunks, |node| mapped(node, half), 0.0)?),
+        "e" => Some(of_numbers(py, chunks, |node| node.mapped(half), 0.0)?),
         "f" => Some(plain::<f32>(py, chunks)?),
         "g" => Some(plain::<f64>(py, chunks)?),
-        _ => match (time_unit(format), decimal(format)) {
+        _ => match (time_unit(format), decimal_type(format)) {
             (Some((unit, days)), _) => {
                 dtype = unit;
                 let read = |node: Node<'_>| {
-                    if days { mapped(node, |day: i32| i64::from(day)) } else { mapped(node, |at: i64| at) }
+                    if days { node.mapped(|day: i32| i64::from(day)) } else { node.mapped(|at: i64| at) }
                 };
                 Some(of_numbers(py, chunks, read, 0)?)
             }
@@ -128,13 +129,9 @@ fn of_numbers<'a, T: Element + Clone>(
     Ok(PyArray1::from_vec(py, values).into_any().unbind())
 }
 
-fn mapped<T: Pod, U>(node: Node<'_>, value: impl Fn(T) -> U) -> PyResult<Vec<U>> {
-    Ok(node.values::<T>(1)?.iter().map(|&number| value(number)).collect())
-}
-
 /// Numbers as they are.
 fn plain<T: Pod + Element + Default>(py: Python<'_>, chunks: &[Node<'_>]) -> PyResult<Py<PyAny>> {
-    of_numbers(py, chunks, |node| mapped(node, |value: T| value), T::default())
+    of_numbers(py, chunks, |node| node.mapped(|value: T| value), T::default())
 }
 
 /// Codes and what they stand for.
@@ -216,23 +213,4 @@ fn time_unit(format: &str) -> Option<(String, bool)> {
         _ => "ns",
     };
     Some((format!("{kind}[{unit}]"), false))
-}
-
-/// The decimals of an array as numbers; None for an array of another type.
-pub fn decimals(node: Node<'_>) -> PyResult<Option<Vec<f64>>> {
-    let Some((scale, bits)) = decimal(node.kind().format()) else { return Ok(None) };
-    let real = |digits: i128| format!("{digits}e-{scale}").parse().unwrap_or(f64::NAN);
-    let numbers = match bits {
-        32 => mapped(node, |value: i32| real(value.into())),
-        64 => mapped(node, |value: i64| real(value.into())),
-        _ => mapped(node, |value: [u8; 16]| real(i128::from_le_bytes(value))),
-    };
-    numbers.map(Some)
-}
-
-/// The digits behind the point of a type of decimals, and its bits, up to 128; None for another type.
-fn decimal(format: &str) -> Option<(i32, u32)> {
-    let mut numbers = format.strip_prefix("d:")?.split(',').skip(1).map(str::parse::<i32>);
-    let (scale, bits) = (numbers.next()?.ok()?, numbers.next().unwrap_or(Ok(128)).ok()?);
-    matches!(bits, 32 | 64 | 128).then_some((scale, bits as u32))
 }

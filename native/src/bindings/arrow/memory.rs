@@ -360,6 +360,11 @@ impl<'a> Node<'a> {
         Ok(&self.buffer(at, self.offset() + self.len())?[self.offset()..])
     }
 
+    /// The results of a function of the values of a buffer that has one for each item.
+    pub fn mapped<T: Pod, U>(self, function: impl Fn(T) -> U) -> PyResult<Vec<U>> {
+        Ok(self.values::<T>(1)?.iter().map(|&value| function(value)).collect())
+    }
+
     /// Which values are missing.
     pub fn nulls(self) -> PyResult<Nulls<'a>> {
         if self.kind().format() == "n" {

@@ -4,6 +4,7 @@
 //! arrow.apache.org/docs/format/CDataInterface.html.
 
 pub mod columns;
+pub mod decimals;
 pub mod export;
 pub mod memory;
 pub mod objects;

@@ -1,6 +1,6 @@
 //! Values of Arrow's arrays as Python objects: strings, numbers, truth values, and lists and structs of these.
 
-use super::columns::decimals;
+use super::decimals::decimals;
 use super::memory::{ArrowData, Bits, Node, Nulls, Offsets};
 use super::strings::{Strings, codes};
 use crate::bindings::errors::DataError;
