@@ -30,7 +30,7 @@ BAD = {
     "a class too few": (MaxEnt(), [["a"], ["b"]], [0], "y has 1 classes, but X has 2 samples"),
     "NaN in a token": (ChainCRF(), [[["a"]], [{"a": np.nan}]], [["A"], ["B"]], "sentence 1: token 0: attribute 'a'"),
     "a label too few": (ChainCRF(), [["a", "b"]], [["A"]], "sentence 0"),
-    "a constant table": (PairwiseMRF(), [[0, 1], [0, 1]], None, "fewer than two columns vary: column 0"),
+    "a constant table": (PairwiseMRF(), [[0, 1], [0, 1]], None, "fewer than two columns vary: columns 0, 1 have"),
     "a table of empty rows": (PairwiseMRF(), [[None, None]] * 2, None, "no row has a value"),
     "both directions": (GraphCRF(), [*GRAPHS, (PAIR, [(0, 1), (1, 0)])], [*LABELS, [0, 1]], "graph 10 of X: edge"),
     "a loop": (GraphCRF(), [*GRAPHS, (PAIR, [(0, 0)])], [*LABELS, [0, 1]], r"graph 10 of X: edge \(0, 0\)"),

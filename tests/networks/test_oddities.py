@@ -77,7 +77,8 @@ def test_ordinary_values_are_not_taken_for_marks(values):
 def test_columns_with_the_same_mark_are_listed_together():
     some, rest = cycled(["x", "y", "z", "?"]), cycled(["u", "v", "w", "u", "v", "w", "w", "?"])
     (message,) = said(pandas.DataFrame({"p": some, "q": rest, "r": cycled([1, 2, 3, 1, 99]), **linked()}))
-    assert message.startswith("columns 'p', 'q': '?' in up to 25 % of the rows, column 'r': 99 in 20 % of the rows")
+    places = "'?' in columns 'p', 'q' (up to 25 % of the rows), 99 in column 'r' (20 % of the rows)"
+    assert message.startswith(f"read as values: {places}; ")
     assert "pass missing=['?', 99] (--missing '?,99')" in message
 
 

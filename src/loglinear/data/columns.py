@@ -56,7 +56,7 @@ def as_lists(X: Any, called: str, *, tuples: bool = False) -> Any:
 
 
 def as_items(X: Any, *, tuples: bool = False) -> Any:
-    """Return a sentence, or its labels, that is one value of a column of lists, as Python objects; else it unchanged.
+    """Return one value of a column of lists, such as a sentence or its labels, as Python objects; others unchanged.
 
     Such a value is a scalar of pyarrow or a Series of polars. The scalars of a list become Python objects, too.
 

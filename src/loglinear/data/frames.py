@@ -123,7 +123,7 @@ def as_frame(X: Any) -> Frame | None:
     Raises:
         DataError: X is a table of pandas with two columns of the same name, or with dates or times.
     """
-    if _is_pandas(X):
+    if is_pandas(X):
         _check_distinct([*X.columns])
         dates = next((name for name, kind in zip(X.columns, X.dtypes, strict=True) if _is_date(kind)), None)
         if dates is not None:

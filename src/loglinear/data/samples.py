@@ -38,8 +38,7 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
     if is_series(X):
         X = as_lists(X, "X")
     elif is_column(X) and hasattr(X, "columns") and len(X.columns) == 1:  # a table, such as a relation of DuckDB
-        values = as_lists(X, "X")
-        X = values if _first_of(values, str | Sequence | Set | Mapping) is not None else X
+        X = _samples_of(X)
     if not isinstance(X, Sequence) or isinstance(X, (str, bytes)):
         return None
     samples: Sequence[Any] = X
@@ -57,6 +56,15 @@ def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
         message = re.sub(r"^sentence (\d+)(: token 0)?", r"sample \1 of X", str(error))
         message = message.replace("a token must be", "a sample must be")
         raise DataError(message) from error
+
+
+def _samples_of(table: Any) -> Any:
+    """Return the values of a table of one column if they are texts or collections; else the table."""
+    try:
+        values = as_lists(table, "X")
+    except DataError:  # values of another type, such as dates
+        return table
+    return table if _first_of(values, str | Sequence | Set | Mapping) is None else values
 
 
 def _first_of(samples: Sequence[Any], kind: Any) -> Any:
