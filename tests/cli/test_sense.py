@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -227,3 +228,44 @@ def test_a_header_of_annotators_is_told(done, tmp_path, header):
 def test_a_tag_for_names_is_no_header(done, tmp_path):
     path = written(tmp_path, "Bonn NE\nlebt VV\n\nMit AP\nWord NE\n\n")
     assert "header" not in done("train", path, "--preset", "pos", "-m", tmp_path / "m").stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("# newdoc\nRita B-PER\nmet O\n\nOlaf B-PER\nran O\n", "line 1 looks like a comment ('# newdoc')"),
+        ("Rita B-PER\nmet O\n\n# x\nOlaf B-PER\nran O\n", "line 4 looks like a comment ('# x')"),
+        ("<doc id=1>\nRita B-PER\n\n<doc id=1>\nran O\n", "line 1 looks like markup ('<doc id=1>')"),
+        ("B-PER Rita\nO met\n\nB-LOC York\nO met\n", "like words; add --label-column 0\n"),
+    ],
+)
+def test_lines_without_a_token_and_labels_in_the_first_column_are_told(done, tmp_path, text, warning):
+    said = done("train", written(tmp_path, text), "--preset", "ner", "-m", tmp_path / "m").stderr
+    assert warning in said
+
+
+@pytest.mark.parametrize("text", ["# SYM\nRita N\n\n1 NUM\n# SYM\n", "< SYM\nRita N\n\nO X\n> SYM\n", "O B-PER\nO O\n"])
+def test_words_that_resemble_comments_markup_and_labels_are_words(done, tmp_path, text):
+    said = done("train", written(tmp_path, text), "--preset", "ner", "-m", tmp_path / "m").stderr
+    assert "looks like" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [("{}\tgood text\n", ["-f", "text"]), ("{}\tw=a\n", ["-f", "crfsuite"]), ("w {}\n", ["--preset", "pos"])],
+)
+def test_real_numbers_are_no_classes_in_any_file(run, tmp_path, line, options):
+    path = written(tmp_path, "".join(map(line.format, ["1.5", "-2.25", "3"])))
+    finished = run("train", path, *options, "--model-type", "maxent", "-m", tmp_path / "m")
+    assert finished.returncode == 2
+    assert "are real numbers (-2.25, 1.5, 3), as in a regression task" in finished.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs /dev/fd")
+def test_the_header_of_a_pipe_is_told(done, tmp_path):
+    end, start = os.pipe()
+    os.write(start, b"word tag\nRita N\n\n# N\nmet V\n")
+    os.close(start)
+    said = done("train", f"/dev/fd/{end}", "--preset", "ner", "-m", tmp_path / "m").stderr
+    os.close(end)
+    assert "the first line has the label 'tag': is it a header?" in said

@@ -288,6 +288,8 @@ def start_of(path: str) -> bytes:
     try:
         if path == "-":
             return os.pread(0, LOOKED_AT, os.lseek(0, 0, os.SEEK_CUR)) if hasattr(os, "pread") else b""
+        if not is_regular(path):
+            return b""
         with open(path, "rb") as file:
             return file.read(LOOKED_AT)
     except OSError:  # whoever reads the file says so

@@ -19,6 +19,7 @@ from .columns import as_items, as_lists, is_arrow
 from .formats import file_name, format_of, is_corpus, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
+from .other_lines import other_lines
 from .templates import naming_preset, template_text
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ class Corpus:
             core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
         corpus = cls(core, template, format, columns=layout.seen(Noticed(*core.notes)))
         if format == "columns":
-            for message in [*odd_lines(core, template), *odd_headers(path, core, corpus.columns)]:
+            odd = [*odd_lines(core, template), *odd_headers(path, core, corpus.columns)]
+            for message in [*odd, *other_lines(path, core, Noticed(*core.notes).comments, corpus.columns)]:
                 warn(f"{file_name(path)}: {message}", DataWarning)
         return corpus
 

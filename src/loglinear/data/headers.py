@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .formats import FORMATS
-from .lines import sentence_lines
+from .lines import is_rereadable, sentence_lines
 
 if TYPE_CHECKING:
     from .. import _core
@@ -39,7 +39,7 @@ def odd_headers(path: str, core: _core.Corpus, columns: ColumnLayout) -> list[st
     """Return a message about the lines of a column file that look like a header, if there are any.
 
     Args:
-        path: the file; of standard input, only the first line is looked at.
+        path: the file; of standard input or a pipe, only the first line is looked at.
         core: its sentences.
         columns: layout of the file.
     """
@@ -49,7 +49,7 @@ def odd_headers(path: str, core: _core.Corpus, columns: ColumnLayout) -> list[st
     counts = dict(zip(labels, core.label_counts(), strict=True))
     if not 0 < sum(counts[label] for label in labels if label.lower() in _LABELS) <= _MOST:
         return []
-    if path == "-":
+    if not is_rereadable(path):
         gold = core.select([0]).gold()
         label = gold[0][0] if gold else None
         lines = [1] if isinstance(label, str) and label.lower() in _LABELS - _TAGS and counts[label] == 1 else []

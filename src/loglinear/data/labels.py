@@ -154,8 +154,12 @@ def check_several(classes: npt.NDArray[Any], n_samples: int) -> None:
         )
 
 
-def check_targets(names: Sequence[str]) -> None:
-    """Raise DataError if the labels of a file of samples are real numbers, as in a regression task.
+def check_targets(names: Sequence[str], *, commas: bool = True) -> None:
+    """Raise DataError if the labels of a file are real numbers, as in a regression task.
+
+    Args:
+        names: of the labels.
+        commas: whether labels with commas are worth a warning.
 
     Warns:
         DataWarning: labels are several with commas between them, as in a multi-label task.
@@ -165,7 +169,7 @@ def check_targets(names: Sequence[str]) -> None:
         shown = ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "")
         message = f"the labels are real numbers ({shown}), as in a regression task; a classifier needs classes"
         raise DataError(message)
-    several = [name for name in names if "," in name]
+    several = [name for name in names if "," in name] if commas else []
     if several:
         shown = " and ".join(map(repr, sorted(several)[:2]))
         warn(

@@ -17,7 +17,16 @@ from ..errors import DataError
 from .column_layout import ColumnLayout
 from .formats import Format, file_name
 
-__all__ = ["arriving_lines", "check_text", "decoded", "line_of", "read_lines", "sentence_lines", "token_lines"]
+__all__ = [
+    "arriving_lines",
+    "check_text",
+    "decoded",
+    "is_rereadable",
+    "line_of",
+    "read_lines",
+    "sentence_lines",
+    "token_lines",
+]
 
 _GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 # Approximate maximum of bytes of lines that are yielded together.
@@ -80,6 +89,11 @@ def _is_ready(file: io.FileIO) -> bool:
     return bool(select.select([file], [], [], 0)[0])
 
 
+def is_rereadable(path: str) -> bool:
+    """Whether a path is a file, which can be read more than once, unlike standard input or a pipe."""
+    return path != "-" and os.path.isfile(path)
+
+
 def check_text(path: str, start: bytes) -> None:
     """Raise DataError if a file that starts with these bytes holds no text, such as an Excel workbook or an archive."""
     name = os.fsencode(file_name(path)).decode(errors="replace")
@@ -132,13 +146,13 @@ def line_of(
     """Return the file and the number, from 1, of the line of a token; None if it cannot be told.
 
     Args:
-        paths: files of sentences, one after the other; standard input cannot be read again.
+        paths: files of sentences, one after the other; standard input and pipes cannot be read again.
         format: of the files.
         sentence: number of the sentence, from 0, through all files.
         token: number of the token, from 0; a token after the last one stands for the last one.
         columns: layout of column files.
     """
-    if "-" in paths:
+    if not all(map(is_rereadable, paths)):
         return None
     places = ((path, lines) for path in paths for lines in token_lines(path, format, columns))
     path, lines = next(islice(places, sentence, None), ("", []))

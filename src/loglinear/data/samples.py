@@ -123,7 +123,7 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
 
     Raises:
         DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given as well; or
-            labels of a file of samples are real numbers.
+            labels of a file are real numbers.
 
     Warns:
         DataWarning: labels of a file of samples are lists.
@@ -136,8 +136,8 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
     if targets.size == 0:
         message = "the data have no labels"
         raise DataError(message)
-    if is_format(corpus.format) and named(corpus.format).holds == "samples":
-        check_targets(corpus.labels)
+    if is_format(corpus.format):
+        check_targets(corpus.labels, commas=named(corpus.format).holds == "samples")
     return np.array(corpus.labels)[targets], None if (weights == 1.0).all() else weights
 
 

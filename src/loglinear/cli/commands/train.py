@@ -378,6 +378,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
 
 def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     """Train a classifier on texts and write the model."""
+    from ...data.labels import check_targets
     from ...data.survey import Survey, check_counts
     from ...data.texts import oddities, read
     from ...data.words import WORDS, unspaced
@@ -388,6 +389,8 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
         message = "--preset and --template need columns, and texts have none; leave them out"
         raise OptionError(message)
     documents = read(*asked.files)
+    with naming(name):
+        check_targets([*{*(documents.labels or ())}], commas=False)
     for oddity in oddities(documents):
         say(f"warning: {name}: {oddity}")
     with naming(name):
