@@ -127,14 +127,15 @@ class Evaluation(NamedTuple):
             values["n_samples"] = values.pop("n_tokens")
         return values
 
-    def report(self, *, samples: bool = False, width: int = 80) -> str:
+    def report(self, *, samples: bool = False, noun: str = "sample", width: int = 80) -> str:
         """Return tables for people, in per cent: accuracies; scores of chunks, or else of labels; confusions.
 
         Args:
             samples: whether tokens are samples of a classifier, and sentences are to be left out.
+            noun: what a sample is called, such as text.
             width: columns of the terminal: a confusion matrix that is wider gives way to the most frequent confusions.
         """
-        sizes = {"sample": self.n_tokens} if samples else {"sentence": self.n_sentences, "token": self.n_tokens}
+        sizes = {noun: self.n_tokens} if samples else {"sentence": self.n_sentences, "token": self.n_tokens}
         head = ", ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for noun, n in sizes.items())
         lines = [head, f"accuracy           {100 * self.accuracy:6.2f}"]
         if not samples:

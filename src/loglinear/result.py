@@ -229,6 +229,10 @@ class Result:
     gap: float | None = None
     unbounded: str = ""
 
+    def __str__(self) -> str:
+        """Return the account for people."""
+        return self.account
+
     @property
     def relative_gap(self) -> float | None:
         """The gap as a share of the objective."""

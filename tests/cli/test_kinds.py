@@ -229,7 +229,7 @@ def test_inspect_shows_the_weights_of_graphs(done, tmp_path):
         assert f"l1 0.5, l2 0, inference {named}\n" in shown
         assert "                 on 4 samples\nended            converged" in shown
         strongest = max(found, key=lambda name: abs(found[name]))
-        assert f"strongest states\n{found[strongest]:+10.4f}  {strongest[0]}" in shown
+        assert f"strongest attributes\n{found[strongest]:+10.4f}  {strongest[0]}" in shown
 
 
 @pytest.mark.parametrize("kind", ["texts", "network"])

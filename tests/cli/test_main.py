@@ -82,7 +82,7 @@ def test_an_interpreter_of_its_own_does_what_is_done_in_this_process(done, sampl
         tagged = done("tag", "-m", model, input="dog NN\nbarks VBZ\n", apart=apart).stdout
         assert tagged.count("\n") == 3
         evaluated = done("evaluate", "-m", model, sample.test, apart=apart).stdout
-        inspected = done("inspect", model, "--top", "5", apart=apart).stdout.split("strongest states")[1]
+        inspected = done("inspect", model, "--top", "5", apart=apart).stdout.split("strongest attributes")[1]
         said.append((tagged, evaluated, inspected))
     assert said[0] == said[1]
 

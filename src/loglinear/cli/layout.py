@@ -258,17 +258,19 @@ def warn_of_tokens(name: str, documents: Documents) -> None:
 
 
 def warn_of_labels(name: str, texts: Sequence[str], labels: Collection[str]) -> None:
-    """Warn if every text to label begins with a label and a tab, which the model takes for words.
+    """Warn if most texts to label begin with a label and a tab, which the model takes for words.
 
     Args:
         name: what the message calls the file.
         texts: texts without labels.
         labels: of the model.
     """
-    if all("\t" in text and text.partition("\t")[0] in labels for text in texts):
+    n_labelled = sum("\t" in text and text.partition("\t")[0].strip() in labels for text in texts)
+    if 2 * n_labelled > len(texts):
+        lines = "every line begins" if n_labelled == len(texts) else f"{n_labelled:,} of {len(texts):,} lines begin"
         say(
-            f"warning: {name}: every line begins with a label, which is read as part of the text; use evaluate, or "
-            "remove the labels"
+            f"warning: {name}: {lines} with a label, which is read as part of the text; use evaluate, or remove the "
+            "labels"
         )
 
 

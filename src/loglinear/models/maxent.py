@@ -108,6 +108,9 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         [[0.37, 0.63]]
     """
 
+    # What reports call the samples.
+    _items = "samples"
+
     def fit(
         self,
         X: Corpus | Samples,
@@ -476,7 +479,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             model,
             answers._replace(corpus=corpus),
             title=title,
-            items="samples",
+            items=self._items,
             command=f"{self!r}.fit(X_train, y_train)",
             trace=self._trace,
         )

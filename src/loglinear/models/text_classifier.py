@@ -56,6 +56,8 @@ class TextClassifier(MaxEnt, TextOptions):
         ['spam', 'ham']
     """
 
+    _items = "texts"
+
     def fit(
         self,
         X: Corpus | Samples | CountedTexts,

@@ -48,7 +48,7 @@ class Report:
         command: how to train the model again; None if that cannot be told.
         template: text of the model's template; None without one.
         notes: remarks on the figures, such as that they are of training data.
-        items: what has labels: "tokens", a classifier's "samples", a network's "values", "nodes" of graphs.
+        items: what has labels: "tokens", a classifier's "samples" or "texts", a network's "values", "nodes" of graphs.
         headline: figures next to the scores: name, number, and what stands below it.
         trace: the steps of the training; empty where they are not at hand.
         scores: the evaluation, as `loglinear.evaluate` returns it.
@@ -119,7 +119,8 @@ class Report:
         """Return the unit that is drawn with replacement for the confidence intervals: what contains tokens."""
         if self.items == "samples" and self.scores.n_sentences != self.scores.n_tokens:
             return "sentence"
-        return {"tokens": "sentence", "samples": "sample", "values": "row", "nodes": "graph"}[self.items]
+        units = {"tokens": "sentence", "samples": "sample", "texts": "text", "values": "row", "nodes": "graph"}
+        return units[self.items]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, which is replaced whole or not at all.

@@ -75,7 +75,7 @@ def test_evaluation_counts_samples_and_shows_labels_and_confusions(done, data):
     model = train(done, data, "-f", "text")
     finished = done("evaluate", "-m", model, data / "test.tsv", "-o", data / "out")
     lines = finished.stdout.splitlines()
-    assert lines[0] == "120 samples"
+    assert lines[0] == "120 texts"
     assert "sentence" not in finished.stdout
     assert {"food", "sport"} <= {line.split(" ")[0] for line in lines}
     scores = json.loads(done("evaluate", "-m", model, data / "test.tsv", "--json").stdout)

@@ -33,7 +33,7 @@ def test_demo_is_accurate_and_its_model_tags(done, tmp_path, monkeypatch):
     ]
     # It ends with what to try next; the command on its own model works as it stands.
     (command,) = [line for line in lines if line.strip().startswith("loglinear inspect")]
-    assert "strongest states" in done(*shlex.split(command)[1:]).stdout
+    assert "strongest attributes" in done(*shlex.split(command)[1:]).stdout
 
 
 # `.ci/run` runs the demonstration where only NumPy is installed, too.

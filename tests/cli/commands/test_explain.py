@@ -119,4 +119,23 @@ def test_each_text_has_its_own_number(done, tmp_path):
     explained = done("explain", model, input="oil up\nnet loss\n")
     assert "(token" not in explained.stdout
     assert "warning" not in explained.stderr
-    assert "every line begins with a label" in done("explain", model, data).stderr
+    assert not explained.stdout.startswith("Text")
+    labelled = done("explain", model, data)
+    assert "every line begins with a label" in labelled.stderr
+    assert "\t" not in labelled.stdout
+    data.write_text(data.read_text() + "c\tsome other label\n")
+    for command in ("tag", "explain"):
+        assert "4 of 5 lines begin with a label" in done(command, model, data).stderr
+
+
+def test_what_has_labels_is_called_a_text_everywhere(done, tmp_path):
+    data, model = tmp_path / "texts.tsv", tmp_path / "m"
+    data.write_text("a\toil price\nb\tnet loss\na\toil up\nb\tloss cts\n")
+    train = ("train", data, "--model-type", "maxent", "--format", "text", "-m", model, "-q")
+    done(*train, "--dev", data, "--report", tmp_path / "page.html")
+    inspected, page = done("inspect", model).stdout, (tmp_path / "page.html").read_text(encoding="utf-8")
+    for shown in (inspected, done("evaluate", model, data).stdout, page):
+        assert "4 texts" in shown
+        assert "samples" not in shown.replace("bootstrap samples", "")
+    assert "strongest words" in inspected
+    assert "bootstrap samples of the texts" in page

@@ -98,7 +98,7 @@ def test_a_classifier_of_texts_shows_the_texts(done, tmp_path):
     done("train", path, *options, "--l2", "20", "-m", tmp_path / "m", "-q", "--report", tmp_path / "page")
     page = Page((tmp_path / "page").read_text(encoding="utf-8"))
     scores = json.loads(done("evaluate", "-m", tmp_path / "m", path, "--json").stdout)
-    assert f"accuracy of samples{100 * scores['accuracy']:.2f} %" in page.text
+    assert f"accuracy of texts{100 * scores['accuracy']:.2f} %" in page.text
     assert "--model-type maxent --format text --ngrams 1-2 --l2 20" in page.text
 
 

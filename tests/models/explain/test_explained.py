@@ -68,6 +68,10 @@ def test_samples_with_attributes_are_called_by_them():
     assert length == pytest.approx(sign * 3 * model.coef_[0, at])
     (long,) = model.explain([["bad"]], words=["a text " * 20])
     assert long.text == "a text " * 20
+    assert str(long) == str(Explanation([long]))
+    assert repr([Explanation([long, long])]) == "[<explanation of 2 labels: - ->]"
+    assert "\n" not in repr(long)
+    assert len(repr(long)) < 200
     assert str(Explanation([long])).splitlines()[0] == f"  1  {'a text ' * 11}a…  - 0.811, not + 0.189: +1.456"
     json.dumps(found.to_dict())
     assert "good" in found._repr_html_()

@@ -63,6 +63,6 @@ def _shown(explanations: list[Explanation], arguments: Namespace, noun: str) -> 
 
         return page(explanations, f"Labels by {arguments.model}", arguments.top, noun)
     texts = [explanation.text(arguments.top) for explanation in explanations]
-    if len(texts) > 1:
+    if len(texts) > 1 and noun != "Text":  # texts are numbered themselves
         texts = [f"{noun} {number}\n{text}" for number, text in enumerate(texts, start=1)]
     return "\n\n".join(texts) + "\n"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...models.files.schema import PROGRAMS
+from ...models.files.settings import trained_on
 from ...trace import scores_text
 from ..ending import LEAST
 from ..output import counted
@@ -81,9 +82,10 @@ def _rendered(report: dict[str, Any]) -> str:
     from ...data.features import Feature
     from ...result import distance
 
+    attributes = "word" if "text" in report else "attribute"
     candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
     lines = [
-        f"active features  {report['n_active']:,}{candidates}, on {counted(report['n_attributes'], 'attribute')}",
+        f"active features  {report['n_active']:,}{candidates}, on {counted(report['n_attributes'], attributes)}",
         f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
     ]
     if report["imported"] is not None:
@@ -111,7 +113,7 @@ def _rendered(report: dict[str, Any]) -> str:
         lines.append(f"start            {WarmStart(**report['start'])}")
     if "dev" in report:
         lines.append(f"dev              {scores_text(report['dev'])}")
-    for title, features in (("states", report["top_states"]), ("transitions", report["top_transitions"])):
+    for title, features in ((f"{attributes}s", report["top_states"]), ("transitions", report["top_transitions"])):
         if features:
             lines += ["", f"strongest {title}"]
         for strong_feature in features:
@@ -128,13 +130,11 @@ def training_lines(training: Mapping[str, Any]) -> list[str]:
 
     if training.get("status") is None:
         return []
-    nouns = ("sentence", "token", "sample")
-    size = [counted(training[f"n_{noun}s"], noun) for noun in nouns if f"n_{noun}s" in training]
     cost = [counted(training["iterations"], "iteration")]
     if training.get("passes") is not None:
         cost.append(f"{training['passes']:g} pass{'' if training['passes'] == 1 else 'es'}")
     return [
-        f"                 on {', '.join(size)}",
+        f"                 on {trained_on(training, of_texts='text' in training)}",
         f"ended            {status_text(training['status'])}; {', '.join(cost)}, {training['seconds']:.1f} s",
         *([f"                 {kept_text(training['kept'])}"] if "kept" in training else []),
         f"                 objective {training['objective']:.4f}, {violation_text(training['violation'])}",

@@ -130,16 +130,22 @@ def scheme_hint(scores: Evaluation) -> str | None:
     return f"no gold chunk is well-formed in the scheme {scores.scheme}, so all chunk scores are 0; {remedy}"
 
 
-def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, samples: bool, as_json: bool) -> str:
-    """Return scores and calibrations as JSON, or as tables that fit the terminal."""
+def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, items: str, as_json: bool) -> str:
+    """Return scores and calibrations as JSON, or as tables that fit the terminal.
+
+    Args:
+        scores: of the model.
+        calibrations: by what has probabilities.
+        items: what has labels: tokens, samples or texts.
+        as_json: whether to return JSON.
+    """
+    samples = items != "tokens"
     if as_json:
-        extra = (
-            {"calibration": {name: calibration.to_dict() for name, calibration in calibrations.items()}}
-            if calibrations
-            else {}
-        )
+        # Machines find texts as samples, as in n_samples.
+        named = {"samples" if name == "texts" else name: of.to_dict() for name, of in calibrations.items()}
+        extra = {"calibration": named} if named else {}
         return json.dumps(scores.to_dict(samples=samples) | extra)
     import shutil
 
-    tables = [scores.report(samples=samples, width=shutil.get_terminal_size().columns)]
+    tables = [scores.report(samples=samples, noun=items.removesuffix("s"), width=shutil.get_terminal_size().columns)]
     return "\n\n".join(tables + [calibration.report(name) for name, calibration in calibrations.items()])

@@ -268,7 +268,7 @@ class Sentences(Kind):
             write_output(arguments.output, scored.tagged_columns(self.model, arguments.file, answers, threads))
         elif arguments.output:
             write_output(arguments.output, scored.numbered(answers, flat=scheme == "none"))
-        return scored.shown(scores, calibrations, samples=self.items == "samples", as_json=arguments.json)
+        return scored.shown(scores, calibrations, items=self.items, as_json=arguments.json)
 
     def answers(
         self,

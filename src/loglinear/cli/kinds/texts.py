@@ -35,6 +35,7 @@ class Texts(Samples):
 
     called = "a text classifier"
     noun = "Text"
+    items = "texts"
 
     @cached_property
     def counts(self) -> WordCounts:

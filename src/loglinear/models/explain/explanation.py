@@ -59,7 +59,7 @@ class Contribution:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TokenExplanation:
     """Why a token has its label.
 
@@ -85,8 +85,21 @@ class TokenExplanation:
     difference: float = 0.0
     contributions: list[Contribution] = field(default_factory=list)
 
+    def __str__(self) -> str:
+        """Return the label and the strongest contributions as text."""
+        return self.lines(SHOWN)
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        """Return a short account on one line."""
+        return f"<explanation of token {self.token + 1}: {_named(self)}{_rivals(self)}>"
+
+    def lines(self, top: int) -> str:
+        """Return the label and the strongest contributions, one in a line, as text."""
+        rows = [f"     {weight:+8.3f}  {name}" for weight, name in _strongest(self, top)]
+        return "\n".join([f"{self.token + 1:3d}  {_named(self)}{_rivals(self)}", *rows])
+
+
+@dataclass(frozen=True, repr=False)
 class Explanation(Sequence[TokenExplanation]):
     """Why the tokens of a sentence have their labels; a sequence with an entry for each token.
 
@@ -116,17 +129,17 @@ class Explanation(Sequence[TokenExplanation]):
         """Return the strongest contributions of each token as text."""
         return self.text()
 
+    def __repr__(self) -> str:
+        """Return the labels on one line, so that a list of explanations can be read."""
+        return f"<explanation of {len(self)} label{'' if len(self) == 1 else 's'}: {_called(' '.join(self.labels))}>"
+
     def text(self, top: int = SHOWN) -> str:
         """Return the strongest contributions of each token as text.
 
         Args:
             top: contributions of a token; the sum of the others follows.
         """
-        lines = []
-        for explained in self.tokens:
-            lines.append(f"{explained.token + 1:3d}  {_named(explained)}{_rivals(explained)}")
-            lines += [f"     {weight:+8.3f}  {name}" for weight, name in _strongest(explained, top)]
-        return "\n".join(lines)
+        return "\n".join(explained.lines(top) for explained in self.tokens)
 
     def html(self, top: int = SHOWN) -> str:
         """Return the same as HTML, with a part to unfold for each token."""
@@ -159,7 +172,8 @@ def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun
 
 
 def _called(text: str) -> str:
-    """Return the text to show: the beginning of a long one."""
+    """Return the text to show: the beginning of a long one, with blanks in place of tabs and ends of lines."""
+    text = " ".join(text.split())
     return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
 
 

@@ -18,6 +18,7 @@ from ...report.weights import strongest, transitions
 from ...result import kept_text, status_text
 from ...trace import TraceRecord, percentage, scores_text
 from ..files.chain import ChainModel, weighted_features
+from ..files.settings import trained_on
 from .answers import Answers
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def model_rows(model: ChainModel) -> dict[str, str]:
         "constraints": settings.get("constraints"),
         "format": settings.get("format"),
         "imported from": settings.get("imported"),
-        "trained on": _size(training),
+        "trained on": trained_on(training, of_texts="text" in settings) or None,
         **training_rows(training),
         "loglinear": settings.get("loglinear"),
     }
@@ -171,11 +172,6 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
         "weights": None if best is None else kept_text(best).removeprefix("weights "),
         "scores on development data": scores_text(dev) or None,
     }
-
-
-def _size(training: Mapping[str, Any]) -> str | None:
-    names = ("sentences", "tokens", "samples")
-    return ", ".join(f"{training[f'n_{name}']:,} {name}" for name in names if f"n_{name}" in training) or None
 
 
 def preset_of(template: str | None) -> str | None:

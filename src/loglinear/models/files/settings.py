@@ -15,7 +15,7 @@ from .schema import KINDS, check_kind
 if TYPE_CHECKING:
     from ...result import Result
 
-__all__ = ["kind_of", "open_as", "plain", "settings_text", "training_summary", "worst"]
+__all__ = ["kind_of", "open_as", "plain", "settings_text", "trained_on", "training_summary", "worst"]
 
 T = TypeVar("T")
 
@@ -80,6 +80,18 @@ def _sum_of_gaps(results: Sequence[Result]) -> float | None:
     """Return the bound of the distance of all objectives together from their optimum; None if one of them has none."""
     gaps = [result.gap for result in results if result.gap is not None]
     return sum(gaps) if len(gaps) == len(results) else None
+
+
+def trained_on(training: Mapping[str, Any], *, of_texts: bool) -> str:
+    """Return how many sentences, tokens, samples or texts a model was trained on; empty if that is not known.
+
+    Args:
+        training: the part of the settings that tells of the training.
+        of_texts: whether the samples are texts.
+    """
+    nouns = {"n_sentences": "sentence", "n_tokens": "token", "n_samples": "text" if of_texts else "sample"}
+    counts = ((training[name], noun) for name, noun in nouns.items() if name in training)
+    return ", ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
 
 
 def worst(results: Sequence[Result]) -> Result:
