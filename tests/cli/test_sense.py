@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 
 import pytest
 
 from loglinear import ChainCRF
+from loglinear.cli.progress import Progress
+from loglinear.cli.reading import show
+from loglinear.data.corpus import Corpus
+from loglinear.data.survey import Survey
 from oracles.command_line import run_command
 
 ENTITIES = "Rita NNP B-PER\nmet VBD O\nOlaf NNP B-PER\n\nOslo NNP B-LOC\nslept VBD O\n\n"
+
+
+class Terminal(io.StringIO):
+    """Standard error of a terminal."""
+
+    def isatty(self):
+        return True
 
 
 @pytest.fixture
@@ -35,9 +47,22 @@ def test_a_summary_shows_what_was_read_in_60_columns(entities):
     path, _, said = entities
     first, attributes, labels, *_ = said.splitlines()
     assert first == f"{path}: 2 sentences, 5 tokens"
-    assert attributes.startswith("  ")
+    assert attributes.endswith(" attributes of 1 of 2 columns; the label is the last")
     assert labels == "  3 labels: B-PER 40 %, O 40 %, B-LOC 20 %"
     assert all(len(line) <= 60 for line in (attributes, labels))
+
+
+def test_a_summary_is_as_wide_as_the_terminal(monkeypatch, tmp_path):
+    names = [f"label-{number:020d}" for number in range(5)]
+    corpus = Corpus.read(written(tmp_path, "".join(f"w {name}\n" for name in names)), template="ner")
+    for width in (40, 60, 120, 400):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr("sys.stderr", terminal := Terminal())
+        show("data", Survey.of(corpus), Progress(None))
+        lines = terminal.getvalue().splitlines()
+        assert max(map(len, lines)) <= width
+        assert (len(lines) == 3) == (width == 400)
+    assert lines[-1].count(" 20 %") == 5
 
 
 def test_a_summary_names_the_five_most_frequent_labels_and_cuts_long_names(done, tmp_path):

@@ -170,6 +170,9 @@ def test_tokens_with_more_columns_than_in_training_are_refused():
 def test_a_description_names_columns_and_label():
     assert ColumnLayout(n=1).describe() == "1 column; the label is the last"
     assert ColumnLayout("tab", 0, n=2).describe() == "2 columns between tabs; the label is the first"
+    assert ColumnLayout(n=2).describe(1) == "1 of 2 columns; the label is the last"
+    assert ColumnLayout(n=3).describe(2) == "2 of 3 columns; the label is the last"
+    assert ColumnLayout(n=2).describe(2) == ColumnLayout(n=2).describe()
     assert ColumnLayout(label=1, n=2).describe() == "2 columns; the label is number 1"
 
 

@@ -59,6 +59,7 @@ def test_a_report_of_a_chain_has_the_figures_of_evaluate(tagger):
     )
     assert len(report.trace) == 16
     assert "ChainCRF(l1=0.5, max_iterations=15, solver='owlqn', template='pos')" in report.command
+    assert "\n# " not in report.template
 
 
 def test_features_and_transitions_are_those_of_the_model(tagger):

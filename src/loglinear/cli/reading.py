@@ -9,6 +9,7 @@ from ..data.column_layout import ColumnLayout
 from ..errors import DataError, DataWarning, OptionError, TemplateError, warn
 from .options import column_layout
 from .output import counted, sizes
+from .wrapping import columns_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,7 +34,7 @@ __all__ = [
     "show",
 ]
 
-# Characters of a line of a summary, and of a label in it; labels that it names.
+# Characters of a line of a summary without a terminal, and of a label in it; labels that it names.
 _WIDTH = 60
 _LONGEST = 30
 _MOST_FREQUENT = 5
@@ -316,7 +317,7 @@ def show(name: str, survey: Survey, progress: Progress, *, are_samples: bool = F
     units = {"sentence": survey.n_sentences, "token": survey.n_tokens}
     if are_samples:
         units = {"text" if survey.holds_texts else "sample": survey.n_tokens}
-    columns = f" of {survey.columns.describe()}" if survey.format == "columns" and survey.columns.n else ""
+    columns = f" of {survey.columns.describe(survey.n_read)}" if survey.format == "columns" and survey.columns.n else ""
     attributes = counted(survey.n_attributes, "word" if survey.holds_texts else "attribute") + columns
     for line in _summary(name, units, attributes, survey.labels, survey.counts):
         progress.note(line)
@@ -329,7 +330,7 @@ def _summary(
     labels: Sequence[str],
     counts: Sequence[int],
 ) -> list[str]:
-    """Return lines on what labelled data consist of, as narrow as names allow.
+    """Return lines on what labelled data consist of, wrapped to the width of the terminal.
 
     Args:
         name: what the summary calls the data.
@@ -338,8 +339,10 @@ def _summary(
         labels: names of the labels, the most frequent first.
         counts: how often each label occurs; empty if not counted.
     """
+    import sys
     from textwrap import wrap
 
+    width = columns_of(sys.stderr) if sys.stderr.isatty() else _WIDTH
     text = counted(len(labels), "label")
     if counts:
         total = max(sum(counts), 1)
@@ -347,10 +350,10 @@ def _summary(
         # A label and its share stay on one line.
         pairs = [f"{_shortened(label)}\0{share}" for label, share in zip(labels, shares, strict=False)]
         text += f": {', '.join(pairs)}{', ...' if len(labels) > len(pairs) else ''}"
-    lines = wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
+    lines = wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
     return [
         sizes(name, units),
-        *wrap(attributes, _WIDTH, initial_indent="  ", subsequent_indent="    "),
+        *wrap(attributes, width, initial_indent="  ", subsequent_indent="    "),
         *(line.replace("\0", " ") for line in lines),
     ]
 

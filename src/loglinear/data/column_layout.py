@@ -138,9 +138,15 @@ class ColumnLayout(NamedTuple):
         """What the native half needs to read a file."""
         return self.separator, self.label, self.skip_comments, self.n
 
-    def describe(self) -> str:
-        """Return the number of columns and the place of the label, for people."""
+    def describe(self, n_read: int = 0) -> str:
+        """Return the number of columns and the place of the label, for people.
+
+        Args:
+            n_read: number of the first columns that a template looks at; 0 if it is not known.
+        """
         columns = f"{self.n} column{'' if self.n == 1 else 's'}"
+        if 0 < n_read < self.n:
+            columns = f"{n_read} of {columns}"
         place = {-1: "the last", 0: "the first"}.get(self.label, f"number {self.label}")
         return f"{columns}{' between tabs' if self.separator == 'tab' else ''}; the label is {place}"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import DataError, DataWarning, warn
 from .alike import by_case, legible, lookalikes
 from .column_layout import ColumnLayout
-from .formats import unknown_label
+from .formats import n_columns, unknown_label
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -42,6 +42,7 @@ class Survey(NamedTuple):
         counts: number of tokens of each label, apart from tokens with a partial label; empty if not counted.
         is_repetitive: whether all sentences have the same attributes.
         columns: layout of the columns that a template formed attributes from, if there was one.
+        n_read: number of columns that the template looks at, up to the last one; 0 if it is not known.
     """
 
     format: str
@@ -52,6 +53,7 @@ class Survey(NamedTuple):
     counts: tuple[int, ...] = ()
     is_repetitive: bool = False
     columns: ColumnLayout = ColumnLayout()
+    n_read: int = 0
 
     @classmethod
     def of(cls, corpus: Corpus) -> Survey:
@@ -66,6 +68,7 @@ class Survey(NamedTuple):
             tuple(core.label_counts()),
             core.is_binary and core.is_repetitive,
             corpus.columns,
+            0 if corpus.template is None else n_columns(corpus.template),
         )
 
     @classmethod

@@ -14,7 +14,16 @@ from loglinear import _core
 from loglinear.errors import OptionError, TemplateError
 from loglinear.options import fail, similar
 
-__all__ = ["PRESETS", "Preset", "TemplateText", "attribute_names", "naming_preset", "preset", "template_text"]
+__all__ = [
+    "PRESETS",
+    "Preset",
+    "TemplateText",
+    "attribute_names",
+    "naming_preset",
+    "preset",
+    "template_text",
+    "without_comments",
+]
 
 _FOLDER = Path(__file__).parent / "presets"
 
@@ -118,6 +127,12 @@ def template_text(template: str | None) -> str | None:
         return TemplateText(template)
     message = f"template {template!r} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
     raise OptionError(message)
+
+
+def without_comments(template: str) -> str:
+    """Return a template without empty lines and comment lines; `#!wapiti`, which names a syntax, is not a comment."""
+    lines = (line for line in template.splitlines() if line.strip())
+    return "\n".join(line for line in lines if not line.startswith("#") or line.startswith("#!"))
 
 
 def attribute_names(template: str | None, attributes: Iterable[str | None]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from ..constraints import as_json, check_constraints, resolved
 from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
 from ..data.features import Feature
+from ..data.formats import n_columns
 from ..data.labels import typed
 from ..data.survey import Survey
 from ..options import Options, option, option_class, truth_value, whole_number
@@ -154,8 +155,9 @@ class ChainData(ABC):
     @property
     def survey(self) -> Survey:
         """What the data consist of."""
-        labels = tuple(self.label_names)
-        return Survey(self.format, self.n_samples, self.n_tokens, self.n_attributes, labels, columns=self.columns)
+        labels, n_read = tuple(self.label_names), 0 if self.template is None else n_columns(self.template)
+        sizes = self.n_samples, self.n_tokens, self.n_attributes
+        return Survey(self.format, *sizes, labels, columns=self.columns, n_read=n_read)
 
     def shortfalls(self) -> list[str]:
         """Return messages about data and options that teach a chain less than was meant."""

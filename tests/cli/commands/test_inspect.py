@@ -10,6 +10,7 @@ import pytest
 
 import loglinear
 from loglinear import _core
+from loglinear.data.templates import PRESETS
 
 KEYS = {
     "n_features", "n_active", "n_attributes", "labels",
@@ -66,6 +67,21 @@ def test_report_for_people_names_the_same(done, sample):
     for each in report["top_transitions"]:
         assert f"{each['weight']:+.4f}  {each['from']} -> {each['label']}" in shown
     assert sample.template.read_text().rstrip() in shown
+
+
+def test_people_see_a_preset_without_the_notes_in_its_comments(done, tmp_path):
+    (tmp_path / "data").write_text("w A\nv B\n\n")
+    done("train", tmp_path / "data", "--preset", "ner", "-m", tmp_path / "m", "-q")
+    shown = done("inspect", tmp_path / "m").stdout
+    template = shown.partition("\ntemplate\n")[2]
+    lines = [line for line in PRESETS["ner"].text.splitlines() if line and not line.startswith("#")]
+    assert template.splitlines() == lines
+    assert json.loads(done("inspect", tmp_path / "m", "--json").stdout)["template"] == PRESETS["ner"].text
+    done("encode", tmp_path / "data", "--preset", "ner", "-o", tmp_path / "corpus", "-q")
+    assert done("inspect", tmp_path / "corpus").stdout.endswith(f"\ntemplate\n{template}")
+    (tmp_path / "crfpp").write_text("#!crf++\n# words\nU00:%x[0,0]\n")
+    done("train", tmp_path / "data", "--template", tmp_path / "crfpp", "-m", tmp_path / "m", "-q")
+    assert done("inspect", tmp_path / "m").stdout.endswith("\ntemplate\n#!crf++\nU00:%x[0,0]\n")
 
 
 @pytest.mark.parametrize("top", ["0", "1000000"])

@@ -12,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 
 from ...data.corpus import Corpus
 from ...data.formats import is_corpus
+from ...data.templates import without_comments
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_json, count
@@ -64,7 +65,7 @@ def _inspect_corpus(arguments: Namespace) -> None:
         f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} in total, over all tokens\n"
         f"labels           {len(corpus.labels)}: {' '.join(corpus.labels)}\n"
         f"files            whole, checksum {corpus.core.checksum}"
-        + ("" if corpus.template is None else f"\n\ntemplate\n{corpus.template.rstrip()}")
+        + ("" if corpus.template is None else f"\n\ntemplate\n{without_comments(corpus.template)}")
     )
 
 

@@ -80,6 +80,7 @@ def _strongest(features: Sequence[tuple[Feature, float]], top: int, template: st
 
 def _rendered(report: dict[str, Any]) -> str:
     from ...data.features import Feature
+    from ...data.templates import without_comments
     from ...result import distance
 
     attributes = "word" if "text" in report else "attribute"
@@ -120,7 +121,7 @@ def _rendered(report: dict[str, Any]) -> str:
             labels = tuple(strong_feature[name] for name in ("before", "from", "label") if name in strong_feature)
             lines.append(f"{strong_feature['weight']:+10.4f}  {Feature(strong_feature.get('name'), labels)}")
     if report["template"]:
-        lines += ["", "template", report["template"].rstrip()]
+        lines += ["", "template", without_comments(report["template"])]
     return "\n".join(lines)
 
 

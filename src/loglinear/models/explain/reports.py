@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...calibration import Calibration
-from ...data.templates import PRESETS
+from ...data.templates import PRESETS, without_comments
 from ...errors import DataError
 from ...metrics import Evaluation, evaluate
 from ...report.intervals import Intervals, bootstrap
@@ -84,7 +84,7 @@ def make_report(
         data=_data(answers, model, features, items),
         settings=model_rows(model),
         command=command,
-        template=model.template,
+        template=None if model.template is None else without_comments(model.template),
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
         trace=trace,
         strongest=strongest(features, model.labels, model.template),
