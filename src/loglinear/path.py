@@ -22,13 +22,15 @@ from .solvers.newton_path import intercept_alone, newton_path
 from .stopping import Stop
 from .vectors import Vector
 
-__all__ = ["Path", "PathPoint", "falling", "largest_l1", "onward", "path", "warn_if_best_is_last"]
+__all__ = ["Path", "PathPoint", "falling", "largest_l1", "onward", "path", "trainer", "warn_if_best_is_last"]
 
 # The score has turned if it is lower than the best score at an l1 of at most the best l1 over this factor.
 BEYOND_BEST = 4.0
 # A path has reached the objective's limit when a point decreases the NLL by less than this share of the first point's
 # NLL (as glmnet's fdev), or has less than the second share left.
 LEAST_DECREASE, LEAST_NLL = 1e-5, 1e-4
+# The first points may have no weights yet: their NLL differs by at most this share. That may last to this share of l1.
+EQUAL, LEAST_L1 = 1e-8, 1e-4
 
 
 @dataclass(frozen=True)
@@ -151,17 +153,40 @@ def path(
     goes_on = score is not None and (_is_number(l1) if further is None else further)
     with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
+    train = trainer(problem, w0, solver=solver, stop=stop, callbacks=callbacks)
+    with vectors.on_threads(problem.n_threads):
+        return followed(strengths, train, w0, score=score, further=goes_on)
+
+
+def trainer(
+    problem: Problem,
+    w0: npt.ArrayLike | None = None,
+    *,
+    solver: Solver[Any] | None = None,
+    stop: Stop | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> Callable[[float, npt.ArrayLike | None], Result]:
+    """Return the function that solves a problem at a strength of the L1 penalty, from given weights.
+
+    It is called for falling strengths, each time with the weights of the strength before, first with ``w0``.
+
+    Args:
+        problem: objective and penalty; its l1 is ignored.
+        w0: weights to start the first point from; zeros by default.
+        solver: see `path`.
+        stop: limits of each point; None for no limits.
+        callbacks: see `path`.
+    """
     method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
     at = None if observers else newton_path(problem, solver, limits, lambda: starting_weights(problem, w0))
     if at is not None:
-        with vectors.on_threads(problem.n_threads):
-            return followed(strengths, lambda strength, _: at(strength), score=score, further=goes_on)
+        return lambda strength, _: at(strength)
 
     def train(strength: float, w: npt.ArrayLike | None) -> Result:
         penalised = replace(problem, penalty=problem.penalty.with_l1(strength))
         return minimize(penalised, method, w, stop=limits, callbacks=observers)
 
-    return followed(strengths, train, w0, score=score, further=goes_on)
+    return train
 
 
 def followed(
@@ -227,6 +252,8 @@ def _has_turned(points: Sequence[PathPoint]) -> bool:
 
 def _at_limit(points: Sequence[PathPoint]) -> bool:
     first, before, last = (points[at].result.nll for at in (0, -2, -1))
+    if first - last <= EQUAL * first and points[-1].l1 > LEAST_L1 * points[0].l1:
+        return False
     return not before - last >= LEAST_DECREASE * first or last < LEAST_NLL * first
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,12 +47,13 @@ from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
 from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
+from .training.cross_validation import CrossValidation, cross_validated
 from .training.options import (
+    ChosenSolverParameters,
     ClassifierParameters,
     DevOptions,
     DevParameters,
     SolverOptions,
-    SolverParameters,
 )
 from .training.run import DevData, train
 
@@ -67,7 +68,7 @@ _FIRST = 100
 M = TypeVar("M", bound="MaxEnt")
 
 
-class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
+class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
     Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept is
@@ -94,6 +95,8 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         intercept_: shape (1,) or (n_classes,).
         n_features_in_: number of columns.
         attributes_: names of the columns; None for a matrix.
+        l1_: strength of the L1 penalty: the one that l1="cv" has chosen, or l1 itself.
+        cross_validation_: strengths and losses that l1="cv" has chosen from; None otherwise.
         n_iter_: iterations of the solver, shape (number of models trained,).
         result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
         results_: one result per model trained: per class with "ovr", otherwise a single one.
@@ -215,8 +218,14 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
     def _check_options(self, *, has_dev: bool) -> None:
         """Raise OptionError if an option is out of range, before data are read."""
         self._options(DevOptions).check(has_data=has_dev)
-        self._options(SolverOptions).check()
+        self._options(ChosenSolverParameters)
+        self._solver_options(1.0 if self.l1 == "cv" else self.l1).check()
         self._options(ClassifierParameters)
+
+    def _solver_options(self, l1: float) -> SolverOptions:
+        """Return how to train at a strength of the L1 penalty."""
+        shared = {field.name: getattr(self, field.name) for field in fields(SolverOptions)}
+        return SolverOptions(**shared | {"l1": l1})
 
     def _fit(
         self,
@@ -323,7 +332,11 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         saving: Saving | None,
         starting: StartingWeights | None = None,
     ) -> None:
-        options = self._options(SolverOptions)
+        self.cross_validation_: CrossValidation | None = None
+        if self.l1 == "cv":
+            self.cross_validation_ = self._cross_validated(data)
+        self.l1_ = float(self.l1) if self.cross_validation_ is None else self.cross_validation_.l1
+        options = self._solver_options(self.l1_)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
         objectives = [data.one_against_rest(k) for k in range(self.classes_.size)] if apart else [data]
         n_outputs = 1 if apart or self.classes_.size == 2 else self.classes_.size
@@ -354,6 +367,15 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
         self._set_results(*results)
         for result in results:
             check_end(result)
+
+    def _cross_validated(self, data: ClassifierData) -> CrossValidation:
+        """Choose the strength of the L1 penalty."""
+        self._check_one_model("strengths by cross-validation (l1='cv')")
+        if not isinstance(data, ClassifierObjective):
+            message = "l1='cv' is not available on a cluster; give a number, such as one chosen on a part of the data"
+            raise OptionError(message)
+        l2 = self._solver_options(1.0).penalty().l2
+        return cross_validated(data, l2, seed=self.random_state or 0, classes=self.classes_)
 
     def _named(self, n_outputs: int, feature: int) -> str:
         """Return what messages call the column of a feature."""
@@ -493,7 +515,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             "model": "classifier",
             "columns": self.coef_.shape[1],
             "features with a weight": int((self.coef_ != 0).sum()),
-            "l1": self.l1,
+            "l1": self.l1_,
             "l2": self.l2,
             **training_rows(training_summary(self._results) if self._results else {}),
         }
@@ -582,7 +604,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
             "format": self._format,
             **self._layout.settings(),
             "class_weight": None if self.class_weight is None else str(self.class_weight),
-            **self._options(SolverOptions).settings(),
+            **self._solver_options(self.l1_).settings(),
             "training": {**self._sizes, **training_summary(self._results)},
         }
 
@@ -600,6 +622,7 @@ class MaxEnt(ClassifierMixin, Estimator, SolverParameters, DevParameters, Classi
     def _of(cls: type[M], contents: maxent_file.Contents, path: str) -> M:
         settings = contents.settings
         classifier = cls._of_settings(settings, path)
+        classifier.l1_, classifier.cross_validation_ = float(classifier.l1), None
         classifier.class_weight = None  # a dict of weights by class is kept as text only
         classifier._hold(contents)
         return classifier

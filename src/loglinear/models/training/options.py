@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SEED",
+    "ChosenSolverParameters",
     "ClassifierParameters",
     "DevOptions",
     "DevParameters",
@@ -138,6 +139,26 @@ class SolverParameters(Minimisation):
         "disable.",
         check=partial(limit, most=USEFUL),
     )
+
+
+@option_class
+class ChosenSolverParameters(SolverParameters):
+    """The options of a training that may choose the strength of the L1 penalty."""
+
+    l1: float | Literal["cv"] = option(  # type: ignore[assignment]
+        default=0.0,
+        help='strength of the L1 penalty l1 * |w|_1; scikit-learn\'s 1 / C. "cv" chooses it by cross-validation: the '
+        "largest strength whose loss on held-out samples is within one standard error of the lowest.",
+        check=lambda name, value: check_strength_or_cv(name, value),
+    )
+
+
+def check_strength_or_cv(name: str, value: object) -> None:
+    """Raise OptionError unless the value is the strength of a penalty or "cv"."""
+    if isinstance(value, str) and value != "cv":
+        fail(name, value, 'is neither a number >= 0 nor "cv"')
+    if value != "cv":
+        strength(name, value)
 
 
 @option_class
