@@ -168,9 +168,10 @@ def test_a_model_trained_in_python_with_a_template_reads_columns(done, from_pyth
 def test_an_error_of_reading_says_which_format_was_guessed_and_from_what(misuse, from_python, tiny):
     attributes = misuse("tag", "-m", from_python / "attributes", input="a\nb\n")
     assert attributes.endswith(
-        "(read as jsonl, because the model was trained in Python with tokens as dicts or lists of attributes; --format "
-        "sets another)"
+        "(read as jsonl, because the model was trained in Python without a template; --format sets another)"
     )
+    refused = misuse("tag", "-m", from_python / "template", "-f", "crfsuite", input="a\n")
+    assert refused.endswith("; give a file in the format of the training data, columns")
     lines = written(from_python, "a A\n\n", "data.jsonl")
     assert misuse("tag", "-m", from_python / "template", lines).endswith(
         "(read as jsonl, by its extension; --format sets another)"
@@ -261,6 +262,7 @@ def test_a_tag_for_names_is_no_header(done, tmp_path):
         ("# newdoc\nRita B-PER\nmet O\n\nOlaf B-PER\nran O\n", "line 1 looks like a comment ('# newdoc')"),
         ("Rita B-PER\nmet O\n\n# x\nOlaf B-PER\nran O\n", "line 4 looks like a comment ('# x')"),
         ("<doc id=1>\nRita B-PER\n\n<doc id=1>\nran O\n", "line 1 looks like markup ('<doc id=1>')"),
+        ("Rita_N met_V\n\nOlaf_N ran_V\n\nSue_N sat_V\n", "every cell looks like 'Rita_N': put one token per line"),
         ("B-PER Rita\nO met\n\nB-LOC York\nO met\n", "like words; add --label-column 0\n"),
     ],
 )
@@ -269,7 +271,15 @@ def test_lines_without_a_token_and_labels_in_the_first_column_are_told(done, tmp
     assert warning in said
 
 
-@pytest.mark.parametrize("text", ["# SYM\nRita N\n\n1 NUM\n# SYM\n", "< SYM\nRita N\n\nO X\n> SYM\n", "O B-PER\nO O\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# SYM\nRita N\n\n1 NUM\n# SYM\n",
+        "New_York N_P\nmet V_F\n\nRita N_S\n",
+        "< SYM\nRita N\n\nO X\n> SYM\n",
+        "O B-PER\nO O\n",
+    ],
+)
 def test_words_that_resemble_comments_markup_and_labels_are_words(done, tmp_path, text):
     said = done("train", written(tmp_path, text), "--preset", "ner", "-m", tmp_path / "m").stderr
     assert "looks like" not in said

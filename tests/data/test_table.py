@@ -169,6 +169,9 @@ def test_what_the_csv_module_writes_is_read(tmp_path, values, delimiter, random)
 
 BAD = [
     ("too many fields", "a,b\n1,2\n1,2,3\n", {}, ["line 3", "expected 2 fields, found 3", "quote"]),
+    ("names of rows", "a,b\nr1,1,2\nr2,1,3\n", {}, ["line 2", "found 3", "as R writes it, name it in the header, too"]),
+    ("blanks", '"a" "b"\n"1" 2\n', {}, ["line 1", "; try --delimiter ' ', which gives 2 columns"]),
+    ("CR alone", "a,b\r1,2\r", {}, ["lines end with CR alone, as on old Macs; convert it: tr"]),
     ("too few fields", "a,b\n1,2\n\n1\n", {}, ["line 4", "expected 2 fields, found 1"]),
     ("after a quoted line end", 'a,b\n"1\n1",2\n1\n', {}, ["line 4"]),
     ("open quote", 'a,b\n1,"2\n', {}, ["line 2", "quote"]),

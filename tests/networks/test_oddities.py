@@ -64,6 +64,15 @@ def test_values_that_seem_to_mean_missing_are_named_in_one_warning(values, marks
     assert not said(pandas.DataFrame({"x": cycled(values), **linked()}), missing=marks)
 
 
+def test_the_row_of_a_sum_is_told_and_is_no_missing_value():
+    table = pandas.DataFrame({"x": cycled(["1", "2", "3"]), **linked()})
+    for name in ("Total", " total:", "Summe", "合计"):
+        (message,) = said(pandas.concat([table, pandas.DataFrame({"x": [name]})]))
+        assert message == f"the last row seems to be the sum of the others ({name!r} in column 'x'); remove it"
+    # A value of several rows is a state.
+    assert not said(pandas.DataFrame({"x": cycled(["red", "blue", "all", "total"]), **linked()}))
+
+
 @pytest.mark.parametrize(
     "values",
     [[-1, 0, 1], [-3, -2, -1, 0, 1, 2, 3], range(-9, 10), [0, 1, 2, 3, 4, 5, 8], [1, 10, 100], [7, 8, 9],

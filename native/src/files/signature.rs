@@ -12,11 +12,17 @@ const SIGNATURES: &[(&[u8], &str, &str)] = &[
     (b"\x04\x22\x4d\x18", "lz4-compressed", "decompress it first: unlz4 FILE"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"),
     (b"Rar!\x1a\x07", "a RAR archive", "unpack it first"),
-    (b"PAR1", "a Parquet file", "save it as text, for example with pandas: read_parquet(FILE).to_csv(NEW, sep='\\t')"),
+    (
+        b"PAR1",
+        "a Parquet file",
+        "save it as text, for example with pandas: read_parquet('FILE').to_csv('NEW', sep='\\t', index=False), and \
+         header=False for sentences or texts",
+    ),
     (
         b"ARROW1\0",
         "an Arrow file",
-        "save it as text, for example with pandas: read_feather(FILE).to_csv(NEW, sep='\\t')",
+        "save it as text, for example with pandas: read_feather('FILE').to_csv('NEW', sep='\\t', index=False), and \
+         header=False for sentences or texts",
     ),
     (b"\x93NUMPY", "a NumPy array", "save it as text with numpy.savetxt, or load it in Python"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook or another Office file", "save it as CSV or text"),
@@ -54,7 +60,11 @@ pub fn signature(start: &[u8]) -> Option<Signature> {
         b"PAR1" => start.get(4).is_some_and(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace()),
         _ => true,
     });
-    entry.map(|&(_, what, remedy)| (what, remedy)).or_else(|| pickle(start)).or_else(|| unicode(start))
+    entry
+        .map(|&(_, what, remedy)| (what, remedy))
+        .or_else(|| pickle(start))
+        .or_else(|| unicode(start))
+        .or_else(|| old(start))
 }
 
 /// A ZIP archive, which may be a file of another program: the names of its first members tell.
@@ -93,6 +103,13 @@ fn unicode(start: &[u8]) -> Option<Signature> {
     Some(wide)
 }
 
+/// Text that begins with several lines, all of which end with CR alone.
+fn old(start: &[u8]) -> Option<Signature> {
+    let returns = start.iter().filter(|&&byte| byte == b'\r').count();
+    let is_old = returns > 1 && !start.contains(&b'\n');
+    is_old.then_some(("text whose lines end with CR alone, as on old Macs", "convert it: tr '\\r' '\\n' < FILE > NEW"))
+}
+
 /// Fails if the first bytes of a file are those of a file that holds no text.
 pub fn check_text(name: &str, start: &[u8]) -> Result<()> {
     match signature(start) {
@@ -119,8 +136,23 @@ pub fn not_a_model(name: &str, start: &[u8]) -> Option<Error> {
 }
 
 fn message(name: &str, what: &str, remedy: &str) -> String {
-    let remedy = if name.starts_with('<') { remedy.replace("FILE", "< FILE") } else { remedy.replace("FILE", name) };
+    let remedy = if name.starts_with('<') {
+        remedy.replace("< FILE", "FILE").replace("FILE", "< FILE").replace("'< FILE'", "'FILE'")
+    } else {
+        remedy.replace("'FILE'", &quoted(name)).replace("FILE", &shell(name))
+    };
     format!("{name}: the file is {what}; {remedy}")
+}
+
+/// A name as a command has it: in quotes if it needs them.
+fn shell(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%=".contains(c));
+    if is_plain { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
+/// A name as a string of Python.
+fn quoted(name: &str) -> String {
+    format!("'{}'", name.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
 #[cfg(test)]
@@ -137,7 +169,8 @@ mod tests {
             (b"PK\x03\x04..........................a.txt", "a ZIP archive; unpack it first: unzip f"),
             (b"PK\x03\x04..........................a.npy", "a NumPy archive"),
             (b"BZh91AY&SY", "bzip2-compressed; decompress it first: bunzip2 f"),
-            (b"PAR1\x15\x04", "a Parquet file"),
+            (b"PAR1\x15\x04", "a Parquet file; save it as text, for example with pandas: read_parquet('f')."),
+            (b"a b\rc d\r", "text whose lines end with CR alone, as on old Macs; convert it: tr '\\r' '\\n' < f > NEW"),
             (b"\x80\x04\x95", "a Python pickle"),
             (b"\xff\xfea\0", "text in UTF-16; convert it: iconv -f utf-16 -t utf-8 f > NEW"),
             (b"\xff\xfe\0\0a\0\0\0", "text in UTF-32"),
@@ -149,8 +182,31 @@ mod tests {
     }
 
     #[test]
+    fn names_are_quoted_where_a_command_or_python_needs_it() {
+        let message = |name: &str, start: &[u8]| check_text(name, start).unwrap_err().to_string();
+        assert!(message("my file's.zip", b"PK\x03\x04").contains(": unzip 'my file'\\''s.zip'"));
+        assert!(message("it's.parquet", b"PAR1\x15\x04").contains("read_parquet('it\\'s.parquet')."));
+        assert!(message("<stdin>", b"PAR1\x15\x04").contains("read_parquet('FILE')."));
+        assert!(message("<stdin>", b"a b\rc d\r").contains(": tr '\\r' '\\n' < FILE > NEW"));
+        assert!(message("<stdin>", b"BZh91AY&SY").contains(": bunzip2 < FILE"));
+    }
+
+    #[test]
     fn text_is_text() {
-        for text in ["", "a b\n", "PK O\n", "BZh9 O\n", "PAR1\tO\n", "B", "\u{feff}a", "PARIS O\n", "a\0b O\n"] {
+        for text in [
+            "",
+            "a b\n",
+            "PK O\n",
+            "BZh9 O\n",
+            "PAR1\tO\n",
+            "B",
+            "\u{feff}a",
+            "PARIS O\n",
+            "a\0b O\n",
+            "a b\r\n",
+            "a\r",
+            "a\rb\rc\n",
+        ] {
             assert!(check_text("f", text.as_bytes()).is_ok(), "{text}");
         }
     }

@@ -38,7 +38,6 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
     let start = &text[..text.len().min(LOOKED_AT)];
     let cut = if start.len() < text.len() { start.iter().rposition(|&byte| byte == b'\n') } else { None };
     let start = cut.map_or(start, |at| &start[..=at]);
-    check_line_ends(name, start)?;
     let separator = layout.separator_of(start);
     let Some((_, line)) = layout.tokens(start).next() else { return Ok(None) };
     let columns = separator.count(line);
@@ -62,16 +61,6 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
     }
     let (tabs, odd) = (tabbed(line).count(), is_odd(line));
     Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd, look }))
-}
-
-/// Fails if the lines of a text end with CR alone.
-fn check_line_ends(name: &str, text: &[u8]) -> Result<()> {
-    let returns = text.iter().filter(|&&byte| byte == b'\r').count();
-    if returns > 1 && !text.contains(&b'\n') {
-        let remedy = "convert the file, for example with: tr '\\r' '\\n' < FILE > NEW";
-        return Err(Error::Data(format!("{name}: its lines end with CR alone, as on old Macs; {remedy}")));
-    }
-    Ok(())
 }
 
 impl Separator {
@@ -117,7 +106,7 @@ impl Shape {
             count += 1;
         });
         if count != self.columns {
-            return Err(self.wrong_count(line, count));
+            return Err(self.wrong_count(line, count, sentence.places.is_empty()));
         }
         if let Some(cell) = label {
             if cell.is_empty() && self.labels.given() {
@@ -142,8 +131,8 @@ impl Shape {
         }
     }
 
-    /// The message for a line with a wrong number of cells.
-    fn wrong_count(self, line: &[u8], count: usize) -> String {
+    /// The message for a line with a wrong number of cells, which is the first of its sentence or a later one.
+    fn wrong_count(self, line: &[u8], count: usize, starts: bool) -> String {
         let columns = self.columns;
         let plural = if columns == 1 { "" } else { "s" };
         let label = match self.label {
@@ -154,8 +143,11 @@ impl Shape {
         let counts = format!("expected {columns} column{plural} as in the first line{label}, found {count}");
         let remedy = if self.look.conllu {
             "the lines are CoNLL-U: add --format conllu".to_owned()
-        } else if is_odd(line) {
+        } else if is_odd(line) && starts {
             "if this line is a comment, add --skip-comments".to_owned()
+        } else if is_odd(line) {
+            "if this line is a comment, remove it: only comments before the first token of a sentence can be skipped"
+                .to_owned()
         } else if self.odd {
             "if the first line is a comment, add --skip-comments".to_owned()
         } else if self.separator == Separator::Blank && tabs > 1 && tabs == self.tabs {
@@ -164,11 +156,19 @@ impl Shape {
             format!("the line has {columns} between spaces and tabs: separate columns alike in every line")
         } else if let Some(blank) = unseparated(line).filter(|_| count < columns) {
             format!("the line has the blank U+{:04X}, which separates no columns: replace it by a space", blank as u32)
+        } else if let Some(mark) = "/_|".chars().find(|&mark| joined(line, mark as u8)) {
+            format!("if {mark} separates words from labels, put one token per line, in the columns token and label")
         } else {
             "every line needs the same number".to_owned()
         };
         format!("{counts}; {remedy}")
     }
+}
+
+/// Whether every cell of a line, two at least, is a word and a label with a mark between them.
+fn joined(line: &[u8], mark: u8) -> bool {
+    let is_joined = |cell: &[u8]| cell.len() > 2 && cell[1..cell.len() - 1].contains(&mark);
+    split(line).count() > 1 && split(line).all(is_joined)
 }
 
 /// The first blank of a line that separates no columns, such as a no-break space.
@@ -243,6 +243,17 @@ mod tests {
         assert!(message.contains("add --skip-comments"), "{message}");
         let (_, message) = sentences(b"a b c\n\n# one\n").unwrap_err();
         assert!(message.contains("if this line is a comment, add --skip-comments"), "{message}");
+        let (_, message) = laid_out(b"a b c\n# one\n", layout).unwrap_err();
+        assert!(message.contains("if this line is a comment, remove it: only comments before the first"), "{message}");
+    }
+
+    #[test]
+    fn words_with_labels_of_their_own_are_noticed_in_a_line_of_another_length() {
+        let message = |text: &[u8]| sentences(text).unwrap_err().1;
+        assert!(message(b"Rita_NNP met_VBD ._.\nIda_NNP ran_VBD\n").contains("; if _ separates words from labels"));
+        assert!(message(b"Rita/NNP met/VBD ./.\nIda/NNP ran/VBD\n").contains("; if / separates words from labels"));
+        assert!(message(b"Rita NNP O\nNew_York NNP\n").ends_with("; every line needs the same number"));
+        assert!(message(b"Rita NNP O\n_a b_\n").ends_with("; every line needs the same number"));
     }
 
     #[test]
@@ -257,12 +268,6 @@ mod tests {
         assert_eq!(read(b"B-PER Rita\n", 0), "URita -");
         assert_eq!(read(b"Rita\n", 0), "URita -");
         assert_eq!(read(b"Rita B-PER\n", -1), "URita -");
-    }
-
-    #[test]
-    fn old_line_ends_are_named() {
-        let (_, message) = sentences(b"a b c\rd e f\r").unwrap_err();
-        assert!(message.contains("CR alone"), "{message}");
     }
 
     #[test]

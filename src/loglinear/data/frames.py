@@ -90,8 +90,7 @@ class Frame:
             return _of_array(X)
         if isinstance(X, Sequence | Iterator) and not isinstance(X, str | bytes):
             return _of_rows([*X])
-        message = f"X has type {_named_type(X)}, which is not a table; {_remedy(X)}"
-        raise DataError(message)
+        raise _no_table(X)
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Frame:
         """Return some of the rows."""
@@ -121,7 +120,7 @@ def as_frame(X: Any) -> Frame | None:
     """Read a `Table` or a table of Arrow's; None for anything else, which NumPy and scikit-learn read themselves.
 
     Raises:
-        DataError: X is a table of pandas with two columns of the same name, or with dates or times.
+        DataError: X is not a table, or is one of pandas with two columns of the same name, or with dates or times.
     """
     if is_pandas(X):
         _check_distinct([*X.columns])
@@ -129,7 +128,25 @@ def as_frame(X: Any) -> Frame | None:
         if dates is not None:
             called = f"column {dates!r}"
             raise dates_in(called)
-    return Frame.of(X) if isinstance(X, Table | Frame) or (is_arrow(X) and not hasattr(X, "iloc")) else None
+    if isinstance(X, Table | Frame) or (is_arrow(X) and not hasattr(X, "iloc")):
+        return Frame.of(X)
+    is_array = hasattr(X, "__array__") or hasattr(X, "__array_interface__") or hasattr(X, "tocsr")
+    if not is_array and (not isinstance(X, Sequence) or isinstance(X, str | bytes)):
+        raise _no_table(X)
+    _check_plain(X)
+    return None
+
+
+def _no_table(X: object) -> DataError:
+    """Return the error about an object that is not a table, by its type."""
+    return DataError(f"X has type {_named_type(X)}, which is not a table; {_remedy(X)}")
+
+
+def _check_plain(X: object) -> None:
+    """Raise DataError if X is an array of records."""
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        message = "X is an array of records; convert it to a table first: pandas.DataFrame(X)"
+        raise DataError(message)
 
 
 def dates_in(called: str) -> DataError:
@@ -288,6 +305,7 @@ def _values(column: _core.ArrowColumn, called: str) -> Array:
 
 
 def _of_array(X: Any) -> Frame:
+    _check_plain(X)
     array = X.toarray() if hasattr(X, "tocsr") else np.ma.asanyarray(X) if np.ma.isMaskedArray(X) else np.asarray(X)
     if array.ndim != 2:
         message = f"X has shape {array.shape}; give a table or an array of shape (n_samples, n_variables)"

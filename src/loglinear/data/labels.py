@@ -187,7 +187,7 @@ def _number(text: str) -> float | None:
 
 
 def check_classes(y: Any) -> None:
-    """Raise DataError if strings and other values are mixed among classes, or a class is None.
+    """Raise DataError if strings and other values are mixed among classes, or a class is None or a collection.
 
     Args:
         y: classes; only the values of sequences and of arrays of objects are looked at, others have one type.
@@ -197,6 +197,13 @@ def check_classes(y: Any) -> None:
     kinds = {*map(type, y)}
     if type(None) in kinds:
         message = "a class is None; leave out samples without a class"
+        raise DataError(message)
+    several = next((label for label in y if isinstance(label, (list, tuple, Set, Mapping)) and len(label) != 1), None)
+    if several is not None:
+        message = (
+            f"a class is the {type(several).__name__} {several!r:.60}, but every sample has one class; for a "
+            "multi-label task, train a classifier for each label"
+        )
         raise DataError(message)
     if len({issubclass(kind, str) for kind in kinds}) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))

@@ -39,6 +39,8 @@ def other_lines(path: str, core: _core.Corpus, n_comments: int, columns: ColumnL
         messages += _odd_line(path, columns, counts, look_for_comment=n_comments == 1)
     if columns.label == -1 and not any(map(_CHUNK.fullmatch, labels)):
         messages += _first_column(path, columns, len(labels))
+    if all("_" in label for label in labels):
+        messages += _joined(path, columns)
     return messages
 
 
@@ -57,11 +59,23 @@ def _odd_line(path: str, columns: ColumnLayout, counts: dict[str, int], *, look_
 
 def _first_column(path: str, columns: ColumnLayout, n_labels: int) -> list[str]:
     """Return a message if the first column has the labels of a tagging scheme, and the last one has other values."""
-    sentences = islice(sentence_lines(path, FORMATS["columns"], columns), _SENTENCES)
-    cells = [columns.cells(line)[0] for _, line in chain.from_iterable(sentences)]
-    values = {*cells}
+    values = {cells[0] for cells in _first_cells(path, columns)}
     if len(values) > n_labels or not all(cell == "O" or _CHUNK.fullmatch(cell) for cell in values):
         return []
     if "O" not in values and not any(cell.startswith("B") for cell in values):
         return []
     return ["column 0 looks like the labels, and the last column like words; add label_column=0 (--label-column 0)"]
+
+
+def _joined(path: str, columns: ColumnLayout) -> list[str]:
+    """Return a message if every cell of the first sentences is a word and a label with `_` between them."""
+    cells = [cell for line in _first_cells(path, columns) for cell in line]
+    if not all("_" in cell[1:-1] for cell in cells):
+        return []
+    return [f"every cell looks like {cells[0]!r}: put one token per line, in the columns token and label"]
+
+
+def _first_cells(path: str, columns: ColumnLayout) -> list[list[str]]:
+    """Return the cells of the lines of the first sentences."""
+    sentences = islice(sentence_lines(path, FORMATS["columns"], columns), _SENTENCES)
+    return [columns.cells(line) for _, line in chain.from_iterable(sentences)]

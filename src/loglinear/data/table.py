@@ -256,7 +256,10 @@ class _Lines:
             # csv.reader returns empty lists for blank lines.
             yield from filter(None, self._reader)
         except csv.Error as error:
-            message = f"{self.place()}: {error}; close every quote, and double a quote inside a quoted cell"
+            remedy = "close every quote, and double a quote inside a quoted cell"
+            if self.flags and len(_split(self.first, self.delimiter)) < 2 and self.first.count('"') % 2 == 0:
+                remedy = _delimiter_advice(self.first)
+            message = f"{self.place()}: {error}; {remedy}"
             raise DataError(message) from error
 
 
@@ -440,11 +443,12 @@ def _names(lines: _Lines, cells: list[str], ignore: Sequence[str]) -> list[str]:
 
 def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int, numbers: array[int]) -> Iterator[list[str]]:
     """Yield the rows, add the numbers of their lines, and raise DataError at the first row of another width."""
-    for row in rows:
+    for number, row in enumerate(rows):
         if len(row) != width:
-            message = (
-                f"{lines.place()}: expected {width} fields, found {len(row)}; quote cells that contain the separator"
-            )
+            remedy = "quote cells that contain the separator"
+            if number == 0 and len(row) == width + 1:
+                remedy = "if the first column has the names of the rows, as R writes it, name it in the header, too"
+            message = f"{lines.place()}: expected {width} fields, found {len(row)}; {remedy}"
             raise DataError(message)
         numbers.append(lines.number)
         yield row

@@ -29,6 +29,7 @@ __all__ = [
     "character_lengths",
     "check_unit",
     "ngram_lengths",
+    "segmented",
     "unspaced",
 ]
 
@@ -46,6 +47,10 @@ _UNSPACED = (
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 )
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_HAS_BLANKS = re.compile(f"[{_UNSPACED}] +[{_UNSPACED}]")
+_RUN = re.compile(f"[{_UNSPACED}]+")
+# Most characters that words of such scripts have on average; phrases have more.
+_LONGEST_WORDS = 4
 # Zero-width joiners stand inside words of Persian and of Indic languages.
 _JOINERS = "\u200c\u200d"
 _LONGEST = 100
@@ -155,6 +160,14 @@ def _characters_of(text: str, first: int, last: int) -> list[str]:
 def unspaced(texts: Sequence[str]) -> float:
     """Return the share of texts with characters of scripts without blanks, such as Chinese."""
     return sum(_HAS_UNSPACED.search(text) is not None for text in texts) / max(len(texts), 1)
+
+
+def segmented(texts: Sequence[str]) -> bool:
+    """Whether most texts in scripts without blanks between words have such blanks, as word segmenters add them."""
+    chosen = [text for text in texts if _HAS_UNSPACED.search(text)]
+    n_cut = sum(_HAS_BLANKS.search(text) is not None for text in chosen)
+    runs = [len(run) for text in chosen for run in _RUN.findall(text)]
+    return 2 * n_cut > len(chosen) and sum(runs) <= _LONGEST_WORDS * len(runs)
 
 
 @lru_cache

@@ -37,6 +37,10 @@ _CODES = frozenset(
     for sign in (-1, 1)
     if sign < 0 or repeated > 1
 ) | frozenset(float(sign * code) for code in (97, 98, 997, 998, 9997, 9998) for sign in (-1, 1))
+# What the row of a sum is called.
+_SUMS = frozenset(
+    "total totals subtotal sum summe gesamt somme totale totaal suma итого всего 合计 合計 总计 總計".split()
+)
 # Fewest rows outside the most frequent state of a column for which equal columns are no coincidence.
 _EVIDENCE = 11
 # Most columns or pairs of columns that a message names.
@@ -80,7 +84,7 @@ def columns_of(frame: Frame, left_out: Sequence[int], is_binned: Callable[[int],
 
 def oddities(columns: Sequence[Column]) -> Iterator[str]:
     """Yield a message about each kind of mistake that the values suggest. Cost: a pass over different values."""
-    for check in (_marks, _alike, _grouped_digits):
+    for check in (_marks, _sums, _alike, _grouped_digits):
         message = check(columns)
         if message is not None:
             yield message
@@ -147,7 +151,7 @@ def _marks(columns: Sequence[Column]) -> str | None:
     marked: dict[Any, list[Column]] = defaultdict(list)
     for column in columns:
         for mark in _marks_of(column.distinct):
-            if mark != column.name:  # in a repeated header
+            if mark != column.name and not _is_sum(column, mark):  # in a repeated header, in the row of a sum
                 marked[mark].append(column)
     if not marked:
         return None
@@ -157,6 +161,22 @@ def _marks(columns: Sequence[Column]) -> str | None:
     flag = f"--missing{'=' if listed.startswith('-') else ' '}{shlex.quote(listed)}"
     read, they = ("read as a value", "it marks") if len(marks) == 1 else ("read as values", "they mark")
     return f"{read}: {described}; if {they} missing values, pass missing={marks!r} ({flag})"
+
+
+def _sums(columns: Sequence[Column]) -> str | None:
+    """A last row that is called the sum of the others."""
+    named = [column for column in columns if column.values.size and _is_sum(column, column.values[-1])]
+    if not named:
+        return None
+    what = f"{named[0].values[-1]!r} in {columns_called([column.name for column in named])}"
+    return f"the last row seems to be the sum of the others ({what}); remove it"
+
+
+def _is_sum(column: Column, value: object) -> bool:
+    """Whether a value is what the last row of a table alone has, and means a sum."""
+    if not isinstance(value, str) or value.strip(" :").casefold() not in _SUMS or column.values[-1] != value:
+        return False
+    return int((column.values == value).sum()) == 1 and (column.counts is None or column.counts[-1] == 1)
 
 
 def _places(mark: object, having: Sequence[Column]) -> str:

@@ -367,7 +367,14 @@ def test_scripts_without_blanks_are_told(done, data):
     assert "100 % of the texts are in a script without blanks between words" in said
     assert "--words characters:N-M" in said
     assert done("tag", "-m", data / "m", input="不喜\n").stdout == "坏\n"
+    assert "--words blanks" not in said
     assert "without blanks" not in done(*arguments, "--words", "characters:1-2").stderr
+    (data / "cut.tsv").write_text("好\t我 喜欢 这 部 电影\n坏\t我 不 喜欢 苹果\n" * 3)
+    said = done("train", data / "cut.tsv", *arguments[2:]).stderr
+    assert ", but have blanks between words: add --words blanks, or each pair of characters is a word\n" in said
+    assert "without blanks" not in done("train", data / "cut.tsv", *arguments[2:], "--words", "blanks").stderr
+    (data / "phrases.tsv").write_text("好\t我喜欢这部电影 真的喜欢这部电影\n坏\t我不喜欢苹果 不喜欢\n" * 3)
+    assert "--words blanks" not in done("train", data / "phrases.tsv", *arguments[2:]).stderr
     assert "without blanks" not in done("train", data / "train.tsv", *arguments[2:]).stderr
 
 

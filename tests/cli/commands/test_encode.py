@@ -85,3 +85,14 @@ def test_misuse_is_refused_and_leaves_nothing(misuse, done, sample, tmp_path):
     assert "a loglinear model, not data" in misuse("encode", sample.models["columns"], *template, "-o", tmp_path / "c")
     assert os.listdir(tmp_path) == []
     assert "not an encoded corpus" in misuse("encode", data, "--append", "-o", tmp_path)
+
+
+def test_odd_data_are_told_as_by_a_training(done, tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text("word tag\nRita N\nmet V\n")
+    said = done("encode", path, "--preset", "pos", "-o", tmp_path / "c").stderr
+    assert f"warning: {path}: the first line has the label 'tag': is it a header? remove it" in said
+    assert f"warning: {path}: all 3 tokens are in one sentence" in said
+    path.write_text("Rita N\nmet N\n\nRita N\n")
+    said = done("encode", path, "--preset", "pos", "-o", tmp_path / "c").stderr
+    assert f"warning: {path}: the data have a single label, 'N'" in said

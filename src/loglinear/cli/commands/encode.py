@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ...errors import OptionError
+from ...errors import DataWarning, OptionError, warn
 from ..inputs import Inputs, add_data
 from ..options import add_columns, add_format, add_templates, add_threads
 from ..output import counted, say
 
 if TYPE_CHECKING:
+    from ...data.corpus import Corpus
     from ...data.encoding import CorpusFile
 
 EXAMPLE = """example: loglinear encode train.txt --preset ner -o train.corpus
@@ -90,13 +91,30 @@ def run(arguments: Namespace) -> None:
         with _shown(corpus, "encoded", quiet=arguments.quiet):
             for file in arguments.files:
                 corpus.add(file, partial=arguments.partial, **reading)
+    encoded = Corpus.open(arguments.output)
+    _warn_of_oddities(arguments, encoded)
     if not arguments.quiet:
-        encoded = Corpus.open(arguments.output)
         seconds = time.monotonic() - begun
         say(
             f"{arguments.output}: {counted(len(encoded), 'sentence')}, {counted(encoded.n_tokens, 'token')}, "
             f"{counted(encoded.n_attributes, 'attribute')}, {counted(len(encoded.labels), 'label')}; {seconds:.1f} s"
         )
+
+
+def _warn_of_oddities(arguments: Namespace, corpus: Corpus) -> None:
+    """Warn of what suggests a mistake, as a training does; of headers only if all sentences are from one file."""
+    from ...data.formats import is_corpus
+    from ...data.headers import odd_headers
+    from ...data.other_lines import other_lines
+    from ...data.survey import Survey
+    from ..reading import located
+
+    messages, (first, *others) = Survey.of(corpus).oddities(), arguments.files
+    if corpus.format == "columns" and not (others or arguments.append or is_corpus(first)):
+        messages += odd_headers(first, corpus.core, corpus.columns)
+        messages += other_lines(first, corpus.core, 0, corpus.columns)
+    for message in messages:
+        warn(located(" ".join(arguments.files), message), DataWarning)
 
 
 @contextmanager

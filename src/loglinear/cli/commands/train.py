@@ -381,7 +381,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     from ...data.labels import check_targets
     from ...data.survey import Survey, check_counts
     from ...data.texts import oddities, read
-    from ...data.words import WORDS, unspaced
+    from ...data.words import WORDS, segmented, unspaced
     from ..reading import naming, show
 
     arguments, name = asked.arguments, " ".join(asked.files)
@@ -399,7 +399,11 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
     show(name, survey, asked.progress, are_samples=True)
     if (share := unspaced(documents.texts)) >= 0.1 and classifier.words == WORDS:
         pairs = f"{100.0 * share:.0f} % of the texts are in a script without blanks between words, such as Chinese"
-        say(f"note: {name}: {pairs}; each pair of characters is a word; see --words characters:N-M for other lengths")
+        if segmented(documents.texts):
+            pairs += ", but have blanks between words: add --words blanks, or each pair of characters is a word"
+        else:
+            pairs += "; each pair of characters is a word; see --words characters:N-M for other lengths"
+        say(f"note: {name}: {pairs}")
     dev = None if arguments.dev is None else read(arguments.dev)
     if dev is not None:
         check_counts(

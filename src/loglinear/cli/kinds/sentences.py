@@ -92,9 +92,9 @@ class Sentences(Kind):
         if is_corpus(file):
             return "corpus"
         trained = str(self.settings.get("format", "columns"))
+        if trained == "python":  # lists, which JSON holds as well
+            trained = "jsonl" if template is None else "columns"
         if format is None or asked is None:
-            if trained == "python":  # lists, which JSON holds as well
-                return format_of(file, default="jsonl" if template is None else "columns")
             format_of_file = format_of(file, default=trained)
             same = trained.partition(":")[0] == format_of_file  # conllu:xpos is a kind of conllu
             return trained if same or not readable(format_of_file, template) else format_of_file
@@ -116,8 +116,7 @@ class Sentences(Kind):
         if format_of(file, default="") == self.format(file, None).partition(":")[0]:
             return "by its extension"
         if self.settings.get("format") == "python":
-            kind = "tokens as dicts or lists of attributes" if self.model.template is None else "a template"
-            return f"because the model was trained in Python with {kind}"
+            return f"because the model was trained in Python with{'out' * (self.model.template is None)} a template"
         return "like the training data"
 
     def columns(self, arguments: Namespace, format: str) -> ColumnLayout:
