@@ -15,6 +15,7 @@ from ...objectives.classifier import ClassifierObjective
 from ...path import PathPoint, largest_l1, onward, trainer
 from ...penalty import ElasticNet
 from ...problem import Problem
+from ...solvers.auto import Auto
 from ...vectors import Vector, count_nonzero, on_threads
 from .resampling import in_parallel
 
@@ -136,7 +137,7 @@ class _Fold:
         problem = Problem(self.rest, ElasticNet(0.0, self.l2, self.rest.n_unpenalised), self.rest.n_outputs)
         # Callbacks would keep two classes from a native path; its points take moments.
         callbacks = () if self.rest.n_outputs == 1 else (self.stopped,)
-        train, points = trainer(problem, callbacks=callbacks), list[PathPoint]()
+        train, points = trainer(problem, solver=Auto(), callbacks=callbacks), list[PathPoint]()
         w: Vector | None = None
         with on_threads(problem.n_threads):
             for strength in onward([first, first * STEP], points, further=True):
