@@ -98,6 +98,8 @@ def test_a_path_goes_on_until_the_score_has_turned():
         ([(8.0, 10.0, 0.5), (4.0, 0.0011, 0.6)], 2.0),
         ([(8.0, 10.0, 0.5), (4.0, 0.0009, 0.6)], None),
         ([(8.0, 10.0, 0.5), (4.0, np.nan, 0.6)], None),
+        # The objective is 0 from the beginning, such as of a single class.
+        ([(8.0, 0.0, 0.0), (0.0007, 0.0, 0.0)], None),
         # Nothing has entered yet.
         ([(8.0, 10.0, 0.5), (4.0, 10.0, 0.5)], 2.0),
         ([(8.0, 10.0, 0.5), (0.0007, 10.0, 0.5)], None),

@@ -214,7 +214,7 @@ def followed(
         except KeyboardInterrupt:  # before the first step
             return Path(tuple(points), interrupted=True)
         w, interrupted = result.w, result.status is Status.INTERRUPTED
-        point = PathPoint(strength, replace(result, state=None), vectors.count_nonzero(w))
+        point = PathPoint(strength, replace(result, state=None), result.trace[-1].nnz)
         points.append(point)
         try:
             points[-1] = point if score is None else replace(point, score=float(score(w)))
@@ -254,7 +254,7 @@ def _at_limit(points: Sequence[PathPoint]) -> bool:
     first, before, last = (points[at].result.nll for at in (0, -2, -1))
     if first - last <= EQUAL * first and points[-1].l1 > LEAST_L1 * points[0].l1:
         return False
-    return not before - last >= LEAST_DECREASE * first or last < LEAST_NLL * first
+    return not before - last > LEAST_DECREASE * first or last < LEAST_NLL * first
 
 
 def warn_if_best_is_last(regularisation_path: Path) -> None:
