@@ -233,14 +233,18 @@ def test_a_new_option_needs_no_other_line():
 def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
     X, two, three = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "b"], ["a", "b", "c"]
     tokens, labels = [[["x"], ["y"]]], [["A", "B"]]
+    wide, many = np.eye(3, 200), [[f"w{k}" for k in range(600)], ["x"], ["y"]]
     trained = {
         ("lbfgs", "chain without l1"): ChainCRF().fit(tokens, labels),
         ("owlqn", "chain with it"): ChainCRF(l1=0.1).fit(tokens, labels),
         ("prox_newton", "two classes of a table without l1"): MaxEnt().fit(X, two),
-        ("lbfgs", "two classes of other data without l1"): MaxEnt().fit([["x"], ["y"], ["y"]], two),
-        ("lbfgs", "three classes without l1"): MaxEnt().fit(X, three),
+        ("prox_newton", "two classes and few attributes without l1"): MaxEnt().fit([["x"], ["y"], ["y"]], two),
+        ("lbfgs", "two classes and many attributes without l1"): MaxEnt().fit(many, two),
+        ("prox_newton", "three classes and few columns without l1"): MaxEnt().fit(X, three),
+        ("lbfgs", "three classes and many columns without l1"): MaxEnt().fit(wide, three),
         ("prox_newton", "two classes with it"): MaxEnt(l1=0.1).fit(X, two),
-        ("owlqn", "three classes with it"): MaxEnt(l1=0.1).fit(X, three),
+        ("prox_newton", "three classes and few columns with it"): MaxEnt(l1=0.1).fit(X, three),
+        ("owlqn", "three classes and many columns with it"): MaxEnt(l1=0.1).fit(wide, three),
         ("prox_newton", "one against the rest with it"): MaxEnt(l1=0.1, multi_class="ovr").fit(X, three),
     }
     for (solver, what), model in trained.items():

@@ -164,7 +164,7 @@ def test_newton_takes_columns_that_are_constant_or_equal_without_a_penalty():
 def test_a_large_system_is_refused_without_an_l1_penalty():
     dense, sparse = objectives(table(0, 30, 600), 0, 2)
     for objective in (dense, sparse):
-        with pytest.raises(OptionError, match="needs an L1 penalty, but l1=0, and X is not dense with at most 500"):
+        with pytest.raises(OptionError, match="needs an L1 penalty, but l1=0, and 601 weights are more than 500; give"):
             minimize(Problem(objective, ElasticNet(0.0, 1.0, 1)), ProxNewton())
 
 

@@ -46,7 +46,8 @@ def classifier(n_classes):
 
 @pytest.fixture
 def large(monkeypatch):
-    """Small sequences are treated as large ones."""
+    """Small data are treated as large ones."""
+    monkeypatch.setattr(auto, "FEW_NUMBERS", 0)
     monkeypatch.setattr(auto, "FEW_CELLS", 1)
     monkeypatch.setattr(auto, "MANY_SAMPLES", 1)
 
@@ -165,5 +166,8 @@ def test_it_is_the_default_and_models_tell_the_choice():
     crf = ChainCRF(l1=0.1).fit(X, y)
     assert crf.result_.chosen == "owlqn (an L1 penalty)"
     assert ChainCRF(l1=0.1, solver="owlqn").fit(X, y).result_.chosen is None
-    assert MaxEnt().fit([[0.0], [1.0]], ["a", "b"]).result_.chosen == "prox_newton (two classes and a dense table)"
-    assert MaxEnt().fit([["x"], ["y"]], ["a", "b"]).result_.chosen == "lbfgs (the objective is smooth)"
+    assert MaxEnt().fit([[0.0], [1.0]], ["a", "b"]).result_.chosen == "prox_newton (two classes and few columns)"
+    assert MaxEnt().fit([["x"], ["y"]], ["a", "b"]).result_.chosen == "prox_newton (two classes and few columns)"
+    assert (
+        MaxEnt().fit([["x"], ["y"], ["z"]], ["a", "b", "c"]).result_.chosen == "prox_newton (few columns and classes)"
+    )

@@ -129,7 +129,7 @@ MATRIX = {
     "owlqn": Row(ANY, SINGLE_WEIGHTS),
     "pegasos": by_sample(SMOOTH_PENALTY, 0.01, problems=SAMPLES | {"graphs"}),
     "prox_gradient": Row(ANY, SINGLE_WEIGHTS | {"groups"}),
-    "prox_newton": Row(CLASSES - {"three classes"}, SINGLE_WEIGHTS, "two classes"),
+    "prox_newton": Row(CLASSES, SINGLE_WEIGHTS, "steps of proximal Newton"),
     "sag": by_sample(SINGLE_WEIGHTS, 1e-5, {"tolerance": 1e-5}),
     "sg": by_sample(SMOOTH_PENALTY, 0.06, problems=SAMPLES | {"graphs"}),
     "sgd_l1": by_sample(SINGLE_WEIGHTS, 0.005),

@@ -19,7 +19,7 @@ use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::path::{Reached, Walk};
 use crate::classifier::point::Point;
 use crate::classifier::table::{Numbers, Table};
-use crate::classifier::{dual, gram, newton};
+use crate::classifier::{dual, gram, newton, softmax};
 use crate::threads::locked;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -48,6 +48,13 @@ pub struct NewtonStep {
     trials: usize,
     moved: bool,
     promised: f64,
+}
+
+impl From<newton::NewtonStep> for NewtonStep {
+    fn from(done: newton::NewtonStep) -> Self {
+        let newton::NewtonStep { nll, working_set, sweeps, trials, moved, promised } = done;
+        NewtonStep { nll, working_set, sweeps, trials, moved, promised }
+    }
 }
 
 /// `classifier::path::Walk` for Python.
@@ -116,7 +123,8 @@ impl ClassifierObjective {
 
     /// Whether a few proximal Newton steps take a moment.
     fn is_quick(&self) -> bool {
-        self.inner.design.n_entries().saturating_mul(self.inner.n_columns()) < FEW_PRODUCTS
+        let products = self.inner.design.n_entries().saturating_mul(self.inner.n_columns());
+        products.saturating_mul(self.inner.n_outputs().pow(2)) < FEW_PRODUCTS
     }
 
     /// An error unless there are two classes and `w` has the length of the weights.
@@ -292,10 +300,10 @@ impl ClassifierObjective {
         Ok(PyArray1::from_vec(py, py.detach(|| self.inner.scores(w))))
     }
 
-    /// Whether a proximal Newton step writes X' D X out at once and solves a system of equations where there is no L1 penalty.
-    #[getter]
-    fn has_small_gram(&self) -> bool {
-        self.inner.design.table().is_some() && gram::is_small(self.inner.n_columns())
+    /// Whether a proximal Newton step writes the Hessian out at once, and solves a system of equations where `l1` is 0.
+    fn has_small_gram(&self, l1: f64) -> bool {
+        let is_due = l1 == 0.0 || self.inner.n_outputs() > 1 || self.inner.design.table().is_some();
+        is_due && gram::is_small(self.inner.n_features())
     }
 
     /// The weights of dual variables, w = sum of alpha_i y_i x_i, and |x_i|^2 of every sample.
@@ -339,7 +347,7 @@ impl ClassifierObjective {
     }
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`). It updates all three arrays: the weights, the scores x . w
-    /// of the samples, and the gradient of the negative log-likelihood.
+    /// of the samples, and the gradient of the negative log-likelihood. With three classes or more there are no scores.
     #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least, stride=1))]
     #[allow(clippy::too_many_arguments)]
     fn newton_step(
@@ -356,12 +364,22 @@ impl ClassifierObjective {
         stride: usize,
     ) -> PyResult<NewtonStep> {
         written!(w, scores, gradient);
-        self.check_binary(w)?;
-        if (scores.len(), gradient.len()) != (self.inner.n_samples(), w.len()) {
+        same_length(w, self.inner.n_features())?;
+        let n_scores = if self.inner.n_outputs() == 1 { self.inner.n_samples() } else { 0 };
+        if (scores.len(), gradient.len()) != (n_scores, w.len()) {
             return Err(OptionError::new_err("scores needs one entry per sample, gradient one per weight"));
         }
         let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0 };
         let quick = self.is_quick();
+        if n_scores == 0 {
+            let (mut point, mut slopes) = (w.to_vec(), gradient.to_vec());
+            let done = interruptible_unless(quick, py, |interrupt| {
+                softmax::step(&self.inner, &mut point, &mut slopes, &settings, interrupt)
+            })?;
+            w.copy_from_slice(&point);
+            gradient.copy_from_slice(&slopes);
+            return Ok(done.into());
+        }
         let (old_w, old_scores, old_gradient) = (w.to_vec(), scores.to_vec(), gradient.to_vec());
         let (done, point) = interruptible_unless(quick, py, |interrupt| {
             let mut point = Point::of_scores(&self.inner, old_w, old_scores, old_gradient);
@@ -371,8 +389,7 @@ impl ClassifierObjective {
         w.copy_from_slice(&point.w);
         scores.copy_from_slice(&point.scores);
         gradient.copy_from_slice(&point.gradient);
-        let newton::NewtonStep { nll, working_set, sweeps, trials, moved, promised } = done;
-        Ok(NewtonStep { nll, working_set, sweeps, trials, moved, promised })
+        Ok(done.into())
     }
 
     /// The start of a path of minima with two classes: steps of proximal Newton begin at `w`, with these options.

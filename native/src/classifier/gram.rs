@@ -2,9 +2,8 @@
 //!
 //! Symbols as in `newton`.
 
-use crate::classifier::dense::gram;
 use crate::classifier::objective::Classifier;
-use crate::classifier::table::Columns;
+use crate::classifier::products::Products;
 use crate::numeric::LANES;
 use crate::numeric::ragged::{Id, Value, with_entries};
 use crate::threads;
@@ -67,14 +66,24 @@ impl Gram {
         Some(pairs as f64 / (2 * entries) as f64)
     }
 
-    /// The matrix of a dense table where delta is 0, from one of `stride` blocks of samples; none if the matrix of samples is sparse,
-    /// or the working set large.
+    /// The matrix of a dense table where delta is 0, estimated from one of `stride` blocks of samples; none if the matrix of samples
+    /// is sparse, or the working set large.
     pub fn of_table(classifier: &Classifier, columns: &[usize], curvatures: &[f64], stride: usize) -> Option<Gram> {
-        let table = classifier.design.table().filter(|_| columns.len() <= MOST_COLUMNS)?;
-        let chosen = (columns.len() < table.n_columns()).then_some(columns);
-        let columns = Columns { table, chosen, intercept: classifier.intercept };
-        let size = columns.count();
-        Some(Gram { size, matrix: gram(columns, curvatures, stride, classifier.pool), product: vec![0.0; size] })
+        let is_dense = classifier.design.table().is_some() && columns.len() <= MOST_COLUMNS;
+        is_dense.then(|| Gram::estimated(classifier, columns, curvatures, stride))
+    }
+
+    /// The matrix where delta is 0, estimated from one of `stride` blocks of samples in proportion to their part of the curvatures.
+    pub fn estimated(classifier: &Classifier, columns: &[usize], curvatures: &[f64], stride: usize) -> Gram {
+        let products = Products { classifier, columns, stride };
+        let (mut matrix, factor) = (products.over(curvatures), products.factor(curvatures));
+        matrix.iter_mut().for_each(|product| *product *= factor);
+        Gram::of_matrix(matrix, products.size())
+    }
+
+    /// A matrix with so many rows, where delta is 0.
+    pub fn of_matrix(matrix: Vec<f64>, size: usize) -> Gram {
+        Gram { size, matrix, product: vec![0.0; size] }
     }
 
     /// The x with (X' D X + E) x = b, where E is a diagonal matrix: `l2` on all rows but the last `n_free` ones. x is 0 in the
@@ -104,6 +113,11 @@ impl Gram {
             }
         }
         x
+    }
+
+    /// X' D X over some of its rows, where delta is 0.
+    pub fn part(&self, rows: &[usize]) -> Gram {
+        Gram::of_matrix(part(&self.matrix, self.size, rows), rows.len())
     }
 
     /// Whether `solve` takes a moment.
@@ -196,6 +210,11 @@ impl KeptGram {
         KeptGram { is_on: true, ..KeptGram::default() }
     }
 
+    /// Whether matrices are kept.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
     /// Has the next step compute its matrix.
     pub fn forget(&mut self) {
         self.matrix = None;
@@ -214,22 +233,19 @@ impl KeptGram {
     }
 
     /// The matrix over a working set with the given `curvatures`, as `Gram::of_table` estimates it of a dense table. None of a sparse
-    /// one if it is not kept. Columns that may be needed next are chosen `among` some, or all.
+    /// one if it is not kept.
     pub fn fresh(
         &mut self,
         classifier: &Classifier,
         working_set: &[usize],
-        (among, gradient): (Option<&[usize]>, &[f64]),
+        gradient: &[f64],
         curvatures: &[f64],
         stride: usize,
     ) -> Option<Gram> {
         if !self.is_on {
             return Gram::of_table(classifier, working_set, curvatures, stride);
         }
-        let columns = match among {
-            Some(columns) => with_next(columns.iter().copied(), working_set, gradient),
-            None => with_next(0..classifier.design.n_columns(), working_set, gradient),
-        };
+        let columns = with_next(classifier.design.n_columns(), working_set, gradient);
         let gram = match classifier.design.table() {
             Some(_) => Gram::of_table(classifier, &columns, curvatures, stride)?,
             None if columns.len() > MOST_KEPT => return None,
@@ -252,23 +268,28 @@ impl KeptGram {
         let place = |column: &usize| self.columns.binary_search(column).ok();
         let places: Vec<usize> = working_set.iter().map(place).collect::<Option<Vec<usize>>>()?;
         let places: Vec<usize> = places.into_iter().chain(intercept).collect();
-        let (size, whole) = (places.len(), n + usize::from(intercept.is_some()));
-        let mut part = Vec::with_capacity(size * size);
-        for &a in &places {
-            let row = &matrix[a * whole..][..whole];
-            part.extend(places.iter().map(|&b| row[b]));
-        }
-        Some(Gram { size, matrix: part, product: vec![0.0; size] })
+        let whole = n + usize::from(intercept.is_some());
+        Some(Gram::of_matrix(part(matrix, whole, &places), places.len()))
     }
 }
 
-/// A working set and the columns that may enter it next, the columns of `among` with the largest derivatives: as many again.
-fn with_next(among: impl ExactSizeIterator<Item = usize>, working_set: &[usize], gradient: &[f64]) -> Vec<usize> {
-    let most = (2 * working_set.len()).max(LEAST_KEPT);
-    if most >= among.len() {
-        return among.collect();
+/// The entries of a matrix with `size` rows at some rows and the same columns.
+fn part(matrix: &[f64], size: usize, places: &[usize]) -> Vec<f64> {
+    let mut part = Vec::with_capacity(places.len() * places.len());
+    for &a in places {
+        let row = &matrix[a * size..][..size];
+        part.extend(places.iter().map(|&b| row[b]));
     }
-    let others = among.filter(|column| working_set.binary_search(column).is_err()).collect();
+    part
+}
+
+/// A working set and the columns that may enter it next, those with the largest derivatives: as many again.
+fn with_next(n_columns: usize, working_set: &[usize], gradient: &[f64]) -> Vec<usize> {
+    let most = (2 * working_set.len()).max(LEAST_KEPT);
+    if most >= n_columns {
+        return (0..n_columns).collect();
+    }
+    let others = (0..n_columns).filter(|column| working_set.binary_search(column).is_err()).collect();
     with_steepest(working_set.to_vec(), others, most - working_set.len(), gradient)
 }
 

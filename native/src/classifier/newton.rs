@@ -16,10 +16,9 @@
 //! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back.
 
-use crate::classifier::gram::{Column, Gram, KeptGram, violation, with_steepest};
+use crate::classifier::gram::{Column, Gram, KeptGram, is_small, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::point::Point;
-use crate::classifier::screen::Screen;
 use crate::error::Result;
 use crate::numeric::ragged::{Entries, Id, Value, with_entries};
 use crate::threads::Interrupt;
@@ -72,13 +71,8 @@ pub fn step(
 ) -> Result<NewtonStep> {
     let Point { w, nll, scores, residuals, gradient, screen } = at;
     let before = *nll;
-    let among = screen.as_ref().map(Screen::candidates);
-    let mut subproblem = Subproblem::new(classifier, among, (w, gradient), (scores, residuals), grams, settings);
-    let sweeps = match subproblem.gram.take() {
-        Some(gram) if settings.l1 == 0.0 && gram.is_small() => subproblem.solve(gram),
-        Some(gram) => subproblem.minimise_over(gram, 0, interrupt),
-        None => with_entries!(classifier.design.columns(), all => subproblem.minimise(all, interrupt)),
-    };
+    let mut subproblem = Subproblem::new(classifier, (w, gradient), (scores, residuals), grams, settings);
+    let sweeps = subproblem.minimise(interrupt);
     interrupt.check()?;
     let promise = subproblem.promise();
     let working_set = subproblem.columns.len();
@@ -131,14 +125,17 @@ fn sweeps_ahead(goal: f64, violation: f64, before: f64, sweeps: usize) -> f64 {
     if fall > 0.0 { (violation / goal).ln() / fall } else { f64::INFINITY }
 }
 
+/// Sweeps by way of X' D X after which others are made to go faster.
+const SLOW: usize = 20;
+
 /// The minimisation over delta.
-struct Subproblem<'a> {
+pub struct Subproblem<'a> {
     classifier: &'a Classifier,
     settings: &'a NewtonSettings,
     /// The working set, by ascending column.
     columns: Vec<Column>,
-    /// The coordinate of the intercept, which has no penalty.
-    intercept: Option<Column>,
+    /// The coordinates of the intercept, which have no penalty.
+    intercepts: Vec<Column>,
     /// Sample -> its entry of D; empty if X' D X is that of an earlier step.
     curvatures: Vec<f64>,
     /// Sample -> its entry of D X delta.
@@ -150,21 +147,21 @@ struct Subproblem<'a> {
 }
 
 /// The point that the line search accepts.
-struct Accepted {
+pub struct Accepted {
     /// t of the point w + t delta.
-    length: f64,
+    pub length: f64,
     /// The negative log-likelihood at the point.
-    nll: f64,
+    pub nll: f64,
     /// Evaluations of the objective.
-    trials: usize,
+    pub trials: usize,
 }
 
 /// The least entry of D, as a share of |residual| * `bound`.
-const DAMPING: f64 = 0.1;
+pub const DAMPING: f64 = 0.1;
 
 /// The curvature of the parabola that touches log(1 + exp(m)) at m and is above it everywhere (Jaakkola & Jordan 2000,
 /// twice their lambda).
-fn bound(m: f64) -> f64 {
+pub fn bound(m: f64) -> f64 {
     if m < 1e-6 { 0.25 } else { 0.5 * (0.5 * m).tanh() / m }
 }
 
@@ -172,11 +169,9 @@ fn bound(m: f64) -> f64 {
 const LEAST_CURVATURE: f64 = 1e-12;
 
 impl<'a> Subproblem<'a> {
-    /// The subproblem at w, where the gradient, the scores and the residuals are given, with delta = 0. The working set is chosen
-    /// `among` some columns, or all.
+    /// The subproblem at w, where the gradient, the scores and the residuals are given, with delta = 0.
     fn new(
         classifier: &'a Classifier,
-        among: Option<&[usize]>,
         (w, gradient): (&[f64], &[f64]),
         (scores, residuals): (&[f64], &[f64]),
         grams: &mut KeptGram,
@@ -198,29 +193,51 @@ impl<'a> Subproblem<'a> {
             curvature: 0.0,
             delta: 0.0,
         };
-        let working_set = working_set(among, &w[..n], gradient, settings);
+        let working_set = working_set(&w[..n], gradient, settings);
         let old = grams.old(classifier, &working_set);
         let curvatures: Vec<f64> = match old {
             Some(_) => Vec::new(),
             None => residuals.iter().zip(scores).enumerate().map(curvature).collect(),
         };
-        let fresh = || grams.fresh(classifier, &working_set, (among, gradient), &curvatures, settings.stride);
-        let mut subproblem = Subproblem {
-            classifier,
-            settings,
-            gram: old.or_else(fresh),
-            columns: working_set.into_iter().map(column).collect(),
-            intercept: classifier.intercept.map(|_| column(n)),
-            slopes: vec![0.0; curvatures.len()],
-            curvatures,
-            violation: 0.0,
+        // Without an L1 penalty the columns are few: the step is the solution of a system of equations.
+        let is_solved = settings.l1 == 0.0 && !grams.is_on() && is_small(working_set.len() + 1);
+        let fresh = || match is_solved {
+            true => Some(Gram::estimated(classifier, &working_set, &curvatures, settings.stride)),
+            false => grams.fresh(classifier, &working_set, gradient, &curvatures, settings.stride),
         };
+        let gram = old.or_else(fresh);
+        let columns = working_set.into_iter().map(column).collect();
+        let intercepts = classifier.intercept.map(|_| column(n)).into_iter().collect();
+        Subproblem::over(classifier, settings, (columns, intercepts), curvatures, gram)
+    }
+
+    /// The subproblem over some coordinates, where delta = 0: those with a penalty, and those of the intercept. Of `curvatures` and
+    /// `gram`, one may be missing.
+    pub fn over(
+        classifier: &'a Classifier,
+        settings: &'a NewtonSettings,
+        (columns, intercepts): (Vec<Column>, Vec<Column>),
+        curvatures: Vec<f64>,
+        gram: Option<Gram>,
+    ) -> Subproblem<'a> {
+        let slopes = vec![0.0; curvatures.len()];
+        let mut subproblem =
+            Subproblem { classifier, settings, columns, intercepts, curvatures, slopes, gram, violation: 0.0 };
         subproblem.fill_curvatures();
-        let violations =
+        let of_columns =
             subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
-        let of_intercept = subproblem.intercept.as_ref().map_or(0.0, |column| column.gradient.abs());
-        subproblem.violation = violations.fold(of_intercept, f64::max);
+        let of_intercepts = subproblem.intercepts.iter().map(|column| column.gradient.abs());
+        subproblem.violation = of_columns.chain(of_intercepts).fold(0.0, f64::max);
         subproblem
+    }
+
+    /// Minimises over delta; returns the number of sweeps.
+    pub fn minimise(&mut self, interrupt: &Interrupt) -> usize {
+        match self.gram.take() {
+            Some(gram) if self.settings.l1 == 0.0 && gram.is_small() => self.solve(gram),
+            Some(gram) => self.minimise_over(gram, 0, interrupt),
+            None => with_entries!(self.classifier.design.columns(), all => self.minimise_by_sweeps(all, interrupt)),
+        }
     }
 
     /// The value of the intercept's column; 0 without an intercept.
@@ -244,9 +261,9 @@ impl<'a> Subproblem<'a> {
             });
         }
         let x = self.value();
-        if let Some(intercept) = &mut self.intercept {
+        for (at, intercept) in self.intercepts.iter_mut().enumerate() {
             let own = match &self.gram {
-                Some(gram) if self.curvatures.is_empty() => gram.diagonal(self.columns.len()),
+                Some(gram) if self.curvatures.is_empty() => gram.diagonal(self.columns.len() + at),
                 _ => self.curvatures.iter().sum::<f64>() * x * x,
             };
             intercept.curvature = own.max(LEAST_CURVATURE);
@@ -254,7 +271,7 @@ impl<'a> Subproblem<'a> {
     }
 
     /// Sweeps over the coordinates until the largest violation falls to `precision` of the first; returns the number of sweeps.
-    fn minimise<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, interrupt: &Interrupt) -> usize {
+    fn minimise_by_sweeps<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, interrupt: &Interrupt) -> usize {
         let NewtonSettings { precision, sweeps, .. } = *self.settings;
         let goal = precision * self.violation;
         let (mut done, mut worth, mut last) = (0, None, (0, self.violation));
@@ -272,7 +289,7 @@ impl<'a> Subproblem<'a> {
             if worth.is_some_and(|worth| done as f64 >= worth || ahead >= worth) && sweeps > done {
                 let (curvatures, slopes) = (&self.curvatures, &self.slopes);
                 let ids: Vec<usize> = self.columns.iter().map(|column| column.id).collect();
-                let gram = Gram::new(self.classifier, &ids, self.intercept.is_some(), curvatures, slopes);
+                let gram = Gram::new(self.classifier, &ids, !self.intercepts.is_empty(), curvatures, slopes);
                 return self.minimise_over(gram, done, interrupt);
             }
             // Most weights that are 0 remain 0: the others converge first, in cheaper sweeps.
@@ -291,10 +308,9 @@ impl<'a> Subproblem<'a> {
 
     /// Minimises the subproblem without an L1 penalty, by a system of equations; returns the number of sweeps, none.
     fn solve(&mut self, gram: Gram) -> usize {
-        let slopes: Vec<f64> = self.columns.iter().chain(&self.intercept).map(|column| -column.gradient).collect();
-        let n_free = usize::from(self.intercept.is_some());
-        let deltas = gram.solve(self.settings.l2, n_free, slopes.into_iter());
-        for (column, delta) in self.columns.iter_mut().chain(&mut self.intercept).zip(deltas) {
+        let slopes: Vec<f64> = self.columns.iter().chain(&self.intercepts).map(|column| -column.gradient).collect();
+        let deltas = gram.solve(self.settings.l2, self.intercepts.len(), slopes.into_iter());
+        for (column, delta) in self.columns.iter_mut().chain(&mut self.intercepts).zip(deltas) {
             column.delta = delta;
         }
         0
@@ -304,13 +320,67 @@ impl<'a> Subproblem<'a> {
     /// returns the number of all sweeps.
     fn minimise_over(&mut self, mut gram: Gram, mut done: usize, interrupt: &Interrupt) -> usize {
         let goal = self.settings.precision * self.violation;
+        let mut next = done + SLOW;
         while done < self.settings.sweeps && !interrupt.is_set() {
             done += 1;
             if self.sweep_over_gram(&mut gram) <= goal {
                 break;
             }
+            if done >= next {
+                next = done + self.leap(&mut gram);
+            }
         }
         done
+    }
+
+    /// Goes to a minimum over the weights that are not 0: sweeps are slow where columns are much alike. Returns the number of sweeps
+    /// that cost as much.
+    fn leap(&mut self, gram: &mut Gram) -> usize {
+        let (mut cost, size) = (0, self.columns.len() + self.intercepts.len());
+        loop {
+            let rows = self.not_zero();
+            if !is_small(rows.len()) {
+                return self.settings.sweeps;
+            }
+            cost += rows.len().pow(3) / (3 * size * size);
+            if self.leap_over(&rows, gram) {
+                return cost.max(SLOW);
+            }
+        }
+    }
+
+    /// The coordinates whose weights are not 0, and those of the intercept.
+    fn not_zero(&self) -> Vec<usize> {
+        let n = self.columns.len();
+        let columns = (0..n).filter(|&at| self.columns[at].w + self.columns[at].delta != 0.0);
+        columns.chain(n..n + self.intercepts.len()).collect()
+    }
+
+    /// Goes towards the minimum over some coordinates, until a weight would change its sign: it becomes 0. Returns whether the minimum
+    /// is reached.
+    fn leap_over(&mut self, rows: &[usize], gram: &mut Gram) -> bool {
+        let NewtonSettings { l1, l2, .. } = *self.settings;
+        let n = self.columns.len();
+        let slope = |&at: &usize| match self.columns.get(at) {
+            Some(column) => column.gradient + l2 * column.delta + l1.copysign(column.w + column.delta),
+            None => self.intercepts[at - n].gradient,
+        };
+        let slopes: Vec<f64> = rows.iter().map(|at| -slope(at) - gram.product(*at)).collect();
+        let changes = gram.part(rows).solve(l2, self.intercepts.len(), slopes.into_iter());
+        let (mut length, mut first) = (1.0, None);
+        for (&at, change) in rows.iter().zip(&changes).filter(|(at, _)| **at < n) {
+            let w = self.columns[at].w + self.columns[at].delta;
+            if -change / w * length > 1.0 {
+                (length, first) = (-w / change, Some(at));
+            }
+        }
+        for (&at, change) in rows.iter().zip(&changes) {
+            let column = if at < n { &mut self.columns[at] } else { &mut self.intercepts[at - n] };
+            let before = column.delta;
+            column.delta = if first == Some(at) { -column.w } else { before + length * change };
+            gram.add(at, column.delta - before);
+        }
+        first.is_none()
     }
 
     /// A sweep by way of the data over all coordinates, or if `active`, over the columns whose weights are not 0 and the
@@ -331,7 +401,7 @@ impl<'a> Subproblem<'a> {
             }
         }
         let x = self.value();
-        if let Some(intercept) = &mut self.intercept {
+        for intercept in &mut self.intercepts {
             let slope = intercept.gradient + x * self.slopes.iter().sum::<f64>();
             most = most.max(slope.abs());
             let change = -slope / intercept.curvature;
@@ -353,8 +423,8 @@ impl<'a> Subproblem<'a> {
                 gram.add(at, change);
             }
         }
-        if let Some(intercept) = &mut self.intercept {
-            let at = self.columns.len();
+        for (place, intercept) in self.intercepts.iter_mut().enumerate() {
+            let at = self.columns.len() + place;
             let slope = intercept.gradient + gram.product(at);
             most = most.max(slope.abs());
             let change = -slope / intercept.curvature;
@@ -366,7 +436,7 @@ impl<'a> Subproblem<'a> {
 
     /// X delta, of a sparse matrix.
     fn direction(&self) -> Vec<f64> {
-        let of_intercept = self.intercept.as_ref().map_or(0.0, |intercept| intercept.delta * self.value());
+        let of_intercept = self.value() * self.intercepts.iter().map(|intercept| intercept.delta).sum::<f64>();
         let mut direction = vec![of_intercept; self.classifier.n_samples()];
         let lists = self.classifier.design.columns();
         with_entries!(lists, all => for column in self.columns.iter().filter(|column| column.delta != 0.0) {
@@ -382,15 +452,15 @@ impl<'a> Subproblem<'a> {
     }
 
     /// The first-order change of the objective from w to w + delta, which is negative at a useful step (Eq. 20).
-    fn promise(&self) -> f64 {
-        let all = self.columns.iter().chain(&self.intercept);
+    pub fn promise(&self) -> f64 {
+        let all = self.columns.iter().chain(&self.intercepts);
         let slope: f64 = all.map(|column| column.gradient * column.delta).sum();
         slope + self.l1_change(1.0)
     }
 
     /// Halves the step until the objective, which is `before` at w, decreases by `DECREASE` of the promise (Eq. 20). `nll` evaluates
     /// a step of a length; the last one is the accepted one.
-    fn search(&self, promise: f64, before: f64, mut nll: impl FnMut(f64) -> f64) -> Option<Accepted> {
+    pub fn search(&self, promise: f64, before: f64, mut nll: impl FnMut(f64) -> f64) -> Option<Accepted> {
         if promise.is_nan() || promise >= -(ROUNDING * before).max(self.settings.enough) {
             return None;
         }
@@ -409,8 +479,8 @@ impl<'a> Subproblem<'a> {
     }
 
     /// Writes w + length * delta.
-    fn take(&self, length: f64, w: &mut [f64]) {
-        for column in self.columns.iter().chain(&self.intercept) {
+    pub fn take(&self, length: f64, w: &mut [f64]) {
+        for column in self.columns.iter().chain(&self.intercepts) {
             // At length 1, a weight that coordinate descent has made 0 becomes exactly 0.
             w[column.id] = column.w + length * column.delta;
         }
@@ -425,19 +495,15 @@ pub const ROUNDING: f64 = 2.3e-13;
 const DECREASE: f64 = 1e-4;
 
 /// The working set, by ascending column: all columns whose weights are not 0, and as many others (or more, up to `least` columns
-/// in all) with the largest violations. If it is chosen `among` some columns, the weights of all others are at their optimum, 0.
-fn working_set(among: Option<&[usize]>, w: &[f64], gradient: &[f64], settings: &NewtonSettings) -> Vec<usize> {
+/// in all) with the largest violations.
+fn working_set(w: &[f64], gradient: &[f64], settings: &NewtonSettings) -> Vec<usize> {
     let (mut chosen, mut others) = (Vec::new(), Vec::new());
-    let mut look = |(column, (&w, &g)): (usize, (&f64, &f64))| {
+    for (column, (&w, &g)) in w.iter().zip(gradient).enumerate() {
         if w != 0.0 || settings.l1 == 0.0 && !settings.excluded.contains(&column) {
             chosen.push(column);
         } else if g.abs() > settings.l1 && !settings.excluded.contains(&column) {
             others.push(column);
         }
-    };
-    match among {
-        Some(columns) => columns.iter().for_each(|&j| look((j, (&w[j], &gradient[j])))),
-        None => w.iter().zip(gradient).enumerate().for_each(look),
     }
     let room = (2 * chosen.len()).max(settings.least) - chosen.len();
     with_steepest(chosen, others, room, gradient)

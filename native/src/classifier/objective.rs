@@ -385,14 +385,19 @@ impl Classifier {
 
     /// p(y | x) of every sample, n_samples x n_outputs; with two classes, p(y = 1 | x).
     pub fn probabilities(&self, w: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
+        self.shares(w, interrupt).map(|(_, shares)| shares)
+    }
+
+    /// The negative log-likelihood and the `probabilities`.
+    pub fn shares(&self, w: &[f64], interrupt: &Interrupt) -> Result<(f64, Vec<f64>)> {
         assert_eq!(w.len(), self.n_features());
         let scratch = &mut *locked(&self.scratch);
-        match self.design.table() {
-            Some(table) => drop(self.evaluate(table, w, scratch, Purpose::Probabilities, interrupt)?),
-            None => drop(self.forward(self.sides(), w, scratch, Purpose::Probabilities, interrupt)?),
-        }
+        let nll = match self.design.table() {
+            Some(table) => self.evaluate(table, w, scratch, Purpose::Probabilities, interrupt)?.nll,
+            None => self.forward(self.sides(), w, scratch, Purpose::Probabilities, interrupt)?[0],
+        };
         let outputs = self.n_outputs();
-        Ok(scratch.residuals.chunks_exact(self.width()).flat_map(|row| &row[..outputs]).copied().collect())
+        Ok((nll, scratch.residuals.chunks_exact(self.width()).flat_map(|row| &row[..outputs]).copied().collect()))
     }
 
     /// Computes the scores of all samples and from them, into `scratch.residuals`, the residuals or the probabilities. Returns

@@ -348,12 +348,15 @@ class ClassifierObjective:
         return self.core.per_sample()
 
     def start(self, w: Vector) -> tuple[float, Vector, Vector]:
-        """With two classes, return the NLL, x . w of every sample, and the gradient.
+        """Return the NLL, with two classes x . w of every sample (else an empty array), and the gradient.
 
-        For solvers that go on without evaluations: it makes one pass on one thread and, unlike `value_and_gradient`, no
-        copy of the matrix.
+        For solvers that go on without evaluations: with two classes it makes one pass on one thread and, unlike
+        `value_and_gradient`, no copy of the matrix.
         """
-        return self.core.start(w)
+        if self.n_outputs == 1:
+            return self.core.start(w)
+        nll, gradient = self.value_and_gradient(w)
+        return nll, np.empty(0), gradient
 
     def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
         """Return the weights that dual variables stand for, and the squared norms of the samples."""
@@ -386,10 +389,9 @@ class ClassifierObjective:
         """Return the start of a path of minima at some weights; see `loglinear.path`."""
         return self.core.path(w, l2=l2, precision=precision, sweeps=sweeps, least=least)
 
-    @property
-    def has_small_gram(self) -> bool:
-        """Whether X' D X, D diagonal, is written out in every step of `loglinear.solvers.ProxNewton`."""
-        return self.core.has_small_gram
+    def has_small_gram(self, l1: float) -> bool:
+        """Whether a step of `loglinear.solvers.ProxNewton` with this L1 penalty writes the Hessian out at once."""
+        return self.core.has_small_gram(l1)
 
     def one_against_rest(self, target: int) -> ClassifierObjective:
         """Return the objective of two classes, the target as class 1 and all others as 0; the samples are shared."""

@@ -22,7 +22,7 @@ from .lbfgs import LBFGS
 from .owlqn import OWLQN
 from .parameter_mixing import Mixable, ParameterMixing
 from .prox_gradient import ProxGradient
-from .prox_newton import ProxNewton
+from .prox_newton import NewtonSteps, ProxNewton
 from .two_stage import TwoStage
 
 __all__ = ["Auto"]
@@ -33,6 +33,15 @@ FEW_CELLS = 200_000
 MANY_SAMPLES = 500
 # On large data OWL-QN's default tolerance stops 0.13 % above the optimum; this one stops within 0.1 %.
 TOLERANCE = 5e-6
+# Newton steps of three classes or more are the fastest up to so many weights, and so many products of two weights and a
+# sample; those of two classes without an L1 penalty on a sparse matrix up to fewer products.
+FEW_WEIGHTS, FEW_PRODUCTS, FEW_SPARSE_PRODUCTS = 256, 1e8, 2e7
+# A Hessian that is written out makes sweeps cheap: the subproblems are solved closely.
+CLOSE: Mapping[str, object] = {"precision": 0.01}
+# A classifier with at most this product of samples and weights gets more steps, so that it ends within about 1e-6 nats
+# of its optimum. Each costs little; with so many pairs there are fewer.
+FEW_NUMBERS = 2_000_000
+EXACT: Mapping[str, object] = {"memory": 50, "tolerance": 1e-9}
 # Learning rate of the passes of SGD that come first: this number over the attributes of a sequence and of a token, for
 # the more attributes have a part in a step, and in a score, the further does the step go.
 MOST_RATE, RATE_TIMES_ATTRIBUTES = 0.2, 1600.0
@@ -102,8 +111,8 @@ class Auto:
 def _rule(problem: Problem) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the class of the solver, its options, and the reason."""
     l1, objective = problem.penalty.l1, problem.objective
-    if suits(ProxNewton, problem):
-        return ProxNewton, {}, "two classes with an L1 penalty" if l1 else "two classes and a dense table"
+    if suits(ProxNewton, problem) and (newton := _of_newton(problem)):
+        return newton
     if suits(LabelSets, problem):
         sequences = cast(Prunable, objective)
         if sequences.n_cells >= FEW_CELLS:
@@ -117,9 +126,31 @@ def _rule(problem: Problem) -> tuple[type[Any], Mapping[str, object], str]:
         return GraftingLight, {}, "an L1 penalty and sequences whose labels cannot be pruned"
     if not suits(OWLQN, problem):
         return ProxGradient, {}, "a penalty of groups of weights"
+    exact = EXACT if _is_small(problem) else {}
     if l1:
-        return OWLQN, {"tolerance": TOLERANCE}, "an L1 penalty"
-    return LBFGS, {}, "the objective is smooth"
+        return OWLQN, {"tolerance": TOLERANCE, **exact}, "an L1 penalty"
+    return LBFGS, exact, "the objective is smooth"
+
+
+def _is_small(problem: Problem) -> bool:
+    """Whether the problem is a classifier's, and an evaluation takes about a millisecond at most."""
+    is_classifier = not missing(problem.objective, NewtonSteps)
+    return is_classifier and problem.objective.n_samples * problem.n_features <= FEW_NUMBERS
+
+
+def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] | None:
+    """Return the rule for a classifier that can make Newton steps; None where they take longer than other steps."""
+    objective, l1 = cast(NewtonSteps, problem.objective), problem.penalty.l1
+    options = CLOSE if l1 and objective.has_small_gram(l1) else {}
+    products = objective.n_samples * problem.n_features**2
+    if objective.n_outputs > 1:
+        is_fast = problem.n_features <= FEW_WEIGHTS and products <= FEW_PRODUCTS
+        return (ProxNewton, options, "few columns and classes") if is_fast else None
+    if l1:
+        return ProxNewton, options, "two classes with an L1 penalty"
+    # Only of a dense table is the Hessian written out with an L1 penalty as well.
+    is_fast = objective.has_small_gram(1.0) or products <= FEW_SPARSE_PRODUCTS
+    return (ProxNewton, options, "two classes and few columns") if is_fast else None
 
 
 def _rate(objective: Sequences) -> float:

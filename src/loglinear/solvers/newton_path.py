@@ -21,6 +21,7 @@ from ..stopping import Stop
 from ..trace import Trace, TraceRecord
 from ..vectors import Vector
 from .auto import Auto
+from .common.classifier import two_classes
 from .common.needs import suits
 from .common.solver import Solver
 from .prox_newton import LEAST, NewtonSteps, ProxNewton
@@ -125,7 +126,8 @@ def newton_path(
     """
     with_l1 = replace(problem, penalty=problem.penalty.with_l1(1.0))
     is_suited = isinstance(problem.penalty, ElasticNet) and not missing(problem.objective, Walking)
-    if not is_suited or not suits(ProxNewton, with_l1) or stop != Stop(max_iterations=stop.max_iterations):
+    is_binary = is_suited and not two_classes(problem)
+    if not is_binary or not suits(ProxNewton, with_l1) or stop != Stop(max_iterations=stop.max_iterations):
         return None
     if isinstance(solver, Auto):
         solver = BY_DEFAULT if solver.tolerance is None else ProxNewton(tolerance=solver.tolerance)
@@ -137,7 +139,7 @@ def newton_path(
         w0(), l2=problem.penalty.l2, precision=solver.precision, sweeps=solver.max_sweeps, least=LEAST
     )
     max_steps = MOST_STEPS if stop.max_iterations is None else stop.max_iterations
-    little = 0.0 if objective.has_small_gram else solver.gradient_tolerance
+    little = 0.0 if objective.has_small_gram(1.0) else solver.gradient_tolerance
     return _Points(problem, walk, solver.tolerance, little, max_steps).at
 
 

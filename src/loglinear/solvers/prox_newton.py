@@ -1,7 +1,7 @@
-"""Proximal Newton with coordinate descent on a working set, for binary classifiers.
+"""Proximal Newton with coordinate descent on a working set, for classifiers.
 
 Symbols: g the gradient, H the Hessian of the NLL and the L2 penalty at w, W the working set, delta the step.
-A step itself is native: `native/src/classifier/newton.rs`.
+A step itself is native: `newton.rs` with two classes and `softmax.rs` with more, in `native/src/classifier`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..options import real_number, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .common.classifier import TwoClasses, two_classes
+from .common.classifier import TwoClasses
 from .common.conditions import intercept_alone_is_spared
 from .common.needs import Needs, check
 from .common.quasi_newton import ROUNDING, BatchState, check_numbers, check_tolerances
@@ -53,11 +53,10 @@ class NewtonStep(Protocol):
 
 
 class NewtonSteps(TwoClasses, Protocol):
-    """A classifier of two classes that can make steps of proximal Newton."""
+    """A classifier that can make steps of proximal Newton."""
 
-    @property
-    def has_small_gram(self) -> bool:
-        """Whether X' D X, D diagonal, is small enough to be written out in every step."""
+    def has_small_gram(self, l1: float) -> bool:
+        """Whether a step with this L1 penalty writes H out at once."""
 
     def newton_step(
         self,
@@ -74,15 +73,18 @@ class NewtonSteps(TwoClasses, Protocol):
     ) -> NewtonStep:
         """Make a step of ``ProxNewton``, updating the arrays.
 
-        Where X' D X is written out, it is estimated from one of ``stride`` blocks of samples.
+        Where H is written out at once, it is estimated from one of ``stride`` blocks of samples.
         """
 
 
-def with_l1_or_small_gram(problem: Problem) -> str:
-    """The penalty has an L1 part, or the columns are few."""
-    if problem.penalty.l1 or cast(NewtonSteps, problem.objective).has_small_gram:
+def with_l1_or_few_weights(problem: Problem) -> str:
+    """There are two classes and an L1 penalty, or the weights are few."""
+    objective, l1 = cast(NewtonSteps, problem.objective), problem.penalty.l1
+    if objective.has_small_gram(l1) or (l1 and objective.n_outputs == 1):
         return ""
-    return "needs an L1 penalty, but l1=0, and X is not dense with at most 500 columns; give an l1 > 0"
+    if objective.n_outputs == 1:
+        return f"needs an L1 penalty, but l1=0, and {problem.n_features:,} weights are more than 500; give an l1 > 0"
+    return f"supports at most 500 weights with three classes or more, not {problem.n_features:,}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,7 @@ class ProxNewtonState(BatchState):
     """State of proximal Newton.
 
     Attributes:
-        scores: x . w of each sample, shape (n_samples,).
+        scores: x . w of each sample, shape (n_samples,); empty with three classes or more.
         passes: effective passes, evaluations in line searches included.
         working_set: number of columns of the last W.
         sweeps: of coordinate descent over the working sets, so far.
@@ -106,7 +108,7 @@ class ProxNewtonState(BatchState):
 
 @dataclass(frozen=True)
 class ProxNewton:
-    """Proximal Newton for binary classifiers; fast where few features matter, and on dense tables.
+    """Proximal Newton for classifiers; fast where few features matter, and where there are few.
 
     A step minimises g . delta + 1/2 delta' H delta + penalty(w + delta) over W, the columns with weights that are not 0
     and as many others with the largest violations, by sweeps of coordinate descent, and then searches along delta.
@@ -119,8 +121,9 @@ class ProxNewton:
     - The columns are swept from the first to the last.
     - The subproblem is solved to ``precision`` times its initial violation.
     - The intercept is a coordinate without penalty.
-    - Of a dense table of at most 500 columns, X' D X is written out. Without an L1 penalty the step is then the
-      solution of a system of equations; other data need an L1 penalty. At first it is estimated from some samples
+    - With at most 500 weights, H is written out: with two classes if X is dense or there is no L1 penalty. Without an
+      L1 penalty the step is then the solution of a system of equations. Two classes with more weights need an L1
+      penalty; three classes or more cannot have more weights. At first H is estimated from some samples
       (sub-sampled Newton: Byrd, Chin, Neveitt & Nocedal, SIAM J. Optimization 21, 2011): where a step needs a line
       search or brings little of the decrease that it promises, the next one looks at four times as many.
     - H is raised where samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
@@ -128,8 +131,8 @@ class ProxNewton:
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, or when the decrease that a
-    step promises is at most 2.3e-13 |F|, which the rounding errors of F can hide; on other data than small dense tables
-    also when violation <= gradient_tolerance * max(1, |w|).
+    step promises is at most 2.3e-13 |F|, which the rounding errors of F can hide; where H is not written out also when
+    violation <= gradient_tolerance * max(1, |w|).
 
     Args:
         tolerance: bound on the relative decrease of a step; 0 switches this test off.
@@ -138,8 +141,8 @@ class ProxNewton:
         max_sweeps: most sweeps of coordinate descent in a step, >= 1.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective is not a classifier of
-            two classes, or there is no L1 penalty and X is not a small dense table.
+        OptionError: an option is out of its range; from ``init`` when the objective is not a classifier, or has
+            more weights than the departures allow.
 
     Example:
         >>> from loglinear import MaxEnt
@@ -155,7 +158,7 @@ class ProxNewton:
     max_sweeps: int = 1000
 
     needs: ClassVar[Needs] = Needs(
-        objective=(NewtonSteps,), conditions=(two_classes, with_l1_or_small_gram, intercept_alone_is_spared)
+        objective=(NewtonSteps,), conditions=(with_l1_or_few_weights, intercept_alone_is_spared)
     )
 
     def __post_init__(self) -> None:
@@ -176,7 +179,8 @@ class ProxNewton:
         nll, scores, gradient = objective.start(w)
         value, violation = problem.penalised(w, nll, gradient)
         check_numbers(value, violation)
-        stride = max(1, objective.n_samples // (PER_COLUMN * w.size)) if objective.has_small_gram else 1
+        is_small = objective.has_small_gram(problem.penalty.l1)
+        stride = max(1, objective.n_samples // (PER_COLUMN * w.size)) if is_small else 1
         state = ProxNewtonState(
             w=w, scores=scores, gradient=gradient, objective=value, nll=nll, violation=violation, stride=stride
         )
@@ -231,7 +235,7 @@ class ProxNewton:
         violation = max(state.violation, problem.violation(state.w, state.gradient, state.violation))
         # The step of a small Gram matrix does not depend on the units of the columns, and neither does its end.
         little = 0.0
-        if not cast(NewtonSteps, problem.objective).has_small_gram:
+        if not cast(NewtonSteps, problem.objective).has_small_gram(problem.penalty.l1):
             little = self.gradient_tolerance * max(1.0, math.sqrt(problem.penalty.norms(state.w)[1]))
         if violation <= little:
             return Status.CONVERGED
