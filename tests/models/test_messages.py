@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, Corpus, DataWarning, GraphCRF, MaxEnt, PairwiseMRF
+from loglinear import ChainCRF, Corpus, DataWarning, GraphCRF, MaxEnt, PairwiseMRF, TextClassifier
 from loglinear.errors import LogLinearError
 
 # Words and numbers of the layers below the estimators.
@@ -31,8 +31,34 @@ BAD = {
     "a generator": (MaxEnt(), (row for row in [[1.0], [2.0]]), [0, 1], "^X has type generator, which is not a table"),
     "an array of records": (MaxEnt(), np.zeros(2, [("a", "f8")]), [0, 1], r"^X is an array of records; convert"),
     "a network of records": (PairwiseMRF(), np.zeros(2, [("a", "f8")]), None, r"^X is an array of records; convert"),
-    "several labels": (MaxEnt(), [["a"], ["b"]], [(0, 1), (1,)], r"^a class is the tuple \(0, 1\), but every sample"),
-    "sets of labels": (MaxEnt(), [["a"], ["b"]], [{"x"}, {"x", "y"}], "^a class is the set {.*}, but every sample"),
+    "several labels": (MaxEnt(), [["a"], ["b"]], [(0, 1), (1,)], r"^a class is the tuple \(0, 1\), but a sample has"),
+    "sets of labels": (MaxEnt(), [["a"], ["b"]], [{"x"}, {"x", "y"}], "^a class is the set {.*}, but a sample has"),
+    "labels of texts": (
+        TextClassifier(),
+        ["a b", "c d"],
+        [("x", "y"), ("x",)],
+        "^a class is the tuple .*, but a sample",
+    ),
+    "texts without order": (TextClassifier(), {"a b", "c d"}, ["x", "y"], "^X is of type set, not a sequence of texts"),
+    "classes without order": (
+        MaxEnt(),
+        [["a"], ["b"]],
+        {"x", "y"},
+        "^y: expected a sequence, such as a list, not the set",
+    ),
+    "a text for classes": (MaxEnt(), [["a"], ["b"]], "xy", "^y: expected a sequence, such as a list, not the str 'xy'"),
+    "labels of nodes": (
+        GraphCRF(),
+        GRAPHS,
+        [[(0, 1), 1, 0]] * 10,
+        r"^graph 0: a label is the tuple \(0, 1\), but a node",
+    ),
+    "real numbers": (
+        GraphCRF(),
+        GRAPHS,
+        [[0.5, 1.25, 0.5]] * 10,
+        r"^the labels are real numbers \(0.5, 1.25\), as in a",
+    ),
     "a class too few": (MaxEnt(), [["a"], ["b"]], [0], "y has 1 classes, but X has 2 samples"),
     "NaN in a token": (ChainCRF(), [[["a"]], [{"a": np.nan}]], [["A"], ["B"]], "sentence 1: token 0: attribute 'a'"),
     "a label too few": (ChainCRF(), [["a", "b"]], [["A"]], "sentence 0"),

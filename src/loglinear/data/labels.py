@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,14 @@ __all__ = [
     "check_ordered",
     "check_sentence",
     "check_several",
+    "check_single",
     "check_targets",
     "typed",
 ]
 
 # With at most this many samples, nothing is said of a class for most of them.
 _FEW_SAMPLES = 20
+_COLLECTIONS = (list, tuple, Set, Mapping)
 # The label of a name, by the labels' type.
 _OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
 
@@ -190,24 +192,38 @@ def check_classes(y: Any) -> None:
     """Raise DataError if strings and other values are mixed among classes, or a class is None or a collection.
 
     Args:
-        y: classes; only the values of sequences and of arrays of objects are looked at, others have one type.
+        y: classes in an order; only the values of sequences and of arrays of objects are looked at, others have one
+            type.
     """
+    if y is not None and not hasattr(y, "__array__"):
+        check_ordered(y, "y")
     if not isinstance(y, (list, tuple)) and getattr(getattr(y, "dtype", None), "kind", "") != "O":
         return
     kinds = {*map(type, y)}
     if type(None) in kinds:
         message = "a class is None; leave out samples without a class"
         raise DataError(message)
-    several = next((label for label in y if isinstance(label, (list, tuple, Set, Mapping)) and len(label) != 1), None)
-    if several is not None:
-        message = (
-            f"a class is the {type(several).__name__} {several!r:.60}, but every sample has one class; for a "
-            "multi-label task, train a classifier for each label"
-        )
-        raise DataError(message)
+    check_single(y, "a class", "sample")
     if len({issubclass(kind, str) for kind in kinds}) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         message = f"the classes have several types: {names}; use one type"
+        raise DataError(message)
+
+
+def check_single(labels: Collection[object], called: str, unit: str) -> None:
+    """Raise DataError if a label is a collection of several, or of none.
+
+    Args:
+        labels: of samples or nodes.
+        called: what the message calls a label.
+        unit: what has a label.
+    """
+    if not any(issubclass(kind, _COLLECTIONS) for kind in {*map(type, labels)}):
+        return
+    several = next((label for label in labels if isinstance(label, _COLLECTIONS) and len(label) != 1), None)
+    if several is not None:
+        what = f"{called} is the {type(several).__name__} {several!r:.60}, but a {unit} has only one"
+        message = f"{what}; for a multi-label task, train a model for each label"
         raise DataError(message)
 
 

@@ -17,6 +17,7 @@ from ..constraints import check_pairs
 from ..data.frames import as_column
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
+from ..data.labels import check_single, check_targets
 from ..errors import DataError, OptionError
 from ..extras import needed_by
 from ..minimize import Callback
@@ -143,6 +144,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             labels_found = f"have only one label: {self.classes_.tolist()}" if gold.size else "have no labels"
             message = f"the data {labels_found}; give two or more"
             raise DataError(message)
+        if self.classes_.dtype.kind == "f":
+            check_targets([*map(str, self.classes_.tolist())], commas=False)
         forbidden = self._forbidden()
         _check_allowed(graphs, labels, forbidden, self.classes_)
         objective = GraphLikelihood(
@@ -442,6 +445,9 @@ def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: s
 def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return a mask of the nodes that have a label, and their labels as an array of the labels' type."""
     y = [as_column(labels, "y") for labels in y]
+    for number, labels_of_graph in enumerate(y):
+        if isinstance(labels_of_graph, (list, tuple)):
+            check_single(labels_of_graph, f"graph {number}: a label", "node")
     labels = _joined(y, graphs)
     _check_types(y)
     is_labelled = np.array([label is not None for label in labels.tolist()], dtype=bool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from ..data.columns import as_lists, is_arrow
 from ..data.corpus import Corpus
 from ..data.frames import as_column
 from ..data.inputs import Classes, Samples
+from ..data.labels import check_classes
 from ..data.texts import exchanged
 from ..data.words import CountedTexts, WordCounts, Words, ngram_lengths
 from ..errors import DataError, DataWarning, OptionError, warn
@@ -73,6 +74,7 @@ class TextClassifier(MaxEnt, TextOptions):
         """Train on texts and their classes; see `MaxEnt.fit`. X may also be what `counted` has returned."""
         self._check_options(has_dev=X_dev is not None)
         y = as_column(y, "y")
+        check_classes(y)
         counted = X if isinstance(X, CountedTexts) else self._counted(texts_of(X), y)
         start = copy(self) if start is self else start  # whose words remain
         self._counts = counted.counts
@@ -181,7 +183,7 @@ def texts_of(X: object) -> list[str]:
         X = as_lists(X, "X")
     if isinstance(X, (list, tuple)):
         texts = list(X)
-    elif isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+    elif isinstance(X, (str, bytes, Set, Mapping)) or not isinstance(X, Iterable):
         message = f"X is of type {type(X).__name__}, not a sequence of texts; give a list of strings"
         raise DataError(message)
     else:
