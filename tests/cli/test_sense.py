@@ -304,3 +304,19 @@ def test_the_header_of_a_pipe_is_told(done, tmp_path):
     said = done("train", f"/dev/fd/{end}", "--preset", "ner", "-m", tmp_path / "m").stderr
     os.close(end)
     assert "the first line has the label 'tag': is it a header?" in said
+
+
+def test_real_numbers_as_labels_of_tokens_are_told(done, tmp_path):
+    path = written(tmp_path, "Rita N 0.98\nmet V 0.9\n\nSue N 0.97\nran V 0.9\n")
+    said = done("train", path, "--preset", "pos", "-m", tmp_path / "m").stderr
+    assert "warning: the labels are real numbers (0.9, 0.97, 0.98); put one token per line, with its label in" in said
+    assert "occur only once" not in said
+
+
+def test_labels_in_the_first_column_of_a_file_to_tag_are_told(done, tmp_path):
+    done("train", written(tmp_path, "Rita N\nmet V\n\nSue N\nran V\n"), "--preset", "pos", "-m", tmp_path / "m", "-q")
+    path = written(tmp_path, "N Rita\nV met\n")
+    warning = f"warning: {path}: column 0 looks like the labels, not like words; add --label-column 0\n"
+    assert warning in done("tag", tmp_path / "m", path).stderr
+    assert "column 0 looks" not in done("tag", tmp_path / "m", path, "--label-column", "0").stderr
+    assert "column 0 looks" not in done("tag", tmp_path / "m", written(tmp_path, "N N\nV V\n")).stderr

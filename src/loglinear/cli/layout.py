@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..data.formats import file_name, n_columns
@@ -12,7 +12,7 @@ from ..errors import DataError
 from .output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from ..data.column_layout import ColumnLayout
     from ..data.corpus import Corpus
@@ -43,6 +43,8 @@ _CELLS = 4
 _BLANKS = 2
 # Fewest lines that look like tokens, and most words of such a line.
 _LINES = 10
+# Lines at the beginning of a file that show what its first column holds.
+_SHOWN = 100
 _WORDS = 4
 # Marks within words that separate columns only if a label is after them.
 _IN_WORDS = "/:_@&#=~%+*"
@@ -101,7 +103,7 @@ def warn_of_columns(path: str, start: bytes, columns: ColumnLayout, model: Chain
 
     if start.startswith(COMPRESSED):
         return False
-    line = _first_line(start, columns)
+    line = next(_lines(start, columns), "")
     noticed = Noticed.of_start(start, columns)
     if not noticed.mark or (noticed.mark in _IN_WORDS and line.rpartition(noticed.mark)[2] not in model.labels):
         noticed = noticed._replace(mark="")
@@ -111,6 +113,8 @@ def warn_of_columns(path: str, start: bytes, columns: ColumnLayout, model: Chain
             f"no line has a tab, and each has {noticed.unsplit} columns between spaces; if they are columns, add "
             "--separator blank"
         )
+    if _holds_labels(start, columns, model.labels):
+        messages.append("column 0 looks like the labels, not like words; add --label-column 0")
     if is_header(line, columns):
         messages.append(f"the first line looks like a header ({line.strip()!r}); remove it")
     for message in messages:
@@ -118,10 +122,17 @@ def warn_of_columns(path: str, start: bytes, columns: ColumnLayout, model: Chain
     return bool(messages)
 
 
-def _first_line(start: bytes, columns: ColumnLayout) -> str:
-    """Return the first line of a text that may hold a token; empty if there is none."""
+def _lines(start: bytes, columns: ColumnLayout) -> Iterator[str]:
+    """Yield the lines of a text that may hold a token."""
     lines = start.decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()
-    return next((line for line in lines if line.strip() and not columns.is_comment(line)), "")
+    return (line for line in lines if line.strip() and not columns.is_comment(line))
+
+
+def _holds_labels(start: bytes, columns: ColumnLayout, labels: Collection[str]) -> bool:
+    """Whether the first column has labels of a model in place of words, and the last one has something else."""
+    rows = [columns.cells(line) for line in islice(_lines(start, columns), _SHOWN)]
+    words = {row[0] for row in rows if len(row) > 1}
+    return columns.label != 0 and len(words) > 1 and words <= {*labels} and not {row[-1] for row in rows} <= {*labels}
 
 
 def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LabelNames",
+    "are_real",
     "check_classes",
     "check_ordered",
     "check_sentence",
@@ -166,8 +167,7 @@ def check_targets(names: Sequence[str], *, commas: bool = True) -> None:
     Warns:
         DataWarning: labels are several with commas between them, as in a multi-label task.
     """
-    numbers = [number for name in names if (number := _number(name)) is not None]
-    if len(numbers) == len(names) and any(number % 1.0 for number in numbers):
+    if are_real(names):
         shown = ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "")
         message = f"the labels are real numbers ({shown}), as in a regression task; a classifier needs classes"
         raise DataError(message)
@@ -179,6 +179,12 @@ def check_targets(names: Sequence[str], *, commas: bool = True) -> None:
             "multi-label task, train a classifier for each label",
             DataWarning,
         )
+
+
+def are_real(names: Collection[str]) -> bool:
+    """Whether all labels are numbers, and not all of them whole numbers."""
+    numbers = [number for name in names if (number := _number(name)) is not None]
+    return 0 < len(numbers) == len(names) and any(number % 1.0 for number in numbers)
 
 
 def _number(text: str) -> float | None:

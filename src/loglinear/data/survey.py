@@ -11,6 +11,7 @@ from ..errors import DataError, DataWarning, warn
 from .alike import by_case, legible, lookalikes
 from .column_layout import ColumnLayout
 from .formats import n_columns, unknown_label
+from .labels import are_real
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -105,7 +106,9 @@ class Survey(NamedTuple):
         rare = [label for label, count in zip(self.labels, self.counts, strict=False) if count == 1]
         all_rare = is_file and len(rare) == len(self.labels) > 1
         are_rare = all_rare or (len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels))
-        if are_rare:
+        if is_file and are_real(self.labels):
+            messages.append(f"the labels are real numbers ({names_of(self.labels)}); {remedy_of_labels(self.format)}")
+        elif are_rare:
             share = f"{len(rare):,} of {len(self.labels):,} labels"
             messages.append(f"{share} occur only once, such as {names_of(rare)}; check which column holds the labels")
         messages += [f"{_alike(*pair)}; write them alike" for pair in lookalikes(self.labels)[:_NAMED]]
