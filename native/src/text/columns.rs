@@ -4,7 +4,7 @@
 use crate::corpus::notes::{Look, Notes};
 use crate::error::{Error, Result};
 use crate::text::labels::Labels;
-use crate::text::layout::{DOCUMENT, Layout, Separator, is_odd, split, tabbed};
+use crate::text::layout::{DOCUMENT, Layout, Separator, is_markup, is_odd, split, tabbed};
 use crate::text::look::{advice, look};
 use crate::text::sentence::Sentence;
 use crate::text::template::Template;
@@ -27,8 +27,8 @@ pub struct Shape {
     inputs: usize,
     /// How to take the label; `Ignored` if it is none.
     labels: Labels,
-    /// Whether the first line looks like a comment.
-    odd: bool,
+    /// What to do if the first line is no token, as it seems.
+    odd: Option<&'static str>,
     /// What the beginning of the text shows.
     look: Look,
 }
@@ -59,7 +59,7 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
             separator.remedy(line, look),
         )));
     }
-    let (tabs, odd) = (tabbed(line).count(), is_odd(line));
+    let (tabs, odd) = (tabbed(line).count(), odd_first(line));
     Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd, look }))
 }
 
@@ -68,7 +68,7 @@ impl Separator {
     fn remedy(self, line: &[u8], look: Look) -> String {
         match self {
             _ if look.conllu => "; the lines are CoNLL-U: add --format conllu".into(),
-            _ if is_odd(line) => "; if the first line is a comment, add --skip-comments".into(),
+            _ if odd_first(line).is_some() => odd_first(line).map(|remedy| format!("; {remedy}")).unwrap_or_default(),
             _ if look.mark.is_some() => look.mark.map(advice).unwrap_or_default(),
             Separator::Tab if split(line).count() > tabbed(line).count() => {
                 "; spaces do not separate columns here: leave out --separator tab, or write --separator blank".into()
@@ -148,8 +148,10 @@ impl Shape {
         } else if is_odd(line) {
             "if this line is a comment, remove it: only comments before the first token of a sentence can be skipped"
                 .to_owned()
-        } else if self.odd {
-            "if the first line is a comment, add --skip-comments".to_owned()
+        } else if is_markup(line) {
+            "if this line is markup, remove it".to_owned()
+        } else if let Some(remedy) = self.odd {
+            remedy.to_owned()
         } else if self.separator == Separator::Blank && tabs > 1 && tabs == self.tabs {
             format!("both lines have {tabs} between tabs: add --separator tab if spaces do not separate columns")
         } else if self.separator == Separator::Tab && split(line).count() == columns {
@@ -169,6 +171,15 @@ impl Shape {
 fn joined(line: &[u8], mark: u8) -> bool {
     let is_joined = |cell: &[u8]| cell.len() > 2 && cell[1..cell.len() - 1].contains(&mark);
     split(line).count() > 1 && split(line).all(is_joined)
+}
+
+/// What to do about a first line that is probably no token; none if it may be one.
+fn odd_first(line: &[u8]) -> Option<&'static str> {
+    match line {
+        _ if is_odd(line) => Some("if the first line is a comment, add --skip-comments"),
+        _ if is_markup(line) => Some("if the first line is markup, remove it"),
+        _ => None,
+    }
 }
 
 /// The first blank of a line that separates no columns, such as a no-break space.
@@ -245,6 +256,15 @@ mod tests {
         assert!(message.contains("if this line is a comment, add --skip-comments"), "{message}");
         let (_, message) = laid_out(b"a b c\n# one\n", layout).unwrap_err();
         assert!(message.contains("if this line is a comment, remove it: only comments before the first"), "{message}");
+    }
+
+    #[test]
+    fn markup_is_noticed_in_a_line_of_another_length() {
+        let message = |text: &[u8]| sentences(text).unwrap_err().1;
+        assert!(message(b"Rita NNP O\n</s>\n").ends_with("; if this line is markup, remove it"));
+        assert!(message(b"<doc id=1>\nRita NNP O\n").ends_with("; if the first line is markup, remove it"));
+        assert!(message(b"<doc id=1 x=1 y=1>\nRita NNP O\n").ends_with("; if the first line is markup, remove it"));
+        assert!(message(b"Rita NNP O\n< >\n").ends_with("; every line needs the same number"));
     }
 
     #[test]

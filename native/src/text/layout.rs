@@ -147,3 +147,11 @@ pub fn tabbed(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 pub fn is_odd(line: &[u8]) -> bool {
     line.starts_with(b"#") || line.starts_with(DOCUMENT)
 }
+
+/// Whether a line seems to be a tag of XML.
+pub fn is_markup(line: &[u8]) -> bool {
+    match line.trim_ascii() {
+        [b'<', first, .., b'>'] => first.is_ascii_alphabetic() || b"/!?".contains(first),
+        _ => false,
+    }
+}
