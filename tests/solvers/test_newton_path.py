@@ -180,3 +180,10 @@ def test_ctrl_c_leaves_the_points_that_are_done_and_the_weights_of_the_current_o
     nll, gradient = given.objective.value_and_gradient(last.w)
     assert last.nll == pytest.approx(nll)
     assert last.violation == pytest.approx(at(given, 1.0).violation(last.w, gradient))
+
+
+def test_a_path_without_an_optimum_ends():
+    X, y, _ = table("dense")
+    objective = ClassifierObjective(X, y, (y == 0).astype(float), n_classes=2)  # the intercept falls forever
+    (point,) = path(Problem(objective, ElasticNet(unpenalised=1)), [1e-9]).points
+    assert point.result.nll < 1e-9

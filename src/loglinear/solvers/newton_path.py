@@ -30,8 +30,8 @@ __all__ = ["intercept_alone", "newton_path"]
 
 # By default a point has converged when a step promises to decrease the objective by at most this share.
 BY_DEFAULT = ProxNewton(tolerance=1e-8, gradient_tolerance=0.0, precision=0.01)
-# More steps than any point needs.
-MOST_STEPS = 10**9
+# More steps than any point with an optimum needs. A single class has none: the intercept grows forever.
+MOST_STEPS = 1000
 
 
 class Reached(Protocol):

@@ -101,6 +101,8 @@ def test_a_strength_that_cannot_be_chosen_is_refused():
     alone = np.where(np.arange(y.size) == 5, 7, y)
     with pytest.raises(DataError, match="needs two or more samples of each class, and '7' has one; give a number"):
         MaxEnt(l1="cv").fit(X, alone)
+    with pytest.raises(DataError, match="needs samples of two or more classes with weights above 0"):
+        MaxEnt(l1="cv").fit(X, y, (y == 0).astype(float))
     with pytest.raises(OptionError, match=r"by cross-validation \(l1='cv'\) are not available with multi_class='ovr'"):
         MaxEnt(l1="cv", multi_class="ovr").fit(X, y)
     with pytest.raises(OptionError, match="no column says anything about the class"):

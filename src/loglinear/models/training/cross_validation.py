@@ -72,7 +72,7 @@ def cross_validated(
         classes: what messages call the classes.
 
     Raises:
-        DataError: a class has a single sample.
+        DataError: a class has a single sample, or one class alone has samples with a weight.
         OptionError: no column says anything about the class.
         KeyboardInterrupt: Ctrl-C.
 
@@ -109,11 +109,16 @@ def folds_of(objective: ClassifierObjective, seed: int, classes: Sequence[object
     """Return the samples of each fold, ascending; samples without weight belong to none.
 
     Raises:
-        DataError: a class has a single sample: without its fold there would be none to learn from.
+        DataError: a class has a single sample: without its fold there would be none to learn from. Or one class alone
+            has samples with a weight.
     """
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(objective.weights > 0.0))
     targets = objective.targets[rows]
-    for target in np.flatnonzero(np.bincount(targets) == 1).tolist():
+    counts = np.bincount(targets)
+    if np.count_nonzero(counts) < 2:
+        message = "l1='cv' needs samples of two or more classes with weights above 0; give a number"
+        raise DataError(message)
+    for target in np.flatnonzero(counts == 1).tolist():
         name = str(classes[target])
         message = f"l1='cv' needs two or more samples of each class, and {name!r} has one; give a number"
         raise DataError(message)
