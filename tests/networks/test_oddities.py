@@ -167,7 +167,17 @@ def test_commas_between_thousands_are_not_decimal_commas():
     thousands = [f"{number:,d}" for number in range(900, 900 + N)]
     (message,) = said(pandas.DataFrame({"x": thousands, **linked()}), bins=3)
     assert "remove commas between thousands" in message
+    assert not said(pandas.DataFrame({"x": [f"{number:,d}" for number in range(1000, 1000 + N)], **linked()}), bins=3)
     assert not said(pandas.DataFrame({"x": [f"{k / 100:.2f}".replace(".", ",") for k in range(N)], **linked()}), bins=3)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_commas_in_quotes_between_commas_separate_thousands(tmp_path, delimiter):
+    rows = [f'"{1000 + k:,d}"{delimiter}{k % 2}{delimiter}{k % 3}\n' for k in range(N)]
+    (tmp_path / "t.csv").write_text("".join([delimiter.join("xyz") + "\n", *rows]))
+    messages = [message for message in said(read_table(str(tmp_path / "t.csv")), bins=3) if "thousands" in message]
+    expected = "column 'x': 1,000 is read as 1.000, with a decimal comma; remove commas between thousands"
+    assert messages == ([expected] if delimiter == "," else [])
 
 
 @pytest.mark.parametrize(

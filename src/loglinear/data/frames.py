@@ -55,6 +55,7 @@ class Frame:
         counts: how many samples each row stands for, shape (n_samples,); None for 1 each.
         lines: number of the line, from 1, of each row in its file, shape (n_samples,); None if there is no such file.
         is_file: whether the table is of a file that a command reads, so that messages may advise flags.
+        is_comma_separated: whether commas separate the cells in the file.
     """
 
     columns: list[Array]
@@ -63,6 +64,7 @@ class Frame:
     counts: npt.NDArray[np.int64] | None = None
     lines: npt.NDArray[np.int64] | None = None
     is_file: bool = False
+    is_comma_separated: bool = False
 
     def __post_init__(self) -> None:
         _check_distinct(self.names or [])
@@ -80,7 +82,8 @@ class Frame:
             return X
         if isinstance(X, Table):
             orders = [X.orders.get(name) for name in X.names]
-            return cls([*X.columns], X.names, orders, X.counts, X.lines, is_file=True)
+            is_comma_separated = X.lines is not None and X.delimiter == ","
+            return cls([*X.columns], X.names, orders, X.counts, X.lines, True, is_comma_separated)
         if is_pandas(X):
             return _of_pandas(X)
         if is_arrow(X):

@@ -299,12 +299,7 @@ def _text(
     place = lines.place()
     names = _names(lines, first, ignore) if header else [f"x{number}" for number in range(1, len(first) + 1)]
     if len(names) == 1:
-        separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
-        remedy = lines.remedy(
-            _delimiter_advice(lines.first), "give a table with a comma, tab, semicolon or vertical bar between columns"
-        )
-        message = f"{lines.place()}: only one column found (separator: {separator}); {remedy}"
-        raise DataError(message)
+        raise DataError(_one_column(lines, place, len(next(rows, []))))
     chosen = _chosen(lines.path, names, columns, ignore)
     cells = [_Cells(marks) for _ in chosen]
     rows_read = _Counted(len(chosen)) if distinct and len(chosen) <= _WIDEST else _Whole(len(chosen))
@@ -333,6 +328,19 @@ def _text(
         newline=lines.newline,
     )
     return table if table.names[0] or not lines.flags else _without_index(lines, place, table)
+
+
+def _one_column(lines: _Lines, place: str, n_below: int) -> str:
+    """Return the message about a first line with one field; n_below is the number of fields in the line below it."""
+    if n_below > 1:
+        return (
+            f"{place}: one field, but line {lines.number} has {n_below}; if this is a title above the header, remove it"
+        )
+    separator = _DELIMITERS.get(lines.delimiter, repr(lines.delimiter))
+    remedy = lines.remedy(
+        _delimiter_advice(lines.first), "give a table with a comma, tab, semicolon or vertical bar between columns"
+    )
+    return f"{place}: only one column found (separator: {separator}); {remedy}"
 
 
 def _without_index(lines: _Lines, place: str, table: Table) -> Table:
@@ -427,6 +435,11 @@ def _names(lines: _Lines, cells: list[str], ignore: Sequence[str]) -> list[str]:
     A first column without a name is called "", and other columns without a name, which are ignored, by their number.
     """
     names = [cell.strip() for cell in cells]
+    if names[0] and len(names) > 1 and not any(names[1:]) and not ignore:
+        message = (
+            f"{lines.place()}: only the first field is filled; if this line is a title above the header, remove it"
+        )
+        raise DataError(message)
     seen: set[str] = set()
     for number, name in enumerate(names, start=1):
         if not name and number > 1:
@@ -445,7 +458,7 @@ def _of_width(lines: _Lines, rows: Iterator[list[str]], width: int, numbers: arr
     """Yield the rows, add the numbers of their lines, and raise DataError at the first row of another width."""
     for number, row in enumerate(rows):
         if len(row) != width:
-            remedy = "quote cells that contain the separator"
+            remedy = "leave cells empty, not out" if len(row) < width else "quote cells that contain the separator"
             if number == 0 and len(row) == width + 1:
                 remedy = "if the first column has the names of the rows, as R writes it, name it in the header, too"
             message = f"{lines.place()}: expected {width} fields, found {len(row)}; {remedy}"

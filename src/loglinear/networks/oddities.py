@@ -59,6 +59,7 @@ class Column:
         distinct: its different values, apart from missing ones.
         counts: how many samples each row stands for, shape (n_samples,); None for 1 each.
         binned: whether its numbers will be cut into bins.
+        is_comma_separated: whether commas separate the cells in its file, so that those in numbers separate thousands.
     """
 
     name: object
@@ -66,6 +67,7 @@ class Column:
     distinct: list[Any]
     counts: Numbers | None = None
     binned: bool = False
+    is_comma_separated: bool = False
 
     def share(self, value: object) -> float:
         """Return the share of the samples that have a value."""
@@ -76,7 +78,14 @@ class Column:
 def columns_of(frame: Frame, left_out: Sequence[int], is_binned: Callable[[int], bool]) -> list[Column]:
     """Return the columns of a table that hold texts, numbers or other objects, apart from some."""
     return [
-        Column(frame.names[i] if frame.names else i, column, distinct_of(column), frame.counts, is_binned(i))
+        Column(
+            frame.names[i] if frame.names else i,
+            column,
+            distinct_of(column),
+            frame.counts,
+            is_binned(i),
+            frame.is_comma_separated,
+        )
         for i, column in enumerate(frame.columns)
         if i not in left_out and column.dtype.kind in "iufUO"
     ]
@@ -256,7 +265,10 @@ def _written_alike(value: object) -> object:
 
 
 def _grouped_digits(columns: Sequence[Column]) -> str | None:
-    """Commas that seem to separate thousands but are read as decimal commas: some numbers have none."""
+    """Commas that seem to separate thousands but are read as decimal commas.
+
+    Some numbers have none, or commas separate the cells of the file, too.
+    """
     names = []
     for column in columns:
         texts = [value.strip() for value in column.distinct if isinstance(value, str)]
@@ -265,7 +277,7 @@ def _grouped_digits(columns: Sequence[Column]) -> str | None:
             len(commas) > 2
             and column.binned
             and all(re.fullmatch(r"[1-9]\d{0,2},\d{3}", text) for text in commas)
-            and any(re.fullmatch(r"[1-9]\d\d", text) for text in texts)
+            and (column.is_comma_separated or any(re.fullmatch(r"[1-9]\d\d", text) for text in texts))
         ):
             names.append(column.name)
     if not names:
