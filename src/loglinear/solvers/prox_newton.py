@@ -131,8 +131,8 @@ class ProxNewton:
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, or when the decrease that a
-    step promises is at most 2.3e-13 |F|, which the rounding errors of F can hide; where H is not written out also when
-    violation <= gradient_tolerance * max(1, |w|).
+    step promises is at most 2.3e-13 |F|, which the rounding errors of F can hide. Where H is written out, |F| counts as
+    1e-6 nats a sample at least; elsewhere a violation <= gradient_tolerance * max(1, |w|) is enough, too.
 
     Args:
         tolerance: bound on the relative decrease of a step; 0 switches this test off.
@@ -234,16 +234,22 @@ class ProxNewton:
         # On tiny columns the derivative by the intercept's weight is small far from the optimum.
         violation = max(state.violation, problem.violation(state.w, state.gradient, state.violation))
         # The step of a small Gram matrix does not depend on the units of the columns, and neither does its end.
-        little = 0.0
-        if not cast(NewtonSteps, problem.objective).has_small_gram(problem.penalty.l1):
+        little, size = 0.0, abs(state.objective)
+        objective = cast(NewtonSteps, problem.objective)
+        if not objective.has_small_gram(problem.penalty.l1):
             little = self.gradient_tolerance * max(1.0, math.sqrt(problem.penalty.norms(state.w)[1]))
+        elif decrease < self.tolerance:
+            size += NEAR_ZERO * float(objective.weights.sum())
         if violation <= little:
             return Status.CONVERGED
-        if self.tolerance > 0.0 and decrease <= self.tolerance * abs(state.objective):
+        if self.tolerance > 0.0 and decrease <= self.tolerance * size:
             return Status.CONVERGED
         return Status.RUNNING
 
 
+# On separable data the objective falls towards 0, in every step by the same share. It counts as this many nats a sample
+# at least.
+NEAR_ZERO = 1e-6
 # Columns in the smallest working set.
 LEAST = 100
 # Samples for each column from which H is estimated at first.
