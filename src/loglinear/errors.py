@@ -58,7 +58,7 @@ class DataError(LogLinearError, ValueError):
         >>> Corpus.encode([["Dogs", "bark"]], [["NOUN"]], template="pos")
         Traceback (most recent call last):
             ...
-        loglinear.errors.DataError: sentence 0: 2 tokens but 1 labels
+        loglinear.errors.DataError: sentence 0: 2 tokens but 1 label
     """
 
 

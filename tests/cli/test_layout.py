@@ -1,4 +1,4 @@
-"""The warning that a file seems to hold a sentence a line, where the model takes a token a line."""
+"""Warnings of a look at a file to label: a sentence a line, no known words, no blank lines, no sentences."""
 
 from __future__ import annotations
 
@@ -55,3 +55,73 @@ def test_long_standard_input_comes_through_whole(done, word_model, tmp_path):
     text = "the\ndog\n\n" * 30_000
     (tmp_path / "f").write_text(text)
     assert done("tag", "-m", word_model, input=text).stdout == done("tag", "-m", word_model, tmp_path / "f").stdout
+
+
+VERBS = ["eats", "drinks", "sleeps", "runs", "sings", "reads", "sees", "walks", "falls", "waits", "asks", "dies"]
+TRAINED = "".join(f"the D DT\ndog N NN\n{verb} V VB\n\n" for verb in VERBS)
+
+
+@pytest.fixture(scope="module")
+def two_columns(tmp_path_factory, done):
+    """A model of words and parts of speech."""
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "data").write_text(TRAINED)
+    done("train", folder / "data", "--preset", "ner", "-m", folder / "m", "-q")
+    return folder / "m"
+
+
+@pytest.mark.parametrize("command", ["tag", "evaluate"])
+def test_a_text_without_known_words_is_warned_of(done, two_columns, tmp_path, command):
+    def said(text, **options):
+        (tmp_path / "f").write_text(text)
+        return done(command, two_columns, tmp_path / "f", **options).stderr
+
+    assert "the model knows" not in said(TRAINED)
+    swapped = "".join("{1} {0} {2}\n".format(*line.split()) if line else "\n" for line in TRAINED.splitlines())
+    warning = (
+        "the model knows none of the 3 different words at the beginning; check the language, and that the columns are "
+        "in the order of the training data\n"
+    )
+    assert said(swapped).startswith(f"warning: {tmp_path / 'f'}: {warning}")
+    # One word of 36 is known; two of 36 are more than one in twenty.
+    assert "the model knows 1 of the 4 different words" in said(swapped.replace("D the", "dog the", 1))
+    assert "the model knows" not in said(swapped.replace("D the", "dog the", 2))
+    # A few tokens, and numbers, say nothing about the words.
+    assert "the model knows" not in said("XX a DT\n" * 18 + "YY a DT\n")
+    assert "the model knows" not in said("12 a DT\n13 a DT\n" * 40)
+    assert "the model knows none" in said("XX a DT\n" * 18 + "YY a DT\n" * 2)
+
+
+def test_words_that_weights_of_strong_penalties_left_out_are_known_by_their_neighbours(done, tmp_path):
+    (tmp_path / "f").write_text(TRAINED)
+    done("train", tmp_path / "f", "--preset", "ner", "--l1", "2", "-m", tmp_path / "m", "-q")
+    assert "the model knows" not in done("tag", tmp_path / "m", tmp_path / "f").stderr
+
+
+@pytest.mark.parametrize("command", ["tag", "evaluate"])
+def test_a_text_without_blank_lines_is_warned_of(done, two_columns, tmp_path, command):
+    path = tmp_path / "f"
+    for n, tokens in ((200, ""), (201, "all 201 tokens"), (20_000, "the first 7,2")):
+        path.write_text("dog N NN\n" * n)
+        said = done(command, two_columns, path).stderr
+        warning = f"warning: {path}: {tokens}"
+        assert warning in said if tokens else "one sentence" not in said
+        assert ("are in one sentence; put a blank line after each sentence\n" in said) == bool(tokens)
+    path.write_text("dog N NN\n" * 150 + "\n" + "dog N NN\n" * 150)
+    assert "one sentence" not in done(command, two_columns, path).stderr
+
+
+def test_samples_need_no_blank_lines(done, tmp_path):
+    path = tmp_path / "f"
+    path.write_text("dog N NN\nthe D DT\n" * 150)
+    done("train", path, "--preset", "ner", "--model-type", "maxent", "-m", tmp_path / "m", "-q")
+    assert "one sentence" not in done("tag", tmp_path / "m", path).stderr
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\t\n\n"])
+def test_a_file_without_sentences_is_noted(done, two_columns, tmp_path, text):
+    path = tmp_path / "f"
+    path.write_text(text)
+    said = done("tag", two_columns, path).stderr
+    assert said == f"note: {path}: no sentences found; the file is empty or has only blank lines\n"
+    assert done("tag", two_columns, input=text).stderr in ("", said.replace(str(path), "<stdin>"))

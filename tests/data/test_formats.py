@@ -246,3 +246,26 @@ def test_what_a_model_can_read():
     }
     for template, formats in expected.items():
         assert {name for name in ("conllu", "crfsuite", "jsonl", "svmlight") if readable(name, template)} == formats
+
+
+def test_json_lines_of_texts_are_told_from_those_of_tokens(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a b", "label": "A"}\n')
+    with pytest.raises(DataError, match='no "tokens" list; for a classifier of texts, write a label, a tab and a text'):
+        Corpus.read(path)
+    path.write_text('{"words": ["a"], "labels": ["A"]}\n')
+    with pytest.raises(DataError, match='no "tokens" list; a line looks like'):
+        Corpus.read(path)
+    path.write_text('{"tokens": ["a", "b"], "labels": ["A"]}\n')
+    with pytest.raises(DataError, match=r"line 1: 2 tokens but 1 label$"):
+        Corpus.read(path)
+
+
+def test_commas_in_every_line_of_column_files_are_told_from_columns(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("New York,LOC\nis,O\nbig,O\n")
+    with pytest.raises(DataError, match=r"line 2: .*; every line has a ',': separate the columns with tabs"):
+        Corpus.read(path, template="U:%x[0,0]\n")
+    path.write_text("New York LOC\nis,O\nbig,O\n")
+    with pytest.raises(DataError, match="every line needs the same number"):
+        Corpus.read(path, template="U:%x[0,0]\n")

@@ -483,6 +483,7 @@ def test_inputs_of_many_kinds_are_the_same_data():
 
 BAD = {
     "fewer labels than tokens": ([X[0], X[1]], [Y[0], ["N", "V"]], "sentence 1: 3 tokens but 2 labels"),
+    "one label": ([X[0], X[1]], [Y[0], ["N"]], "sentence 1: 3 tokens but 1 label$"),
     "more labels than tokens": ([X[0], X[1]], [["N"] * 3, Y[1]], "sentence 0: 2 tokens but 3 labels"),
     "more sentences": ([*X, X[0]], Y, "more sentences than label sequences"),
     "more label sequences": (X, [*Y, Y[0]], "more label sequences than sentences"),

@@ -15,7 +15,7 @@ use crate::error::{self, check_weights};
 use crate::text::arriving::source;
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
-use crate::text::labels::Labels;
+use crate::text::labels::{Labels, unequal};
 use crate::text::layout::{Layout, Separator};
 use crate::text::look::look;
 use crate::text::ranges::encode_range;
@@ -461,7 +461,7 @@ fn add_sentence(
     if let Some(labels) = labels
         && labels.len() != tokens
     {
-        return Err(format!("{tokens} tokens but {} labels", labels.len()).into());
+        return Err(unequal(tokens, labels.len()).into());
     }
     builder.end_sentence(weight);
     Ok(())

@@ -12,6 +12,7 @@ use crate::chain::tagging::answer::Wanted;
 use crate::chain::tagging::confidence::{Decode, Probabilities};
 use crate::chain::tagging::stream::tag_stream;
 use crate::chain::tagging::tagger;
+use crate::corpus::hash::key_of;
 use crate::files::atomic::write_atomically;
 use crate::files::signature;
 use crate::foreign;
@@ -21,7 +22,7 @@ use crate::text::layout::Separator;
 use crate::text::template::Template;
 use crate::threads::{self, locked};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PyString};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -181,6 +182,13 @@ impl ChainModel {
         let format: foreign::Format = format.parse()?;
         let bytes = py.detach(|| foreign::write(&self.inner, format, labels.as_deref()))?;
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Whether each attribute has a feature.
+    fn knows(&self, names: Vec<PyBackedStr>) -> Vec<bool> {
+        let weights = self.inner.weights();
+        let has = |key: u64| !weights.states.find(key).is_empty() || !weights.bigrams.find(key).is_empty();
+        names.iter().map(|name| has(key_of(name.as_bytes()))).collect()
     }
 
     /// (attribute, label, weight)

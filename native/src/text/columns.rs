@@ -5,7 +5,7 @@ use crate::corpus::notes::{Look, Notes};
 use crate::error::{Error, Result};
 use crate::text::labels::Labels;
 use crate::text::layout::{DOCUMENT, Layout, Separator, is_markup, is_odd, split, tabbed};
-use crate::text::look::{advice, look};
+use crate::text::look::{advice, delimiter, look};
 use crate::text::sentence::Sentence;
 use crate::text::template::Template;
 
@@ -31,6 +31,8 @@ pub struct Shape {
     odd: Option<&'static str>,
     /// What the beginning of the text shows.
     look: Look,
+    /// The comma or semicolon in every line, if there is one.
+    delimiter: Option<char>,
 }
 
 /// The shape of a column file, from its first lines; none if all of them are blank. Fails if the template needs more columns.
@@ -59,8 +61,8 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
             separator.remedy(line, look),
         )));
     }
-    let (tabs, odd) = (tabbed(line).count(), odd_first(line));
-    Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd, look }))
+    let (tabs, odd, delimiter) = (tabbed(line).count(), odd_first(line), delimiter(start, layout));
+    Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd, look, delimiter }))
 }
 
 impl Separator {
@@ -160,6 +162,8 @@ impl Shape {
             format!("the line has the blank U+{:04X}, which separates no columns: replace it by a space", blank as u32)
         } else if let Some(mark) = "/_|".chars().find(|&mark| joined(line, mark as u8)) {
             format!("if {mark} separates words from labels, put one token per line, in the columns token and label")
+        } else if let Some(mark) = self.delimiter {
+            format!("every line has a '{mark}': separate the columns with tabs instead")
         } else {
             "every line needs the same number".to_owned()
         };
@@ -303,6 +307,8 @@ mod tests {
         assert!(message.contains("expected 3 columns as in the first line"), "{message}");
         let (_, message) = sentences(b"a\tb\tc\nd e\tb\tc\n").unwrap_err();
         assert!(message.contains("both lines have 3 between tabs: add --separator tab"), "{message}");
+        let (_, message) = sentences(b"La New York,LOC\nis,O\nbig,O\n").unwrap_err();
+        assert!(message.ends_with("every line has a ',': separate the columns with tabs instead"), "{message}");
     }
 
     #[test]

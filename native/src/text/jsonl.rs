@@ -13,7 +13,7 @@ use crate::text::cells::{Cells, Width};
 use crate::text::expand::Expander;
 use crate::text::input::for_each_line;
 use crate::text::items::Items;
-use crate::text::labels::Labels;
+use crate::text::labels::{Labels, unequal};
 use crate::text::template::Template;
 use serde_json::Value;
 use std::ops::Range;
@@ -60,10 +60,7 @@ fn sentence<S: Sink>(
     if let Some(Value::Array(labels)) = value.get_mut("labels") {
         labels.iter_mut().for_each(name_label);
     }
-    let tokens = value
-        .get("tokens")
-        .and_then(Value::as_array)
-        .ok_or("no \"tokens\" list; a line looks like {\"tokens\": [...], \"labels\": [...]}")?;
+    let tokens = value.get("tokens").and_then(Value::as_array).ok_or_else(|| without_tokens(&value))?;
     let labels = match value.get("labels") {
         _ if !labels.given() => None,
         Some(Value::Array(labels)) => Some(labels),
@@ -72,7 +69,7 @@ fn sentence<S: Sink>(
     if let Some(labels) = labels
         && labels.len() != tokens.len()
     {
-        return Err(format!("{} tokens but {} labels", tokens.len(), labels.len()));
+        return Err(unequal(tokens.len(), labels.len()));
     }
     let gold: Vec<Gold<'_>> = labels.into_iter().flatten().enumerate().map(gold_of).collect::<Result<_, _>>()?;
     let weight = value.get("weight").map_or(Some(1.0), Value::as_f64).filter(|weight| *weight >= 0.0);
@@ -105,6 +102,16 @@ fn sentence<S: Sink>(
     }
     sink.end_sentence(weight);
     Ok(())
+}
+
+/// The message for a line without a list of tokens.
+fn without_tokens(value: &Value) -> String {
+    let remedy = if value.get("text").is_some_and(Value::is_string) {
+        "for a classifier of texts, write a label, a tab and a text on each line, and train with --model-type maxent --format text"
+    } else {
+        "a line looks like {\"tokens\": [...], \"labels\": [...]}"
+    };
+    format!("no \"tokens\" list; {remedy}")
 }
 
 /// Replaces a whole number or a truth value by its name in Python, also in a list of possible labels.

@@ -2,6 +2,12 @@
 
 use crate::corpus::sink::Gold;
 
+/// The message for a sentence with another number of labels than tokens.
+pub fn unequal(tokens: usize, labels: usize) -> String {
+    let plural = |n: usize| if n == 1 { "" } else { "s" };
+    format!("{tokens} token{} but {labels} label{}", plural(tokens), plural(labels))
+}
+
 /// How a reader takes the labels of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Labels {

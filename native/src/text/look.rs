@@ -134,6 +134,13 @@ fn unsplit(lines: &[(bool, &[u8])]) -> usize {
     if cells > 1 && alike && lines.len() >= LINES { cells } else { 0 }
 }
 
+/// The comma or semicolon in every line at the beginning of a text; None if there is none, or if the lines are few.
+pub fn delimiter(text: &[u8], layout: Layout) -> Option<char> {
+    let lines: Vec<&[u8]> = layout.tokens(beginning(text, LOOKED_AT)).map(|(_, line)| line).collect();
+    let everywhere = |mark: &u8| lines.iter().all(|line| line.contains(mark));
+    if lines.len() < LINES { None } else { [b',', b';'].into_iter().find(everywhere).map(char::from) }
+}
+
 /// What to do about a character that separates the cells of every line.
 pub fn advice(mark: char) -> String {
     let shown = if mark.is_whitespace() { format!("the blank U+{:04X}", mark as u32) } else { format!("a '{mark}'") };

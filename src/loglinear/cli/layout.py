@@ -12,7 +12,7 @@ from ..errors import DataError
 from .output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from ..data.column_layout import ColumnLayout
     from ..data.corpus import Corpus
@@ -24,6 +24,7 @@ __all__ = [
     "LOOKED_AT",
     "is_regular",
     "note_columns",
+    "note_empty",
     "note_labelled_columns",
     "note_unlabelled",
     "refuse_json_lines",
@@ -31,8 +32,10 @@ __all__ = [
     "start_of",
     "warn_of_columns",
     "warn_of_labels",
+    "warn_of_long_sentence",
     "warn_of_missing_attributes",
     "warn_of_tokens",
+    "warn_of_unknown_words",
     "warn_of_whole_sentences",
 ]
 
@@ -46,6 +49,12 @@ _LINES = 10
 # Lines at the beginning of a file that show what its first column holds.
 _SHOWN = 100
 _WORDS = 4
+# Fewest tokens for which a look at the known words is worth it, and the share of them from which on they are known.
+_TOKENS = 20
+_KNOWN = 0.05
+# How many times as long as those of the training data a sentence is that probably lacks blank lines; and fewest tokens.
+_TIMES = 10
+_LONG = 200
 # Marks within words that separate columns only if a label is after them.
 _IN_WORDS = "/:_@&#=~%+*"
 # The first bytes of gzip and xz files.
@@ -120,6 +129,64 @@ def warn_of_columns(path: str, start: bytes, columns: ColumnLayout, model: Chain
     for message in messages:
         say(f"warning: {file_name(path)}: {message}")
     return bool(messages)
+
+
+def warn_of_unknown_words(path: str, start: bytes, columns: ColumnLayout, model: ChainModel) -> None:
+    """Warn if the model knows almost none of the words in the first column of a text.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+        columns: layout of the text.
+        model: a chain or a classifier.
+    """
+    from ..data.column_layout import Noticed, word_prefixes
+
+    prefixes = word_prefixes(model.template or "")
+    if not prefixes or start.startswith(COMPRESSED):
+        return
+    layout = columns._replace(separator="tab") if Noticed.of_start(start, columns).tabs else columns
+    words = [word for word in map(layout.word, _lines(start, layout)) if word.isalpha()]
+    distinct = [*dict.fromkeys(words)]
+    known_words = {word for prefix in prefixes for word, is_known in _looked_up(prefix, distinct, model) if is_known}
+    if len(words) >= _TOKENS and sum(word in known_words for word in words) < _KNOWN * len(words):
+        n_known = len(known_words) or "none"
+        say(
+            f"warning: {file_name(path)}: the model knows {n_known} of the {len(distinct):,} different words at the "
+            "beginning; check the language, and that the columns are in the order of the training data"
+        )
+
+
+def _looked_up(prefix: str, words: Sequence[str], model: ChainModel) -> Iterable[tuple[str, bool]]:
+    """Return words, and whether the model knows each of them after this prefix."""
+    return zip(words, model.knows([prefix + word for word in words]), strict=True)
+
+
+def warn_of_long_sentence(path: str, start: bytes, settings: dict[str, Any]) -> None:
+    """Warn if a text has no blank line among many tokens, so that they are one sentence.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+        settings: of the model.
+    """
+    training = settings.get("training", {})
+    usual = training.get("n_tokens", 0) / max(training.get("n_sentences", 0), 1)
+    lines = start.strip().splitlines()
+    if not start.startswith(COMPRESSED) and len(lines) > max(_LONG, _TIMES * usual) and all(map(bytes.strip, lines)):
+        tokens = f"all {len(lines):,} tokens" if len(start) < LOOKED_AT else f"the first {len(lines) - 1:,} tokens"
+        say(f"warning: {file_name(path)}: {tokens} are in one sentence; put a blank line after each sentence")
+
+
+def note_empty(path: str, start: bytes) -> None:
+    """Say that a file has no sentences.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+    """
+    if not start.strip() and len(start) < LOOKED_AT:
+        say(f"note: {file_name(path)}: no sentences found; the file is empty or has only blank lines")
 
 
 def _lines(start: bytes, columns: ColumnLayout) -> Iterator[str]:

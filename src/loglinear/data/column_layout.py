@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..errors import DataError, OptionError
 
-__all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_lines"]
+__all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_lines", "word_prefixes"]
 
 # What may separate columns: one tab, or any run of spaces and tabs.
 SEPARATORS = ("tab", "blank")
@@ -102,6 +102,11 @@ class Noticed(NamedTuple):
 def _reads_first(template: str) -> bool:
     """Whether a template looks at column 0."""
     return re.search(r"\[\s*[^\[\],]*,\s*0\s*[\],]", template) is not None
+
+
+def word_prefixes(template: str) -> list[str]:
+    """Return what precedes the word in attributes that consist of one word of the first column, such as `U02:`."""
+    return re.findall(r"^([^%\s]*)%x\[\s*[+-]?\d+\s*,\s*0\s*\][ \t]*$", template, re.MULTILINE)
 
 
 class ColumnLayout(NamedTuple):

@@ -9,13 +9,16 @@ from ..layout import (
     COMPRESSED,
     is_regular,
     note_columns,
+    note_empty,
     note_labelled_columns,
     note_unlabelled,
     refuse_json_lines,
     refuse_texts,
     start_of,
     warn_of_columns,
+    warn_of_long_sentence,
     warn_of_missing_attributes,
+    warn_of_unknown_words,
     warn_of_whole_sentences,
 )
 from ..options import flags_of
@@ -159,6 +162,7 @@ class Sentences(Kind):
                 check_text(arguments.file, start)
             if format == "crfsuite":
                 warn_of_missing_attributes(arguments.file, start)
+                self.look_for_sentences(arguments.file, start)
             if format != "columns":
                 return False
             refuse_json_lines(arguments.file, start)
@@ -166,7 +170,11 @@ class Sentences(Kind):
                 refuse_texts(arguments.file, start)
             if warn_of_whole_sentences(arguments.file, start, self.model, self.settings):
                 return False
-            return not warn_of_columns(arguments.file, start, columns, self.model)
+            self.look_for_sentences(arguments.file, start)
+            if warn_of_columns(arguments.file, start, columns, self.model):
+                return False
+            warn_of_unknown_words(arguments.file, start, columns, self.model)
+            return True
 
         def look_at_stream(start: bytes) -> None:
             if look(start):
@@ -175,6 +183,8 @@ class Sentences(Kind):
         model = self._constrained(arguments.constraints)
         start = start_of(arguments.file) if regular else b""
         is_noted = regular and look(start)
+        if regular:
+            note_empty(arguments.file, start)
         with guessing(format, self.guess(arguments.file, arguments.format)):
             model.tag_file(
                 arguments.file,
@@ -192,6 +202,11 @@ class Sentences(Kind):
             )
         if is_noted:
             note_columns(arguments.file, start, columns)
+
+    def look_for_sentences(self, path: str, start: bytes) -> None:
+        """Warn if the first bytes of a file are a single sentence that is probably several; samples need none."""
+        if self.items == "tokens":
+            warn_of_long_sentence(path, start, self.settings)
 
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
         """Return the rule by which spans are read, if their probabilities are requested.
@@ -292,7 +307,7 @@ class Sentences(Kind):
         from ...models.explain.answers import Answers
         from ...models.files.tagging import tag_corpus
 
-        model = self.model
+        model, start = self.model, start_of(path)
         with guessing(format, guess):
             corpus = read_to_score(path, format, self.template, columns, threads)
         with naming(path, corpus):
@@ -305,6 +320,10 @@ class Sentences(Kind):
             note_unlabelled(path, n_unknown, corpus, sentences=sure)
         check_known(corpus, model.labels, file_name(path), least=0.0)
         note_labelled_columns(path, corpus.columns, columns.n)
+        if format in ("columns", "crfsuite"):
+            self.look_for_sentences(path, start)
+        if format == "columns":
+            warn_of_unknown_words(path, start, columns, self.model)
         if not sure:
             answers = Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
             return answers.of_labelled_tokens() if n_unknown else answers
