@@ -177,6 +177,7 @@ impl Gram {
     }
 
     /// Updates X' D X delta after entry `at` of delta has changed by `change`.
+    #[inline(always)]
     pub fn add(&mut self, at: usize, change: f64) {
         let row = &self.matrix[at * self.size..][..self.size];
         self.product.iter_mut().zip(row).for_each(|(product, h)| *product += change * h);
@@ -314,7 +315,7 @@ pub fn is_small(size: usize) -> bool {
 const INDEPENDENT: f64 = 1e-12;
 
 /// The inner product of a and b, in eight partial sums.
-fn inner(a: &[f64], b: &[f64]) -> f64 {
+pub fn inner(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     let mut sums = [0.0; LANES];
     for (a, b) in a.iter().zip(b) {

@@ -4,8 +4,8 @@
 //!
 //! Symbols: g the gradient at w; s the weights of the samples; D the diagonal of second derivatives s p (1 - p); H = X' D X +
 //! l2 the Hessian; delta the step, which minimises g . delta + 1/2 delta' H delta + the penalty of w + delta over a working set
-//! by coordinate descent. `slopes` holds D X delta: an update of a coordinate then costs one pass over its column. If a few
-//! sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows. Of a
+//! by coordinate descent. With Z = D^1/2 X, `products` holds Z delta: an update of a coordinate then costs one pass over its column
+//! of Z. If a few sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows. Of a
 //! dense matrix it is written out at once, from a part of the samples while w is far from the optimum; without an L1 penalty delta
 //! is then the solution of a system of equations. The line search along delta needs X delta alone; over a dense matrix it evaluates
 //! the objective at each point, which makes one pass, and has the gradient at the end.
@@ -16,10 +16,11 @@
 //! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back.
 
-use crate::classifier::gram::{Column, Gram, KeptGram, is_small, violation, with_steepest};
+use crate::classifier::gram::{Column, Gram, KeptGram, inner, is_small, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::point::Point;
 use crate::error::Result;
+use crate::numeric::chunks::dispatched;
 use crate::numeric::ragged::{Entries, Id, Value, with_entries};
 use crate::threads::Interrupt;
 use std::ops::Range;
@@ -138,9 +139,13 @@ pub struct Subproblem<'a> {
     intercepts: Vec<Column>,
     /// Sample -> its entry of D; empty if X' D X is that of an earlier step.
     curvatures: Vec<f64>,
-    /// Sample -> its entry of D X delta.
-    slopes: Vec<f64>,
-    /// X' D X, if it is known from the beginning; `slopes` are not used then.
+    /// Sample -> the root of its entry of D; empty if `gram` is there.
+    roots: Vec<f64>,
+    /// The entries of Z, in the places of those of X; 0 in columns that are not in the working set.
+    scaled: Vec<f64>,
+    /// Sample -> its entry of Z delta.
+    products: Vec<f64>,
+    /// X' D X, if it is known from the beginning; `products` are not used then.
     gram: Option<Gram>,
     /// Largest violation at delta = 0.
     violation: f64,
@@ -220,9 +225,19 @@ impl<'a> Subproblem<'a> {
         curvatures: Vec<f64>,
         gram: Option<Gram>,
     ) -> Subproblem<'a> {
-        let slopes = vec![0.0; curvatures.len()];
-        let mut subproblem =
-            Subproblem { classifier, settings, columns, intercepts, curvatures, slopes, gram, violation: 0.0 };
+        let (roots, scaled, products) = (Vec::new(), Vec::new(), Vec::new());
+        let mut subproblem = Subproblem {
+            classifier,
+            settings,
+            columns,
+            intercepts,
+            curvatures,
+            roots,
+            scaled,
+            products,
+            gram,
+            violation: 0.0,
+        };
         subproblem.fill_curvatures();
         let of_columns =
             subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
@@ -245,7 +260,7 @@ impl<'a> Subproblem<'a> {
         self.classifier.intercept.unwrap_or(0.0)
     }
 
-    /// Computes H_jj of all coordinates.
+    /// Computes H_jj of all coordinates, and Z unless X' D X is there.
     fn fill_curvatures(&mut self) {
         let l2 = self.settings.l2;
         if let Some(gram) = &self.gram {
@@ -253,11 +268,18 @@ impl<'a> Subproblem<'a> {
                 column.curvature = (gram.diagonal(at) + l2).max(LEAST_CURVATURE);
             }
         } else {
-            let (lists, curvatures) = (self.classifier.design.columns(), &self.curvatures);
+            let lists = self.classifier.design.columns();
+            self.roots = self.curvatures.iter().map(|curvature| curvature.sqrt()).collect();
+            self.products = vec![0.0; self.roots.len()];
+            self.scaled = vec![0.0; lists.n_entries()];
+            let (roots, scaled) = (&self.roots, &mut self.scaled);
             with_entries!(lists, all => for column in &mut self.columns {
                 let (ids, values) = lists.list(column.id, all);
-                let sum: f64 = ids.iter().zip(values).map(|(&i, x)| curvatures[i.at()] * x.get() * x.get()).sum();
-                column.curvature = (sum + l2).max(LEAST_CURVATURE);
+                let scaled = &mut scaled[lists.range(column.id)];
+                for ((z, &i), x) in scaled.iter_mut().zip(ids).zip(values) {
+                    *z = roots[i.at()] * x.get();
+                }
+                column.curvature = (inner(scaled, scaled) + l2).max(LEAST_CURVATURE);
             });
         }
         let x = self.value();
@@ -287,9 +309,9 @@ impl<'a> Subproblem<'a> {
             let ahead = sweeps_ahead(goal, violation, last.1, done - last.0);
             last = (done, violation);
             if worth.is_some_and(|worth| done as f64 >= worth || ahead >= worth) && sweeps > done {
-                let (curvatures, slopes) = (&self.curvatures, &self.slopes);
+                let slopes: Vec<f64> = self.roots.iter().zip(&self.products).map(|(root, z)| root * z).collect();
                 let ids: Vec<usize> = self.columns.iter().map(|column| column.id).collect();
-                let gram = Gram::new(self.classifier, &ids, !self.intercepts.is_empty(), curvatures, slopes);
+                let gram = Gram::new(self.classifier, &ids, !self.intercepts.is_empty(), &self.curvatures, &slopes);
                 return self.minimise_over(gram, done, interrupt);
             }
             // Most weights that are 0 remain 0: the others converge first, in cheaper sweeps.
@@ -387,32 +409,36 @@ impl<'a> Subproblem<'a> {
     /// intercept. Returns the largest violation met.
     fn sweep<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, active: bool) -> f64 {
         let lists = self.classifier.design.columns();
+        let all = Entries { ids: all.ids, values: &self.scaled[..] };
         let NewtonSettings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
         for column in self.columns.iter_mut().filter(|column| !active || column.w + column.delta != 0.0) {
-            let slope = column.gradient + l2 * column.delta + lists.combine_one(column.id, all, &self.slopes);
+            let slope = column.gradient + l2 * column.delta + lists.combine_one(column.id, all, &self.products);
             let change = column.change(slope, l1, &mut most);
             if change != 0.0 {
                 column.delta += change;
-                let (ids, values) = lists.list(column.id, all);
-                for (&i, x) in ids.iter().zip(values) {
-                    self.slopes[i.at()] += change * x.get() * self.curvatures[i.at()];
-                }
+                lists.add_to(column.id, all, change, &mut self.products);
             }
         }
         let x = self.value();
         for intercept in &mut self.intercepts {
-            let slope = intercept.gradient + x * self.slopes.iter().sum::<f64>();
+            let slope = intercept.gradient + x * inner(&self.roots, &self.products);
             most = most.max(slope.abs());
             let change = -slope / intercept.curvature;
             intercept.delta += change;
-            self.slopes.iter_mut().zip(&self.curvatures).for_each(|(slope, d)| *slope += change * x * d);
+            self.products.iter_mut().zip(&self.roots).for_each(|(product, root)| *product += change * x * root);
         }
         most
     }
 
-    /// A sweep over all coordinates by way of X' D X; returns the largest violation met. `slopes` is not updated.
+    /// A sweep over all coordinates by way of X' D X; returns the largest violation met. `products` is not updated.
     fn sweep_over_gram(&mut self, gram: &mut Gram) -> f64 {
+        dispatched(|| self.sweep_over_rows(gram))
+    }
+
+    /// `sweep_over_gram`, for the instruction set of its caller.
+    #[inline(always)]
+    fn sweep_over_rows(&mut self, gram: &mut Gram) -> f64 {
         let NewtonSettings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
         for (at, column) in self.columns.iter_mut().enumerate() {
