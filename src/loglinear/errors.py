@@ -20,6 +20,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 __all__ = [
     "ClusterError",
@@ -34,6 +37,7 @@ __all__ = [
     "OptionError",
     "TemplateError",
     "warn",
+    "warnings_kept",
 ]
 
 
@@ -181,6 +185,21 @@ class ConvergenceWarning(UserWarning):
     """
 
 
+# Warnings that `warn` keeps in place of giving them, on the thread that asked for it.
+_kept: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def warnings_kept() -> Iterator[list[tuple[str, type[Warning]]]]:
+    """Keep what `warn` is called with, in a list, for another thread to warn: one that the program has called."""
+    messages: list[tuple[str, type[Warning]]] = []
+    token = _kept.set(messages)
+    try:
+        yield messages
+    finally:
+        _kept.reset(token)
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, and name the line of the program that called the library.
 
@@ -188,6 +207,10 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         message: text of the warning.
         category: class of the warning.
     """
+    messages = _kept.get()
+    if messages is not None:
+        messages.append((message, category))
+        return
     depth, frame = 1, sys._getframe()
     package = __name__.partition(".")[0]
     # Code that `exec` runs may have no name.

@@ -410,9 +410,21 @@ impl ClassifierObjective {
         Ok(ClassifierPath { walk: Mutex::new(walk), is_quick: self.is_quick() })
     }
 
-    /// The objective of two classes, `class` as 1 and all others as 0, on the same samples.
-    fn one_against_rest(&self, class: u32) -> Self {
-        ClassifierObjective::of(self.inner.one_against_rest(class))
+    /// The sum over samples of factor * x^2 for each weight; `factors` has shape (n_samples, n_outputs).
+    fn squares<'py>(
+        &self,
+        py: Python<'py>,
+        factors: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let factors = read(&factors)?;
+        same_length(factors, self.inner.n_samples() * self.inner.n_outputs())?;
+        let squares = interruptible(py, |_| Ok(self.inner.squares(factors)))?;
+        Ok(PyArray1::from_vec(py, squares))
+    }
+
+    /// The objective of two classes, `class` as 1 and all others as 0, on the same samples, to be evaluated on `threads` threads.
+    fn one_against_rest(&self, class: u32, threads: usize) -> PyResult<Self> {
+        Ok(ClassifierObjective::of(self.inner.one_against_rest(class, threads)?))
     }
 
     /// The objective with other weights of the samples, finite and >= 0.

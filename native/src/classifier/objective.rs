@@ -109,12 +109,12 @@ impl Classifier {
         self.with(Arc::clone(&self.design), self.targets.clone(), weights)
     }
 
-    /// The objective of two classes, `class` as 1 and all others as 0. It shares the matrix.
-    pub fn one_against_rest(&self, class: u32) -> Self {
+    /// The objective of two classes, `class` as 1 and all others as 0, on `n_threads` threads. It shares the matrix.
+    pub fn one_against_rest(&self, class: u32, n_threads: usize) -> Result<Self> {
         let targets = self.targets.iter().map(|&target| u32::from(target == class)).collect();
         let mut one = self.with(Arc::clone(&self.design), targets, self.weights.clone());
-        one.n_classes = 2;
-        one
+        (one.n_classes, one.pool) = (2, threads::pool(n_threads)?);
+        Ok(one)
     }
 
     /// Two classes: the objective over sums of columns (Mathur & Chakrabarti 2010, Eq. 15), where column j is added to the new
@@ -200,6 +200,30 @@ impl Classifier {
             rows.entries(sample).for_each(|(column, x)| squares[column as usize] += weight * x * x);
         }
         squares
+    }
+
+    /// The sum over samples of factor * x^2 for each weight, where `factors` has a row of outputs for each sample.
+    pub fn squares(&self, factors: &[f64]) -> Vec<f64> {
+        let (n, outputs, value) = (self.n_samples(), self.n_outputs(), self.value());
+        let (mut sums, factor) = (vec![0.0; self.n_features()], |sample, output| factors[sample * outputs + output]);
+        if let Some(table) = self.design.table() {
+            for output in 0..outputs {
+                let squares = norms(table, |sample| factor(sample, output), self.pool).0;
+                squares.into_iter().enumerate().for_each(|(column, sum)| sums[column * outputs + output] = sum);
+            }
+        } else {
+            let rows = self.design.rows();
+            for (sample, factors) in factors.chunks_exact(outputs).enumerate() {
+                for (column, x) in rows.entries(sample) {
+                    let sums = &mut sums[column as usize * outputs..][..outputs];
+                    sums.iter_mut().zip(factors).for_each(|(sum, factor)| *sum += x * x * factor);
+                }
+            }
+        }
+        for (output, sum) in sums[self.design.n_columns() * outputs..].iter_mut().enumerate() {
+            *sum = (0..n).map(|sample| value * value * factor(sample, output)).sum();
+        }
+        sums
     }
 
     #[inline(always)]

@@ -25,13 +25,14 @@ LOOKED_AT = 1 << 18
 def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
     """Return a matrix that is dense, row- or column-major, if many of its numbers are not 0, else sparse.
 
-    A dense array of float64 or float32 is not copied, unless its rows and its columns have gaps.
+    A dense array of float64 or float32 is not copied, unless its rows and its columns have gaps. Nor are compressed
+    sparse rows of float64.
     """
     if scipy.sparse.issparse(X):
         matrix = scipy.sparse.csr_array(X)
         if matrix.ndim == 2 and matrix.nnz > DENSE * np.prod(matrix.shape, dtype=np.float64):
             return matrix.astype(_kind(matrix.dtype)).toarray()
-        return matrix.astype(np.float64)
+        return matrix.astype(np.float64, copy=False)
     array: Array = np.asarray(X)
     if array.ndim != 2:
         return array.astype(np.float64)

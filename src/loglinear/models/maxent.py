@@ -39,12 +39,13 @@ from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierData, ClassifierObjective
-from ..result import Result, Status
+from ..result import Result
 from ..vectors import Vector
 from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
 from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
+from .training.apart import Trained, train_apart
 from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
 from .training.cross_validation import CrossValidation, cross_validated
@@ -338,31 +339,31 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self.l1_ = float(self.l1) if self.cross_validation_ is None else self.cross_validation_.l1
         options = self._solver_options(self.l1_)
         apart = self.multi_class == "ovr" and self.classes_.size > 2
-        objectives = [data.one_against_rest(k) for k in range(self.classes_.size)] if apart else [data]
         n_outputs = 1 if apart or self.classes_.size == 2 else self.classes_.size
-        results: list[Result] = []
-        interrupted = False
-        for k, objective in enumerate(objectives):
-            w0, account = (None, None) if starting is None else starting.of(objective, k if apart else None)
-            # After Ctrl-C the remaining classes keep their first weights.
-            chosen = replace(options, max_iterations=0) if interrupted else options
+
+        def model(k: int | None, objective: ClassifierData, observers: tuple[Callback, ...], stays: bool) -> Result:
+            w0, account = (None, None) if starting is None else starting.of(objective, k)
             result = train(
                 objective,
-                chosen,
+                # After Ctrl-C the remaining classes keep their first weights.
+                replace(options, max_iterations=0) if stays else options,
                 unpenalised=objective.n_unpenalised,
                 n_classes=n_outputs,
-                callbacks=callbacks,
+                callbacks=observers,
                 dev=dev,
                 w0=w0,
                 saving=saving,
                 named=partial(self._named, n_outputs),
             )
-            result = replace(result, start=account)
-            interrupted = interrupted or result.status is Status.INTERRUPTED
-            results.append(replace(result, status=Status.INTERRUPTED) if interrupted else result)
-        parts = [objective.coefficients(result.w) for objective, result in zip(objectives, results, strict=True)]
-        self.coef_: Vector | scipy.sparse.csr_array = np.ascontiguousarray(np.concatenate([coef for coef, _ in parts]))
-        self.intercept_ = np.concatenate([intercept for _, intercept in parts])
+            return replace(result, start=account)
+
+        if apart:
+            models = list(train_apart(data, self.classes_.size, model, callbacks))
+        else:
+            models = [Trained.of(data, model(None, data, callbacks, False))]
+        results = [trained.result for trained in models]
+        self.coef_: Vector | scipy.sparse.csr_array = np.ascontiguousarray(np.concatenate([one.coef for one in models]))
+        self.intercept_ = np.concatenate([one.intercept for one in models])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
         self._set_results(*results)
         for result in results:

@@ -273,15 +273,14 @@ class ClassifierObjective:
     def hessian_diagonal(self, w: Vector) -> Vector:
         """Return the diagonal of the Hessian at w, shape (n_features,): the sums over samples of weight x^2 p (1 - p).
 
-        Cost: an evaluation and a pass over the data on one thread.
+        Cost: an evaluation and a pass over the data: on one thread if they are sparse, for each output if dense.
 
         Args:
             w: float64, shape (n_features,).
         """
         shares = self._shares(w)
         spread = (shares * (1.0 - shares))[:, -self.n_outputs :] * self.weights[:, None]
-        with np.errstate(over="ignore"):
-            return np.asarray(self.design.power(2).T @ spread).ravel()
+        return self.core.squares(spread)
 
     def largest_values(self) -> Vector | None:
         """Return the largest absolute value in the column of each weight, shape (n_features,); None if all are 1."""
@@ -393,9 +392,14 @@ class ClassifierObjective:
         """Whether a step of `loglinear.solvers.ProxNewton` with this L1 penalty writes the Hessian out at once."""
         return self.core.has_small_gram(l1)
 
-    def one_against_rest(self, target: int) -> ClassifierObjective:
-        """Return the objective of two classes, the target as class 1 and all others as 0; the samples are shared."""
-        return self._like(self.core.one_against_rest(target))
+    def one_against_rest(self, target: int, threads: int | None = None) -> ClassifierObjective:
+        """Return the objective of two classes, the target as class 1 and all others as 0; the samples are shared.
+
+        Args:
+            target: number of the class.
+            threads: for evaluations; as many as here by default.
+        """
+        return self._like(self.core.one_against_rest(target, self.n_threads if threads is None else threads))
 
     def sample(self, samples: Numbers) -> ClassifierObjective:
         """Return the objective on the given samples."""
