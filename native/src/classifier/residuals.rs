@@ -5,7 +5,7 @@
 
 use crate::numeric::aligned::Aligned;
 use crate::numeric::ragged::{Entries, Id, Lists, Value, combine, with_entries};
-use crate::numeric::{self, LANES, sum, transpose};
+use crate::numeric::{self, sum};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -182,91 +182,6 @@ pub fn softmax<S: Simd>(
     width: usize,
     purpose: Purpose,
 ) -> f64 {
-    if width > LANES {
-        return softmax_by_rows(simd, targets, first, out, width, purpose);
-    }
-    let mut value = 0.0;
-    for (at, eight) in out.chunks_mut(LANES * LANES).enumerate() {
-        value += softmax_of_eight(simd, targets, first + at * LANES, eight, purpose);
-    }
-    value
-}
-
-/// `softmax` of at most eight samples and eight classes: side by side, the samples are the lanes of vectors.
-#[inline(always)]
-fn softmax_of_eight<S: Simd>(simd: S, targets: Classes<'_>, first: usize, out: &mut [f64], purpose: Purpose) -> f64 {
-    let (rows, n_classes) = (out.as_chunks_mut::<LANES>().0, targets.n_classes);
-    let (n, mut block, mut own) = (rows.len(), [[0.0; LANES]; LANES], [0.0; LANES]);
-    let mut weights = [0.0; LANES];
-    for i in 0..n {
-        (block[i], own[i], weights[i]) = (rows[i], f64::from(targets.classes[first + i]), targets.weight(first + i));
-    }
-    let mut scores = transpose(simd, block.each_ref());
-    let (mut most, mut behind) = (scores[0], [0.0; LANES]);
-    for k in 1..n_classes {
-        for i in 0..LANES {
-            most[i] = if scores[k][i] > most[i] { scores[k][i] } else { most[i] };
-        }
-    }
-    // Classes with the largest score; all but one of them belong to the others.
-    let mut ties = [-1.0; LANES];
-    for k in 0..n_classes {
-        for i in 0..LANES {
-            let less = scores[k][i] - most[i];
-            ties[i] += if less == 0.0 { 1.0 } else { 0.0 };
-            behind[i] = if own[i] == k as f64 { -less } else { behind[i] };
-            scores[k][i] = if less > LEAST { less } else { LEAST };
-        }
-    }
-    let mut exps = scores;
-    numeric::exp_in_place(simd, exps[..n_classes].as_flattened_mut());
-    // The sum leaves out a largest term, which is 1, so that it keeps its relative precision if all others are small.
-    let mut others = ties;
-    for k in 0..n_classes {
-        for i in 0..LANES {
-            others[i] += if scores[k][i] == 0.0 { 0.0 } else { exps[k][i] };
-        }
-    }
-    let (mut logs, mut large, mut factors) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    for i in 0..LANES {
-        large[i] = 1.0 + others[i];
-        factors[i] = if purpose == Purpose::Residuals { weights[i] } else { 1.0 } / large[i];
-    }
-    numeric::ln_one_plus(simd, &others, &mut logs);
-    numeric::ln_in_place(simd, &mut large);
-    let mut value = 0.0;
-    for i in 0..n {
-        value += weights[i] * (behind[i] + if others[i] > 1.0 { large[i] } else { logs[i] });
-    }
-    let mut of_others = [0.0; LANES];
-    for k in 0..n_classes {
-        for i in 0..LANES {
-            exps[k][i] *= factors[i];
-            of_others[i] += if own[i] == k as f64 { 0.0 } else { exps[k][i] };
-        }
-    }
-    for k in 0..LANES {
-        for i in 0..LANES {
-            let is_own = purpose == Purpose::Residuals && own[i] == k as f64;
-            let p = if k < n_classes { exps[k][i] } else { 0.0 };
-            exps[k][i] = if is_own { -of_others[i] } else { p };
-        }
-    }
-    let turned = transpose(simd, exps.each_ref());
-    rows.copy_from_slice(&turned[..n]);
-    value
-}
-
-/// `softmax` of any number of classes.
-#[inline(always)]
-fn softmax_by_rows<S: Simd>(
-    simd: S,
-    targets: Classes<'_>,
-    first: usize,
-    out: &mut [f64],
-    width: usize,
-    purpose: Purpose,
-) -> f64 {
     // Class of the largest score, and by how much the score of the sample's class is smaller.
     let (mut best, mut behind) = ([0; BATCH], [0.0; BATCH]);
     for (at, row) in out.chunks_exact_mut(width).enumerate() {
@@ -346,43 +261,6 @@ impl ColumnSums<'_> {
             sums.fill(0.0);
             combine(simd, ids, values, residuals, &mut sums);
             out.copy_from_slice(&sums[..out.len()]);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::numeric::arch::{arch, simd_task};
-
-    simd_task!(
-        /// Both kernels on the same scores.
-        Both<'a>(targets: Classes<'a>, out: [&'a mut [f64]; 2], purpose: Purpose) -> [f64; 2],
-        |simd| {
-            let [eight, rows] = out;
-            let value = softmax(simd, targets, 0, eight, LANES, purpose);
-            [value, softmax_by_rows(simd, targets, 0, rows, LANES, purpose)]
-        }
-    );
-
-    #[test]
-    fn eight_samples_at_a_time_give_the_residuals_of_each() {
-        for (n, n_classes) in [(1, 3), (8, 8), (21, 5), (BATCH, 4)] {
-            for scale in [0.0, 1.0, 40.0, 1e4] {
-                let score = |at: usize| scale * ((at * 37 % 101) as f64 / 50.0 - 1.0);
-                let scores: Vec<f64> = (0..n * LANES).map(score).collect();
-                let classes: Vec<u32> = (0..n).map(|i| (i * 7 % n_classes) as u32).collect();
-                let weights: Vec<f64> = (0..n).map(|i| (i % 3) as f64).collect();
-                for (weights, purpose) in [(&weights[..], Purpose::Residuals), (&[], Purpose::Probabilities)] {
-                    let targets = Classes { classes: &classes, weights, n_classes };
-                    let (mut eight, mut rows) = (scores.clone(), scores.clone());
-                    let [value, expected] = arch().dispatch(Both(targets, [&mut eight, &mut rows], purpose));
-                    assert!((value - expected).abs() <= 1e-13 * expected);
-                    for (x, y) in eight.iter().zip(&rows) {
-                        assert!((x - y).abs() <= 1e-14 * y.abs(), "{x} {y}");
-                    }
-                }
-            }
         }
     }
 }
