@@ -38,8 +38,8 @@ TOLERANCE = 5e-6
 FEW_WEIGHTS, FEW_PRODUCTS, FEW_SPARSE_PRODUCTS = 256, 1e8, 2e7
 # A Hessian that is written out makes sweeps cheap: the subproblems are solved closely.
 CLOSE: Mapping[str, object] = {"precision": 0.01}
-# A classifier with at most this product of samples and weights gets more steps, so that it ends within about 1e-6 nats
-# of its optimum. Each costs little; with so many pairs there are fewer.
+# Without an L1 penalty, a classifier with at most this product of samples and weights gets more steps, so that it ends
+# within about 1e-6 nats of its optimum. Each costs little; with so many pairs there are fewer.
 FEW_NUMBERS = 2_000_000
 EXACT: Mapping[str, object] = {"memory": 50, "tolerance": 1e-9}
 # Learning rate of the passes of SGD that come first: this number over the attributes of a sequence and of a token, for
@@ -126,10 +126,9 @@ def _rule(problem: Problem) -> tuple[type[Any], Mapping[str, object], str]:
         return GraftingLight, {}, "an L1 penalty and sequences whose labels cannot be pruned"
     if not suits(OWLQN, problem):
         return ProxGradient, {}, "a penalty of groups of weights"
-    exact = EXACT if _is_small(problem) else {}
     if l1:
-        return OWLQN, {"tolerance": TOLERANCE, **exact}, "an L1 penalty"
-    return LBFGS, exact, "the objective is smooth"
+        return OWLQN, {"tolerance": TOLERANCE}, "an L1 penalty"
+    return LBFGS, EXACT if _is_small(problem) else {}, "the objective is smooth"
 
 
 def _is_small(problem: Problem) -> bool:
