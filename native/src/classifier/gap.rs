@@ -12,6 +12,9 @@
 use crate::classifier::newton::NewtonSettings;
 use crate::classifier::objective::Classifier;
 use crate::classifier::point::Point;
+use crate::numeric;
+use crate::numeric::arch::arch;
+use pulp::{Simd, WithSimd};
 
 /// The bound at a point, nats; infinite if a class has no residuals. `largest` are the largest |x_ij|, none if all are 1.
 pub fn gap(
@@ -38,13 +41,8 @@ pub fn gap(
     let size = |(j, g): (usize, &f64)| g.abs() + unknown(j) + moved * largest.map_or(1.0, |largest| largest[j]);
     let sizes = || point.gradient[..classifier.design.n_columns()].iter().enumerate().map(size);
     let most = sizes().fold(0.0, |most, size| if size > most { size } else { most });
-    let entropy = |t: f64| -> f64 {
-        let of_sample = |(i, r): (usize, &f64)| {
-            let (weight, factor) = (classifier.weight(i), t * factors[classifier.targets[i] as usize]);
-            if weight > 0.0 { weight * entropy_of(factor * r.abs() / weight) } else { 0.0 }
-        };
-        residuals.iter().enumerate().map(of_sample).sum()
-    };
+    let entropy =
+        |t: f64| arch().dispatch(Entropy { classifier, residuals, factors: factors.map(|factor| t * factor) });
     // Scaled by the first of these, r costs nothing.
     let mut bound = entropy(if most > l1 { l1 / most } else { 1.0 });
     if l2 > 0.0 && most > l1 {
@@ -54,9 +52,44 @@ pub fn gap(
     (objective - bound).max(0.0)
 }
 
-/// The entropy of two classes of which one has probability q.
-fn entropy_of(q: f64) -> f64 {
-    let q = q.clamp(0.0, 1.0);
-    let of_q = if q > 0.0 { -q * q.ln() } else { 0.0 };
-    of_q - if q < 1.0 { (1.0 - q) * (-q).ln_1p() } else { 0.0 }
+/// The sum over samples of weight * h(factor * |residual| / weight), where h is the entropy of two classes of which one has the
+/// given probability.
+struct Entropy<'a> {
+    classifier: &'a Classifier,
+    residuals: &'a [f64],
+    /// The factor of each class.
+    factors: [f64; 2],
+}
+
+/// Samples whose logarithms are computed together.
+const BATCH: usize = 64;
+/// Adds nothing to a probability, and lets 0 log 0 be 0.
+const TINY: f64 = 1e-300;
+
+impl WithSimd for Entropy<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Entropy { classifier, residuals, factors } = self;
+        let (mut total, mut first) = (0.0, 0);
+        for residuals in residuals.chunks(BATCH) {
+            let (n, mut weights) = (residuals.len(), [0.0; BATCH]);
+            let (mut q, mut logs) = ([0.0; BATCH], [[TINY; BATCH]; 2]);
+            for i in 0..n {
+                weights[i] = classifier.weight(first + i);
+                let factor = factors[classifier.targets[first + i] as usize];
+                q[i] = if weights[i] > 0.0 { (factor * residuals[i].abs() / weights[i]).clamp(0.0, 1.0) } else { 0.0 };
+                (logs[0][i], logs[1][i]) = (q[i].max(TINY), (1.0 - q[i]).max(TINY));
+            }
+            for logs in &mut logs {
+                numeric::ln_in_place(simd, &mut logs[..n]);
+            }
+            for i in 0..n {
+                total -= weights[i] * (q[i] * logs[0][i] + (1.0 - q[i]) * logs[1][i]);
+            }
+            first += n;
+        }
+        total
+    }
 }

@@ -234,19 +234,22 @@ impl KeptGram {
     }
 
     /// The matrix over a working set with the given `curvatures`, as `Gram::of_table` estimates it of a dense table. None of a sparse
-    /// one if it is not kept.
+    /// one if it is not kept. Columns that may be needed next are chosen `among` some, or all.
     pub fn fresh(
         &mut self,
         classifier: &Classifier,
         working_set: &[usize],
-        gradient: &[f64],
+        (among, gradient): (Option<&[usize]>, &[f64]),
         curvatures: &[f64],
         stride: usize,
     ) -> Option<Gram> {
         if !self.is_on {
             return Gram::of_table(classifier, working_set, curvatures, stride);
         }
-        let columns = with_next(classifier.design.n_columns(), working_set, gradient);
+        let columns = match among {
+            Some(columns) => with_next(columns.iter().copied(), working_set, gradient),
+            None => with_next(0..classifier.design.n_columns(), working_set, gradient),
+        };
         let gram = match classifier.design.table() {
             Some(_) => Gram::of_table(classifier, &columns, curvatures, stride)?,
             None if columns.len() > MOST_KEPT => return None,
@@ -284,13 +287,13 @@ fn part(matrix: &[f64], size: usize, places: &[usize]) -> Vec<f64> {
     part
 }
 
-/// A working set and the columns that may enter it next, those with the largest derivatives: as many again.
-fn with_next(n_columns: usize, working_set: &[usize], gradient: &[f64]) -> Vec<usize> {
+/// A working set and the columns that may enter it next, the columns of `among` with the largest derivatives: as many again.
+fn with_next(among: impl ExactSizeIterator<Item = usize>, working_set: &[usize], gradient: &[f64]) -> Vec<usize> {
     let most = (2 * working_set.len()).max(LEAST_KEPT);
-    if most >= n_columns {
-        return (0..n_columns).collect();
+    if most >= among.len() {
+        return among.collect();
     }
-    let others = (0..n_columns).filter(|column| working_set.binary_search(column).is_err()).collect();
+    let others = among.filter(|column| working_set.binary_search(column).is_err()).collect();
     with_steepest(working_set.to_vec(), others, most - working_set.len(), gradient)
 }
 

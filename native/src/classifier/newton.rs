@@ -19,6 +19,7 @@
 use crate::classifier::gram::{Column, Gram, KeptGram, inner, is_small, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::point::Point;
+use crate::classifier::screen::Screen;
 use crate::error::Result;
 use crate::numeric::chunks::dispatched;
 use crate::numeric::ragged::{Entries, Id, Value, with_entries};
@@ -72,7 +73,8 @@ pub fn step(
 ) -> Result<NewtonStep> {
     let Point { w, nll, scores, residuals, gradient, screen } = at;
     let before = *nll;
-    let mut subproblem = Subproblem::new(classifier, (w, gradient), (scores, residuals), grams, settings);
+    let among = screen.as_ref().map(Screen::candidates);
+    let mut subproblem = Subproblem::new(classifier, among, (w, gradient), (scores, residuals), grams, settings);
     let sweeps = subproblem.minimise(interrupt);
     interrupt.check()?;
     let promise = subproblem.promise();
@@ -174,9 +176,11 @@ pub fn bound(m: f64) -> f64 {
 const LEAST_CURVATURE: f64 = 1e-12;
 
 impl<'a> Subproblem<'a> {
-    /// The subproblem at w, where the gradient, the scores and the residuals are given, with delta = 0.
+    /// The subproblem at w, where the gradient, the scores and the residuals are given, with delta = 0. The working set is chosen
+    /// `among` some columns, or all.
     fn new(
         classifier: &'a Classifier,
+        among: Option<&[usize]>,
         (w, gradient): (&[f64], &[f64]),
         (scores, residuals): (&[f64], &[f64]),
         grams: &mut KeptGram,
@@ -198,7 +202,7 @@ impl<'a> Subproblem<'a> {
             curvature: 0.0,
             delta: 0.0,
         };
-        let working_set = working_set(&w[..n], gradient, settings);
+        let working_set = working_set(among, &w[..n], gradient, settings);
         let old = grams.old(classifier, &working_set);
         let curvatures: Vec<f64> = match old {
             Some(_) => Vec::new(),
@@ -208,7 +212,7 @@ impl<'a> Subproblem<'a> {
         let is_solved = settings.l1 == 0.0 && !grams.is_on() && is_small(working_set.len() + 1);
         let fresh = || match is_solved {
             true => Some(Gram::estimated(classifier, &working_set, &curvatures, settings.stride)),
-            false => grams.fresh(classifier, &working_set, gradient, &curvatures, settings.stride),
+            false => grams.fresh(classifier, &working_set, (among, gradient), &curvatures, settings.stride),
         };
         let gram = old.or_else(fresh);
         let columns = working_set.into_iter().map(column).collect();
@@ -521,15 +525,19 @@ pub const ROUNDING: f64 = 2.3e-13;
 const DECREASE: f64 = 1e-4;
 
 /// The working set, by ascending column: all columns whose weights are not 0, and as many others (or more, up to `least` columns
-/// in all) with the largest violations.
-fn working_set(w: &[f64], gradient: &[f64], settings: &NewtonSettings) -> Vec<usize> {
+/// in all) with the largest violations. If it is chosen `among` some columns, the weights of all others are at their optimum, 0.
+fn working_set(among: Option<&[usize]>, w: &[f64], gradient: &[f64], settings: &NewtonSettings) -> Vec<usize> {
     let (mut chosen, mut others) = (Vec::new(), Vec::new());
-    for (column, (&w, &g)) in w.iter().zip(gradient).enumerate() {
+    let mut look = |(column, (&w, &g)): (usize, (&f64, &f64))| {
         if w != 0.0 || settings.l1 == 0.0 && !settings.excluded.contains(&column) {
             chosen.push(column);
         } else if g.abs() > settings.l1 && !settings.excluded.contains(&column) {
             others.push(column);
         }
+    };
+    match among {
+        Some(columns) => columns.iter().for_each(|&j| look((j, (&w[j], &gradient[j])))),
+        None => w.iter().zip(gradient).enumerate().for_each(look),
     }
     let room = (2 * chosen.len()).max(settings.least) - chosen.len();
     with_steepest(chosen, others, room, gradient)

@@ -38,17 +38,21 @@ impl Point {
     pub fn measure(&self, classifier: &Classifier, (l1, l2): (f64, f64), excluded: &Range<usize>) -> (f64, f64) {
         let d = classifier.design.n_columns();
         let mut most = classifier.intercept.map_or(0.0, |value| (self.gradient[d] / value).abs());
-        for (j, (&w, &g)) in self.w[..d].iter().zip(&self.gradient).enumerate() {
+        let mut penalty = 0.0;
+        let mut look = |(j, (&w, &g)): (usize, (&f64, &f64))| {
             // Most weights are 0, and most of them are at their optimum.
             if w != 0.0 || g.abs() > l1 {
+                penalty += l1 * w.abs() + 0.5 * l2 * w * w;
                 let violation = violation(w, g + l2 * w, l1).abs();
                 if violation > most && !excluded.contains(&j) {
                     most = violation;
                 }
             }
+        };
+        match &self.screen {
+            Some(screen) => screen.candidates().iter().for_each(|&j| look((j, (&self.w[j], &self.gradient[j])))),
+            None => self.w[..d].iter().zip(&self.gradient).enumerate().for_each(look),
         }
-        let of_weight = |w: &f64| l1 * w.abs() + 0.5 * l2 * w * w;
-        let penalty: f64 = self.w[..d].iter().filter(|w| **w != 0.0).map(of_weight).sum();
         (self.nll + penalty, most)
     }
 }
