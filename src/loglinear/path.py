@@ -214,7 +214,7 @@ def followed(
         except KeyboardInterrupt:  # before the first step
             return Path(tuple(points), interrupted=True)
         w, interrupted = result.w, result.status is Status.INTERRUPTED
-        point = PathPoint(strength, replace(result, state=None), result.trace[-1].nnz)
+        point = PathPoint(strength, replace(result, state=None), vectors.count_nonzero(w))
         points.append(point)
         try:
             points[-1] = point if score is None else replace(point, score=float(score(w)))
