@@ -162,6 +162,8 @@ def test_an_option_of_other_commands_names_them(misuse, arguments, commands):
         ("--invalid-labels skp", "--invalid-labels skp is not one of"),
         ("--words characters:2 --ngrams 2", "--ngrams 2 is not available with --words characters:2,"),
         ("-p memory=0 --solver owlqn", "memory=0 is not"),
+        ("--patience 3", "--patience 3 needs development data; give --dev"),
+        ("--keep best", "--keep best needs development data; give --dev"),
     ],
 )
 def test_messages_about_options_spell_them_as_flags(misuse, tiny, tmp_path, options, words):
@@ -211,6 +213,11 @@ def test_a_missing_argument_is_named_with_its_meaning(misuse, arguments, words):
 )
 def test_what_is_no_number_is_said_in_words(misuse, options, words):
     assert misuse("train", "f", "-m", "m", *options.split(), usage=True).endswith(words)
+
+
+def test_what_is_neither_a_number_nor_a_criterion_is_said_once(misuse):
+    told = "argument --l1: 'many' is neither a number nor ebic, cv or stars"
+    assert misuse("structure", "f", "--l1", "many", usage=True) == told
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")

@@ -247,7 +247,7 @@ def test_weights_and_development_data_choose_the_iteration_of_one_process(client
 
 
 def test_patience_without_development_data_is_refused_before_data_are_read(client):
-    with pytest.raises(OptionError, match="patience needs development data"):
+    with pytest.raises(OptionError, match="patience=3 needs development data"):
         ChainCRF(client=client, patience=3).fit("nowhere.txt")
 
 

@@ -114,6 +114,12 @@ def test_gold_labels_of_which_a_model_knows_none_are_an_error():
         ChainCRF(template=TEMPLATE).fit(X, [["B-X", "O"], ["O"]], X_dev=X, y_dev=y)
 
 
+def test_long_labels_are_shortened_in_messages():
+    corpus = Corpus.encode([["a"]], [["x" * 50]], template=TEMPLATE)
+    with pytest.raises(DataError, match=f"knows none of the labels {'x' * 39}…; its labels are B-X, O;"):
+        check_known(corpus, KNOWN, "dev")
+
+
 def test_many_tokens_with_labels_that_a_model_does_not_know_are_a_warning():
     corpus = Corpus.encode([["a"] * 10], [["O"] * 9 + ["NN"]], template=TEMPLATE)
     message = "dev: 10 % of the tokens have labels that the model does not know and count as errors: NN"

@@ -94,7 +94,9 @@ class _Parser(argparse.ArgumentParser):
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:
-            kind = error.message.removeprefix("invalid ").partition(" value: ")[0]
+            kind, is_pythons, _ = error.message.removeprefix("invalid ").partition(" value: ")
+            if not is_pythons:
+                raise
             message = f"{arg_string!r} is not a {_NUMBERS.get(kind, kind)}"
             raise argparse.ArgumentError(action, message) from error
 

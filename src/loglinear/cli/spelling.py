@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 __all__ = ["as_flags", "flags_alone"]
 
 _QUOTE = "'"
-# A parameter, perhaps with a value or two, followed by a flag in parentheses.
-_BOTH = re.compile(r"\b(\w+)(?:=((?:'[^']*'|\[[^\]]*\]|[^\s(]+)(?: or '[^']*')*))? \((--[^()]+)\)")
+# A parameter, perhaps with a value or two, or the two of development data, followed by a flag in parentheses.
+_BOTH = re.compile(r"\b(?:X_dev and )?(\w+)(?:=((?:'[^']*'|\[[^\]]*\]|[^\s(]+)(?: or '[^']*')*))? \((--[^()]+)\)")
 # A parameter with a value, such as l1=-1.0.
 _PARAMETER = re.compile(r"""(?<![\w-])(?:--)?(\w+)=('[^']*'|"[^"]*"|[-\w.+]+)(?=[\s,;)])""")
 
@@ -23,11 +23,13 @@ def flags_alone(message: str) -> str:
         'choose --words blanks, or lower --min-count'
         >>> flags_alone("pass missing=['-', -9] (--missing=-,-9)")
         'pass --missing=-,-9'
+        >>> flags_alone("give X_dev and y_dev (--dev)")
+        'give --dev'
     """
 
     def flag_alone(match: re.Match[str]) -> str:
         parameter, value, flag = match[1], match[2], match[3]
-        if re.split("[ =]", flag)[0].lstrip("-").replace("-", "_") != parameter:
+        if re.split("[ =]", flag)[0].lstrip("-").replace("-", "_") != parameter.removeprefix("y_"):
             return match[0]
         return flag if value in (None, "True") or re.search("[ =]", flag) else f"{flag} {value.replace(_QUOTE, '')}"
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, DataWarning, warn
-from .alike import by_case, legible, lookalikes
+from .alike import by_case, legible, lookalikes, shortened
 from .column_layout import ColumnLayout
 from .formats import n_columns, unknown_label
 from .labels import are_real
@@ -159,7 +159,8 @@ def check_counts(
     if not unknown:
         return
     if len(unknown) == len(counts) and labels:
-        reason = f"the model knows none of the labels {names_of([*counts])}; its labels are {names_of(labels)}"
+        strange = names_of([*map(shortened, counts)])
+        reason = f"the model knows none of the labels {strange}; its labels are {names_of(labels)}"
         message = f"{name}: {reason}; {remedy_of_labels(format)}"
         raise DataError(message)
     share = sum(counts[label] for label in unknown) / max(sum(counts.values()), 1)
@@ -168,7 +169,7 @@ def check_counts(
     if share >= least:
         items = "texts" if format in _TEXTS else "tokens"
         have = f"{100.0 * share:.2g} % of the {items} have labels that the model does not know and count as errors"
-        warn(f"{name}: {have}: {names_of(unknown)}", DataWarning)
+        warn(f"{name}: {have}: {names_of([*map(shortened, unknown)])}", DataWarning)
 
 
 def names_of(labels: Collection[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, NoReturn
 
 from ..errors import DataError, DataWarning, warn
+from .alike import shortened
 from .formats import file_name
 from .lines import decoded, read_lines
 from .parts import expanded
@@ -177,12 +178,13 @@ def oddities(documents: Documents) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+    return repr(shortened(text))
 
 
 def _listed(labels: Sequence[str]) -> str:
-    shortened = [label if len(label) <= 30 else f"{label[:29]}…" for label in labels[:5]]
-    return ", ".join(shortened) + (f" and {len(labels) - 5:,} more labels" if len(labels) > 5 else "")
+    return ", ".join(shortened(label, 30) for label in labels[:5]) + (
+        f" and {len(labels) - 5:,} more labels" if len(labels) > 5 else ""
+    )
 
 
 def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 1) -> Documents:

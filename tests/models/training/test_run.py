@@ -6,6 +6,7 @@ import _thread
 import json
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from loglinear.errors import OptionError
 from loglinear.models.training import run
 from loglinear.models.training.chain import evaluate_model
 from loglinear.result import Result, Status
+from loglinear.trace import Trace, TraceRecord
 from oracles.command_line import column_text, sentences
 
 SENTENCES, LABELS = [[["a"], ["b"], ["c"]], [["c"], ["a"]]] * 6, [["A", "B", "C"], ["C", "A"]] * 6
@@ -202,6 +204,31 @@ def test_training_stops_when_the_score_has_not_risen_for_a_while(corpora, keep):
         ChainCRF(patience=4, keep=keep, **options).fit(train, X_dev=dev)
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize(
+    ("scores", "end"),
+    [
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 0.3, 0.4, 0.4, 0.4], 8),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], None),
+        ([0.5, 0.4, 0.4, 0.4], 2),
+        ([0.5, 0.5, 0.4, 0.5, 0.5], 3),
+    ],
+)
+def test_patience_counts_from_the_best_score_and_not_before_the_scores_first_differ(scores, end, resumed):
+    def observer():
+        scored = iter(scores if not resumed else scores[1:])
+        data = run.DevData(lambda w: {"f1": next(scored)}, "f1", dict, run.DevOptions(patience=2))
+        return run.DevScores(data)
+
+    records = [TraceRecord(at, 0.0, 0, 0.0, 1.0, 1.0, 1, 1.0) for at in range(len(scores))]
+    dev, state = observer(), SimpleNamespace(w=np.zeros(1))
+    if resumed:
+        records[0].dev = {"f1": scores[0]}
+        dev.restore({"w": None}, Trace(records[:1]))
+    stopped = [record.iteration for record in records[resumed:] if dev(record, state)]
+    assert stopped[:1] == ([] if end is None else [end])
+
+
 def test_the_last_weights_are_kept_where_they_are_the_best():
     with pytest.warns(ConvergenceWarning):
         crf = ChainCRF(keep="best", max_iterations=1).fit(SENTENCES, LABELS, X_dev=SENTENCES, y_dev=LABELS)
@@ -215,7 +242,7 @@ def test_classifiers_keep_the_best_and_stop_early():
     data = rng.normal(size=(200, 50))
     right = (data[:, :3].sum(axis=1) + rng.normal(size=200) > 0).astype(int) + (data[:, 3] > 1)
     train, dev = slice(60), slice(60, None)
-    model = MaxEnt(l2=1e-6, patience=3, tolerance=1e-9).fit(
+    model = MaxEnt(l2=1e-6, patience=3, solver="lbfgs", tolerance=1e-9).fit(
         data[train], right[train], X_dev=data[dev], y_dev=right[dev]
     )
     assert model.result_.status is Status.DEV_SCORE_TURNED
@@ -227,7 +254,7 @@ def test_classifiers_keep_the_best_and_stop_early():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"patience": 3}, "patience needs development data"),
+        ({"patience": 3}, "patience=3 needs development data"),
         ({"keep": "best"}, "keep='best' needs development data"),
         ({"keep": "first"}, "keep='first' is not one of last, best"),
         ({"patience": 0}, "patience=0 is not a whole number of at least 1"),

@@ -239,8 +239,8 @@ class DevParameters(Options):
     )
     patience: int | None = option(
         default=None,
-        help="early stopping: stop when the development score has not improved for this many iterations. None to "
-        "disable.",
+        help="early stopping: stop when the development score has not improved for this many iterations, counted from "
+        "its first change. None to disable.",
         check=optional(partial(whole_number, least=1, most=2**31 - 1)),
     )
 
@@ -252,7 +252,7 @@ class DevOptions(DevParameters):
     def check(self, *, has_data: bool) -> None:
         """Raise OptionError if an option is set and no development data are given."""
         if not has_data and (self.keep == "best" or self.patience is not None):
-            name = "patience" if self.patience is not None else "keep='best'"
+            name = f"patience={self.patience}" if self.patience is not None else "keep='best'"
             message = f"{name} needs development data; give X_dev and y_dev (--dev)"
             raise OptionError(message)
 

@@ -166,34 +166,48 @@ class DevScores:
     def __init__(self, dev: DevData) -> None:
         self._dev = dev
         self._best: TraceRecord | None = None
+        # The iteration from which the patience counts: that of the best score, or the last one of the scores at the
+        # beginning that are all the same, as before the first chunk is found.
+        self._since = 0
+        self._has_changed = False
         self._w: Vector | None = None
         self._has_stopped = False
 
     def __call__(self, record: TraceRecord, state: State) -> bool:
         """Fill in `record.dev`; return whether the patience is at its end."""
         self._score(record, state.w)
-        patience, best = self._dev.options.patience, self._best
-        self._has_stopped = patience is not None and best is not None and record.iteration - best.iteration >= patience
+        patience = self._dev.options.patience
+        self._has_stopped = patience is not None and record.iteration - self._since >= patience
         return self._has_stopped
 
     def _score(self, record: TraceRecord, w: Vector) -> None:
         record.dev = self._dev.score(w)
-        if self._best is None or self._headline(record) > self._headline(self._best):
+        if self._is_best(record) and self._dev.options.keeps_best:
+            self._w = w.copy()
+
+    def _is_best(self, record: TraceRecord) -> bool:
+        """Count a record that has scores; return whether its score is higher than all before."""
+        score, best = self._headline(record), None if self._best is None else self._headline(self._best)
+        is_best = best is None or score > best
+        self._has_changed = self._has_changed or best not in (None, score)
+        if is_best:
             self._best = record
-            if self._dev.options.keeps_best:
-                self._w = w.copy()
+        if is_best or not self._has_changed:
+            self._since = record.iteration
+        return is_best
 
     def _headline(self, record: TraceRecord) -> float:
         return -math.inf if record.dev is None else record.dev[self._dev.headline]
 
     def memory(self) -> dict[str, Any] | None:
-        """Return what a checkpoint has to keep: the iteration of the best score, and the weights to keep."""
-        return None if self._best is None else {"iteration": self._best.iteration, "w": self._w}
+        """Return what a checkpoint has to keep: the weights with the best score, if these are the ones to keep."""
+        return None if self._best is None else {"w": self._w}
 
     def restore(self, memory: dict[str, Any] | None, records: Trace) -> None:
         """Take back what a checkpoint has kept, after these records."""
         if memory is not None:
-            self._best = next(record for record in records if record.iteration == memory["iteration"])
+            for record in records:
+                self._is_best(record)
             self._w = memory["w"]
 
     def concluded(self, result: Result) -> Result:
