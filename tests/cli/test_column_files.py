@@ -74,6 +74,15 @@ def test_conlleval_gets_one_cell_for_a_label_with_blanks(done, tmp_path):
     assert "the label 'A B' is written as A_B" in evaluated.stderr
 
 
+def test_labels_that_conlleval_could_not_tell_apart_are_refused(done, misuse, tmp_path):
+    data, model = tmp_path / "data.txt", tmp_path / "m"
+    data.write_text("a\tA B\nb\tA_B\n\nb\tA_B\na\tA B\n")
+    done("train", data, "--preset", "pos", "--separator", "tab", "-m", model, "-q")
+    message = "<stdout>: the labels 'A B' and 'A_B' would both be written as A_B; leave out --output, or rename one"
+    assert misuse("evaluate", "-m", model, data, "--output", "-").startswith(message)
+    done("evaluate", "-m", model, data)
+
+
 def test_evaluate_counts_the_label_among_the_columns_of_a_file(done, tmp_path):
     data, more, model = tmp_path / "data.txt", tmp_path / "more.txt", tmp_path / "m"
     data.write_text("a x D\nb x N\n\nb x N\na x D\n")

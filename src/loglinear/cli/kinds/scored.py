@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...data.column_layout import ColumnLayout
 from ...data.formats import unknown_label
-from ...errors import OptionError
+from ...errors import DataError, OptionError
 from ..output import say
 
 if TYPE_CHECKING:
@@ -49,12 +49,24 @@ def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int)
 
 
 def tell_of_blanks(labels: Iterable[str], output: str) -> None:
-    """Say how labels are written that conlleval would take for several columns."""
-    blanks = sorted(filter(_HAS_BLANK.search, labels))
+    """Say how labels are written that conlleval would take for several columns.
+
+    Raises:
+        DataError: two labels would be written alike.
+    """
+    ordered, name = sorted(labels), "<stdout>" if output == "-" else output
+    label_of: dict[str, str] = {}
+    for label in ordered:
+        written = _as_one_column(label)
+        other = label_of.setdefault(written, label)
+        if other != label:
+            message = f"{name}: the labels {other!r} and {label!r} would both be written as {written}; leave out "
+            message += "--output, or rename one of them"
+            raise DataError(message)
+    blanks = [label for label in ordered if _HAS_BLANK.search(label)]
     if blanks:
         written = _as_one_column(blanks[0])
         others = f", and {len(blanks) - 1} others likewise" if len(blanks) > 1 else ""
-        name = "<stdout>" if output == "-" else output
         say(f"warning: {name}: the label {blanks[0]!r} is written as {written}, because it has blanks{others}")
 
 
