@@ -193,10 +193,10 @@ class Estimator(RunOptions):
         estimator._set_results()
         return estimator
 
-    def _options(self, kind: type[T]) -> T:
-        """Return a dataclass of options with the values of the parameters of the same names."""
+    def _options(self, kind: type[T], **others: object) -> T:
+        """Return a dataclass of options with the values of the parameters of the same names, or other values."""
         values = {field.name: getattr(self, field.name) for field in fields(kind) if field.name in vars(self)}  # type: ignore[arg-type]
-        return kind(**values)
+        return kind(**values | others)
 
     @property
     def _threads(self) -> int:

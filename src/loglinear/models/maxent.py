@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -225,8 +225,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def _solver_options(self, l1: float) -> SolverOptions:
         """Return how to train at a strength of the L1 penalty."""
-        shared = {field.name: getattr(self, field.name) for field in fields(SolverOptions)}
-        return SolverOptions(**shared | {"l1": l1})
+        return self._options(SolverOptions, l1=l1)
 
     def _fit(
         self,
