@@ -119,7 +119,8 @@ class Sentences(Kind):
         if format_of(file, default="") == self.format(file, None).partition(":")[0]:
             return "by its extension"
         if self.settings.get("format") == "python":
-            return f"because the model was trained in Python with{'out' * (self.model.template is None)} a template"
+            preposition = "without" if self.model.template is None else "with"
+            return f"because the model was trained in Python {preposition} a template"
         return "like the training data"
 
     def columns(self, arguments: Namespace, format: str) -> ColumnLayout:
