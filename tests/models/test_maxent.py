@@ -387,7 +387,11 @@ import sys, warnings
 from sklearn.utils.estimator_checks import check_estimator
 from loglinear import MaxEnt
 warnings.simplefilter("ignore")
-results = check_estimator(eval(sys.argv[1]), on_skip=None, on_fail=None)
+reason = "two samples may be in two folds, but one with the weight of two is in a single one"
+names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+refused = dict.fromkeys(names, reason) if "cv" in sys.argv[1] else {}
+results = check_estimator(eval(sys.argv[1]), on_skip=None, on_fail=None, expected_failed_checks=refused)
+results = [result for result in results if not (result["status"] == "xfail" and result["check_name"] in refused)]
 print(len(results), *(result for result in results if result["status"] != "passed"))
 """
 
@@ -396,7 +400,10 @@ print(len(results), *(result for result in results if result["status"] != "passe
     "estimator",
     [
         "MaxEnt()",
-        *(pytest.param(made, marks=pytest.mark.slow) for made in ("MaxEnt(multi_class='ovr')", "MaxEnt(l1=0.01)")),
+        *(
+            pytest.param(made, marks=pytest.mark.slow)
+            for made in ("MaxEnt(multi_class='ovr')", "MaxEnt(l1=0.01)", "MaxEnt(l1='cv')")
+        ),
     ],
 )
 def test_scikit_learns_checks_pass_and_none_is_skipped(estimator):

@@ -82,6 +82,7 @@ class MaxEnt(local.MaxEnt):
         skip_comments: bool = False,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
+        groups: npt.ArrayLike | None = None,
         tally: Tally | None = None,
     ) -> MaxEnt:
         """Train on samples that the workers read or already hold.
@@ -102,6 +103,7 @@ class MaxEnt(local.MaxEnt):
             skip_comments: of column files, see `Corpus.read`.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to, and to resume from; not with "ovr".
+            groups: for l1="cv", which is not available on a cluster.
             tally: counts rounds and traffic.
 
         Raises:
@@ -133,7 +135,7 @@ class MaxEnt(local.MaxEnt):
                 chunks = _of_chunks(cluster, X, y, sample_weight, tally)
             data = ClassifierParts(chunks, intercept=bool(self.fit_intercept), class_weights=self._class_weights)
             self.classes_, self.n_features_in_ = data.classes, data.n_columns
-            self._fit(data, X_dev, y_dev, start=begun, callbacks=callbacks, checkpoint=checkpoint)
+            self._fit(data, X_dev, y_dev, start=begun, callbacks=callbacks, checkpoint=checkpoint, groups=groups)
         return self
 
     def _of_files(self, group: Group) -> Group:

@@ -39,13 +39,14 @@ from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierData, ClassifierObjective
+from ..problem import Numbers
 from ..result import Result
 from ..vectors import Vector
 from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
 from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
-from .training.apart import Trained, train_apart
+from .training.apart import Trained, log_shares, train_apart
 from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
 from .training.cross_validation import CrossValidation, cross_validated
@@ -126,6 +127,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         start: MaxEnt | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> MaxEnt:
         """Train on samples and their classes.
 
@@ -144,6 +146,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with
                 "ovr".
+            groups: group of each sample, such as its document, shape (n_samples,): l1="cv" keeps the samples of a group
+                in one fold.
 
         Warns:
             DataWarning: there is a class for most samples, no column varies, or X seems to be numbers in strings.
@@ -213,7 +217,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             )
             self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
-        self._fit(objective, X_dev, y_dev, start=begun, callbacks=callbacks, checkpoint=checkpoint)
+        self._fit(objective, X_dev, y_dev, start=begun, callbacks=callbacks, checkpoint=checkpoint, groups=groups)
         return self
 
     def _check_options(self, *, has_dev: bool) -> None:
@@ -236,17 +240,24 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         start: ClassifierStart | None,
         callbacks: Iterable[Callback],
         checkpoint: Checkpoint | None,
+        groups: npt.ArrayLike | None = None,
     ) -> None:
         """Train on data in this process or elsewhere; see `fit` for the other arguments."""
         self._sizes = {"n_samples": data.n_samples, "n_features": data.n_features}
         dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
         starting = None if start is None else self._starting(start)
-        self._train(data, self._observers(callbacks), dev, self._saving(checkpoint, data), starting)
+        saving = self._saving(checkpoint, data)
+        self.cross_validation_ = self._cross_validated(data, groups)
+        self._train(data, self._observers(callbacks), dev, saving, starting)
 
     def _starting(self, start: ClassifierStart) -> StartingWeights:
         """Return the weights of an older classifier for the classes and columns of the training data."""
-        one_vs_rest = self.multi_class == "ovr" and self.classes_.size > 2
-        return start.weights(self.classes_, self._columns_of_data(), self._template, one_vs_rest=one_vs_rest)
+        apart = self._trains_apart()
+        return start.weights(self.classes_, self._columns_of_data(), self._template, one_vs_rest=apart)
+
+    def _trains_apart(self) -> bool:
+        """Whether there is a model for each class, against the rest."""
+        return self.multi_class == "ovr" and self.classes_.size > 2
 
     def _columns_of_data(self) -> Columns:
         """Return the columns of the training data."""
@@ -264,7 +275,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def _check_one_model(self, feature: str) -> None:
         """Raise OptionError, naming a feature that needs a single model, if a model is trained for each class."""
-        if self.multi_class == "ovr" and self.classes_.size > 2:
+        if self._trains_apart():
             message = f"{feature} are not available with multi_class='ovr', which trains several models; use softmax"
             raise OptionError(message)
 
@@ -332,12 +343,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         saving: Saving | None,
         starting: StartingWeights | None = None,
     ) -> None:
-        self.cross_validation_: CrossValidation | None = None
-        if self.l1 == "cv":
-            self.cross_validation_ = self._cross_validated(data)
         self.l1_ = float(self.l1) if self.cross_validation_ is None else self.cross_validation_.l1
         options = self._solver_options(self.l1_)
-        apart = self.multi_class == "ovr" and self.classes_.size > 2
+        apart = self._trains_apart()
         n_outputs = 1 if apart or self.classes_.size == 2 else self.classes_.size
 
         def model(k: int | None, objective: ClassifierData, observers: tuple[Callback, ...], stays: bool) -> Result:
@@ -368,14 +376,20 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         for result in results:
             check_end(result)
 
-    def _cross_validated(self, data: ClassifierData) -> CrossValidation:
-        """Choose the strength of the L1 penalty."""
-        self._check_one_model("strengths by cross-validation (l1='cv')")
+    def _cross_validated(self, data: ClassifierData, groups: npt.ArrayLike | None) -> CrossValidation | None:
+        """Choose the strength of the L1 penalty; None if it is given."""
+        if self.l1 != "cv":
+            if groups is not None:
+                message = "groups are for l1='cv', which divides the samples into folds; leave them out"
+                raise OptionError(message)
+            return None
         if not isinstance(data, ClassifierObjective):
             message = "l1='cv' is not available on a cluster; give a number, such as one chosen on a part of the data"
             raise OptionError(message)
         l2 = self._solver_options(1.0).penalty().l2
-        return cross_validated(data, l2, seed=self.random_state or 0, classes=self.classes_)
+        numbers = None if groups is None else _numbers_of(groups, data.n_samples)
+        seed, apart = self.random_state or 0, self._trains_apart()
+        return cross_validated(data, l2, seed=seed, classes=self.classes_, groups=numbers, apart=apart)
 
     def _named(self, n_outputs: int, feature: int) -> str:
         """Return what messages call the column of a feature."""
@@ -450,7 +464,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         if scores.shape[1] == 1:
             return np.asarray(scipy.special.log_expit(np.hstack([-scores, scores])))
         if self.multi_class == "ovr":
-            scores = scipy.special.log_expit(scores)
+            return log_shares(scores)
         return np.asarray(scipy.special.log_softmax(scores, axis=1))
 
     def report(
@@ -492,8 +506,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             y, _ = labels_and_weights(corpus, y, None)
         check_is_fitted(self)
         guess = self.predict(X)
-        apart = self.multi_class == "ovr" and self.classes_.size > 2
-        sure = None if apart else self.predict_proba(X).max(axis=1).tolist()
+        sure = None if self._trains_apart() else self.predict_proba(X).max(axis=1).tolist()
         shown = sample_texts(X, corpus, len(guess)) if words is None else words
         answers = Answers.of_samples(np.asarray(as_column(y, "y")).tolist(), guess.tolist(), sure, shown)
         model = maxent_file.model_of(self._contents(self.attributes_))
@@ -662,6 +675,19 @@ def opened_start(start: MaxEnt | str | os.PathLike[str]) -> ClassifierStart:
     columns = start._columns_of_data()
     names = None if columns.names is None else [*columns.names]
     return ClassifierStart(start._contents(names), "the older model", are_numbered=columns.are_numbered)
+
+
+def _numbers_of(groups: npt.ArrayLike, n_samples: int) -> Numbers:
+    """Return the number of each sample's group, from 0, shape (n_samples,)."""
+    names = np.asarray(as_column(groups, "groups"))
+    if names.shape != (n_samples,):
+        message = f"groups have shape {names.shape}, but X has {n_samples} samples; give one group per sample"
+        raise DataError(message)
+    try:
+        return np.unique(names, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        message = f"groups have several types ({error}); give numbers or strings"
+        raise DataError(message) from error
 
 
 def _best(scores: Vector) -> npt.NDArray[np.intp]:

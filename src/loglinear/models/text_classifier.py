@@ -70,6 +70,7 @@ class TextClassifier(MaxEnt, TextOptions):
         start: MaxEnt | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> TextClassifier:
         """Train on texts and their classes; see `MaxEnt.fit`. X may also be what `counted` has returned."""
         self._check_options(has_dev=X_dev is not None)
@@ -89,6 +90,7 @@ class TextClassifier(MaxEnt, TextOptions):
             start=start,
             callbacks=callbacks,
             checkpoint=checkpoint,
+            groups=groups,
         )
         self._format = "text"
         return self

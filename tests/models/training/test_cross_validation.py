@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
@@ -27,17 +28,21 @@ def folds(X, y, weights=None, seed: int = 0):
     return folds_of(objective, seed, np.unique(y))
 
 
-@pytest.mark.parametrize(("n_classes", "weighted"), [(2, False), (2, True), (3, False)])
-def test_the_losses_are_those_of_a_loop_over_strengths_and_folds(n_classes, weighted):
+@pytest.mark.parametrize(
+    ("n_classes", "weighted", "multi_class"),
+    [(2, False, "softmax"), (2, True, "softmax"), (3, False, "softmax"), (3, True, "ovr"), (2, False, "ovr")],
+)
+def test_the_losses_are_those_of_a_loop_over_strengths_and_folds(n_classes, weighted, multi_class):
     X, y = samples(n_classes)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, y.size) if weighted else np.ones(y.size)
-    cv = MaxEnt(l1="cv", l2=0.5, random_state=3).fit(X, y, weights).cross_validation_
-    chosen = np.arange(4, cv.strengths.size, 7)  # the first ones may leave no feature
+    settings = {"l2": 0.5, "multi_class": multi_class}
+    cv = MaxEnt(l1="cv", random_state=3, **settings).fit(X, y, weights).cross_validation_
+    chosen = np.arange(18, cv.strengths.size, 6)  # the first ones may leave no feature
     table, shares = [], []
     for held in folds(X, y, weights, seed=3):
         rest = np.setdiff1d(np.arange(y.size), held)
         share = weights[rest].sum() / weights.sum()
-        models = [MaxEnt(l1=l1 * share, l2=0.5, tolerance=1e-10) for l1 in cv.strengths[chosen]]
+        models = [MaxEnt(l1=l1 * share, tolerance=1e-10, **settings) for l1 in cv.strengths[chosen]]
         answers = [model.fit(X[rest], y[rest], weights[rest]).predict_proba(X[held]) for model in models]
         table.append([log_loss(y[held], p, sample_weight=weights[held]) for p in answers])
         shares.append(1.0 - share)
@@ -64,10 +69,14 @@ def test_the_model_is_bitwise_that_of_the_chosen_strength():
     assert np.count_nonzero(model.coef_) < X.shape[1]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_losses_are_bitwise_the_same_on_any_number_of_threads(n_classes):
+every_kind = pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "softmax"), (3, "softmax"), (3, "ovr")])
+
+
+@every_kind
+def test_the_losses_are_bitwise_the_same_on_any_number_of_threads(n_classes, multi_class):
     X, y = samples(n_classes)
-    alone, together = (MaxEnt(l1="cv", n_jobs=n).fit(X, y).cross_validation_ for n in (1, 3))
+    models = (MaxEnt(l1="cv", multi_class=multi_class, n_jobs=n) for n in (1, 3))
+    alone, together = (model.fit(X, y).cross_validation_ for model in models)
     assert (alone.losses == together.losses).all()
     assert (alone.errors == together.errors).all()
 
@@ -96,6 +105,59 @@ def test_samples_without_weight_are_in_no_fold():
     assert np.concatenate(folds(X, y, weights)).min() == 20
 
 
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_folds_keep_groups_together_and_divide_classes_about_evenly(size):
+    X, y = samples(3)
+    groups = np.random.default_rng(1).permutation(np.arange(y.size) // size)
+    objective = ClassifierObjective(X, y, n_classes=3)
+    parts = folds_of(objective, 0, np.unique(y), groups)
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(y.size))
+    fold_of = np.empty(y.size, dtype=int)
+    for fold, rows in enumerate(parts):
+        assert (np.diff(rows) > 0).all()
+        fold_of[rows] = fold
+    assert all(np.unique(fold_of[groups == group]).size == 1 for group in np.unique(groups))
+    counts = np.array([np.bincount(y[rows], minlength=3) for rows in parts])
+    assert np.ptp(counts, axis=0).max() <= (1 if size == 1 else 2 * size)
+    assert np.ptp(counts.sum(axis=1)).max() <= 2 * size
+    others = folds_of(objective, 1, np.unique(y), groups)
+    assert any(rows.tobytes() != other.tobytes() for rows, other in zip(parts, others, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore:l1='cv' chose the last strength")
+@every_kind
+def test_copies_in_one_group_say_no_more_than_one_sample(n_classes, multi_class):
+    X, y = samples(n_classes, 40)
+    rng = np.random.default_rng(2)
+    noise, rows = rng.normal(size=(40, 30)), np.repeat(np.arange(40), 4)
+    # Columns of noise tell copies of a sample, but no other samples.
+    X, y = np.hstack([X, noise])[rows], rng.permutation(y)[rows]
+    model = MaxEnt(l1="cv", multi_class=multi_class)
+    loose = model.fit(X, y).cross_validation_
+    kept = model.fit(X, y, groups=[f"document {row}" for row in rows]).cross_validation_
+    assert kept.losses.min() > 2.0 * loose.losses.min()
+    assert kept.l1 > loose.l1
+
+
+def test_groups_are_asked_for_by_scikit_learns_routing():
+    with config_context(enable_metadata_routing=True):
+        model = MaxEnt(l1="cv").set_fit_request(groups=True)
+        assert model.get_metadata_routing().fit.requests["groups"]
+
+
+def test_groups_that_cannot_be_folds_are_refused():
+    X, y = samples(3)
+    groups = np.arange(y.size)
+    with pytest.raises(OptionError, match="groups are for l1='cv', which divides the samples into folds; leave them"):
+        MaxEnt(l1=1.0).fit(X, y, groups=groups)
+    with pytest.raises(DataError, match=r"groups have shape \(5,\), but X has 120 samples; give one group per sample"):
+        MaxEnt(l1="cv").fit(X, y, groups=groups[:5])
+    with pytest.raises(DataError, match=r"groups have several types \(.*\); give numbers or strings"):
+        MaxEnt(l1="cv").fit(X, y, groups=[None, 1] * 60)
+    with pytest.raises(DataError, match="the groups leave all samples of '2' in one fold; give more groups, or a numb"):
+        MaxEnt(l1="cv").fit(X, y, groups=np.where(y == 2, -1, groups))
+
+
 def test_a_strength_that_cannot_be_chosen_is_refused():
     X, y = samples(3)
     alone = np.where(np.arange(y.size) == 5, 7, y)
@@ -103,23 +165,21 @@ def test_a_strength_that_cannot_be_chosen_is_refused():
         MaxEnt(l1="cv").fit(X, alone)
     with pytest.raises(DataError, match="needs samples of two or more classes with weights above 0"):
         MaxEnt(l1="cv").fit(X, y, (y == 0).astype(float))
-    with pytest.raises(OptionError, match=r"by cross-validation \(l1='cv'\) are not available with multi_class='ovr'"):
-        MaxEnt(l1="cv", multi_class="ovr").fit(X, y)
     with pytest.raises(OptionError, match="no column says anything about the class"):
         MaxEnt(l1="cv").fit(np.tile([[0.0, 1.0], [1.0, 0.0]], (4, 1)), np.repeat([0, 1], 4))
     with pytest.raises(OptionError, match="l1='ebic' is neither a number >= 0 nor \"cv\""):
         MaxEnt(l1="ebic").fit(X, y)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_ctrl_c_ends_the_folds_before_the_training(n_classes, monkeypatch):
+@every_kind
+def test_ctrl_c_ends_the_folds_before_the_training(n_classes, multi_class, monkeypatch):
     X, y = samples(n_classes)
 
     def interrupted(make, n, threads):
         yield 0, make(0, lambda record, state: True)
 
     monkeypatch.setattr(cross_validation, "in_parallel", interrupted)
-    model = MaxEnt(l1="cv")
+    model = MaxEnt(l1="cv", multi_class=multi_class)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert not hasattr(model, "coef_")

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import scipy.special
+
 from ...errors import warn, warnings_kept
 from ...minimize import Callback
 from ...objectives.classifier import ClassifierData, ClassifierObjective
@@ -14,7 +16,7 @@ from ...result import Result, Status
 from ...vectors import Vector
 from .resampling import in_parallel
 
-__all__ = ["Trained", "train_apart"]
+__all__ = ["Trained", "log_shares", "train_apart"]
 
 # Classes of data with fewer cells train in a moment: threads would cost more than they save.
 FEW_CELLS = 1_000_000
@@ -90,3 +92,9 @@ def _side_by_side(data: ClassifierObjective, n_classes: int, train: Train) -> It
         if one_of_them.result.status is Status.STOPPED_BY_CALLBACK:
             one_of_them = replace(one_of_them, result=replace(one_of_them.result, status=Status.INTERRUPTED))
         yield one_of_them
+
+
+def log_shares(scores: Vector) -> Vector:
+    """Return log p(y | x) of classes by their scores, shape (n_samples, n_classes): the probabilities, normalised."""
+    logs: Vector = scipy.special.log_softmax(scipy.special.log_expit(scores), axis=1)
+    return logs

@@ -16,7 +16,8 @@ from ...path import PathPoint, largest_l1, onward, trainer
 from ...penalty import ElasticNet
 from ...problem import Problem
 from ...solvers.auto import Auto
-from ...vectors import Vector, count_nonzero, on_threads
+from ...vectors import Vector, count_nonzero, dot, on_threads
+from .apart import log_shares
 from .resampling import in_parallel
 
 __all__ = ["FOLDS", "CrossValidation", "cross_validated", "folds_of"]
@@ -53,13 +54,20 @@ class CrossValidation:
 
 
 def cross_validated(
-    objective: ClassifierObjective, l2: float, *, seed: int, classes: Sequence[object] | Array
+    objective: ClassifierObjective,
+    l2: float,
+    *,
+    seed: int,
+    classes: Sequence[object] | Array,
+    groups: Numbers | None = None,
+    apart: bool = False,
 ) -> CrossValidation:
     """Train a classifier without each fold of its samples in turn, and predict the fold, at falling strengths.
 
     Without a fold, the strengths are multiplied by the share of the weight that is left, so that penalty and data keep
     their balance. They fall until the prediction gets worse or the objective reaches its limit (see
-    `loglinear.path.onward`). Folds contain about the same number of samples of each class.
+    `loglinear.path.onward`). Folds contain about the same number of samples of each class. Classes that are trained
+    apart have the same strength: the one whose models together predict well.
 
     Source: Friedman, Hastie & Tibshirani, Journal of Statistical Software 33(1), 2010, section 4; Hastie, Tibshirani &
     Friedman, The Elements of Statistical Learning, section 7.10, for the rule of one standard error.
@@ -70,19 +78,20 @@ def cross_validated(
         l2: strength of the L2 penalty.
         seed: seed of the random folds.
         classes: what messages call the classes.
+        groups: number of each sample's group, from 0, which is in one fold; None if each sample is a group.
+        apart: train a model for each class, against the rest.
 
     Raises:
-        DataError: a class has a single sample, or one class alone has samples with a weight.
+        DataError: a class has a single sample, or all in one fold, or one class alone has samples with a weight.
         OptionError: no column says anything about the class.
         KeyboardInterrupt: Ctrl-C.
 
     Warns:
         UserWarning: the last strength is the best.
     """
-    problem = Problem(objective, ElasticNet(0.0, l2, objective.n_unpenalised), objective.n_outputs)
-    folds = folds_of(objective, seed, classes)
-    with on_threads(problem.n_threads):
-        first = largest_l1(problem)
+    folds = folds_of(objective, seed, classes, groups)
+    with on_threads(objective.n_threads):
+        first = max(largest_l1(problem) for problem in _problems(objective, l2, apart=apart))
     if first == 0.0:
         message = "l1='cv': no column says anything about the class, so there is nothing to select; give a number"
         raise OptionError(message)
@@ -92,7 +101,7 @@ def cross_validated(
     def losses(fold: int, stopped: Callable[[Any, Any], bool]) -> Vector:
         held = objective.sample(folds[fold])
         rest = objective.sample(np.sort(np.concatenate([*folds[:fold], *folds[fold + 1 :]])))
-        return _Fold(rest, held, l2, stopped).losses(first * (1.0 - shares[fold]))
+        return _losses(_problems(rest, l2, apart=apart), held, first * (1.0 - shares[fold]), stopped)
 
     curves = [curve for _, curve in in_parallel(losses, len(folds), objective.n_threads)]
     n = min(curve.size for curve in curves)
@@ -105,16 +114,24 @@ def cross_validated(
     return cv
 
 
-def folds_of(objective: ClassifierObjective, seed: int, classes: Sequence[object] | Array) -> list[Numbers]:
+def folds_of(
+    objective: ClassifierObjective, seed: int, classes: Sequence[object] | Array, groups: Numbers | None = None
+) -> list[Numbers]:
     """Return the samples of each fold, ascending; samples without weight belong to none.
 
+    Args:
+        objective: objective on all samples.
+        seed: seed of the random folds.
+        classes: what messages call the classes.
+        groups: number of each sample's group; None if each sample is a group.
+
     Raises:
-        DataError: a class has a single sample: without its fold there would be none to learn from. Or one class alone
-            has samples with a weight.
+        DataError: without some fold there would be no sample of a class to learn from. Or one class alone has samples
+            with a weight.
     """
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(objective.weights > 0.0))
     targets = objective.targets[rows]
-    counts = np.bincount(targets)
+    counts = np.bincount(targets, minlength=len(classes))
     if np.count_nonzero(counts) < 2:
         message = "l1='cv' needs samples of two or more classes with weights above 0; give a number"
         raise DataError(message)
@@ -122,34 +139,83 @@ def folds_of(objective: ClassifierObjective, seed: int, classes: Sequence[object
         name = str(classes[target])
         message = f"l1='cv' needs two or more samples of each class, and {name!r} has one; give a number"
         raise DataError(message)
-    by_class = rows[np.argsort(targets, kind="stable")]
-    n = min(FOLDS, rows.size)
-    return [np.sort(by_class[fold::n]) for fold in range(n)]
+    if groups is None:
+        by_class = rows[np.argsort(targets, kind="stable")]
+        n = min(FOLDS, rows.size)
+        return [np.sort(by_class[fold::n]) for fold in range(n)]
+    fold_of, table = _folds_of_groups(targets, groups[rows], counts)
+    for target in np.flatnonzero((table == counts).any(axis=0) & (counts > 0)).tolist():
+        name = str(classes[target])
+        message = f"l1='cv': the groups leave all samples of {name!r} in one fold; give more groups, or a number"
+        raise DataError(message)
+    return [np.sort(rows[fold_of == fold]) for fold in range(len(table))]
 
 
-@dataclass(frozen=True)
-class _Fold:
-    """A fold of the samples and the others, from which it is predicted."""
+def _folds_of_groups(targets: Numbers, groups: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the fold of each sample, and the number of samples of each fold and class, shape (n_folds, n_classes).
 
-    rest: ClassifierObjective
-    held: ClassifierObjective
-    l2: float
-    stopped: Callable[[Any, Any], bool]
+    The largest groups come first. Each goes to the fold with the smallest share of the samples of its classes.
+    """
+    _, firsts, members = np.unique(groups, return_index=True, return_inverse=True)
+    by_group = np.zeros((firsts.size, counts.size), dtype=np.int64)
+    np.add.at(by_group, (members, targets), 1)
+    table = np.zeros((min(FOLDS, firsts.size), counts.size), dtype=np.int64)
+    fold_of_group = np.zeros(firsts.size, dtype=np.int64)
+    # Groups of one size come in the order of their first samples, which is random.
+    for group in np.lexsort([firsts, -by_group.sum(axis=1)]):
+        loads = table @ (by_group[group] / np.maximum(counts, 1))
+        fold = np.lexsort([table.sum(axis=1), loads])[0]
+        fold_of_group[group] = fold
+        table[fold] += by_group[group]
+    return fold_of_group[members], table
 
-    def losses(self, first: float) -> Vector:
-        """Return the loss at each strength; the first one is given."""
-        weight = float(self.held.weights.sum())
-        problem = Problem(self.rest, ElasticNet(0.0, self.l2, self.rest.n_unpenalised), self.rest.n_outputs)
-        # Callbacks would keep two classes from a native path; its points take moments.
-        callbacks = () if self.rest.n_outputs == 1 else (self.stopped,)
-        train, points = trainer(problem, solver=Auto(), callbacks=callbacks), list[PathPoint]()
-        w: Vector | None = None
-        with on_threads(problem.n_threads):
-            for strength in onward([first, first * STEP], points, further=True):
-                result = train(strength, w)
-                if self.stopped(None, None):
-                    raise KeyboardInterrupt
-                w = result.w
-                score = -self.held.value_and_gradient(w)[0] / weight
-                points.append(PathPoint(strength, replace(result, w=w[:0], state=None), count_nonzero(w), score))
-        return -np.array([point.score for point in points])
+
+def _problems(objective: ClassifierObjective, l2: float, *, apart: bool) -> list[Problem]:
+    """Return the problem of a model, or those of the classes against the rest."""
+    parts = [objective]
+    if apart:
+        parts = [objective.one_against_rest(k) for k in range(objective.n_outputs)]
+    return [Problem(part, ElasticNet(0.0, l2, part.n_unpenalised), part.n_outputs) for part in parts]
+
+
+def _losses(
+    problems: Sequence[Problem], held: ClassifierObjective, first: float, stopped: Callable[[Any, Any], bool]
+) -> Vector:
+    """Return the loss of a fold at each strength.
+
+    Args:
+        problems: the models on the other samples.
+        held: the samples of the fold.
+        first: the first strength.
+        stopped: whether to end.
+    """
+    loss, points = _loss_of(held, len(problems)), list[PathPoint]()
+    # Callbacks would keep two classes from a native path; its points take moments.
+    callbacks = () if problems[0].n_classes == 1 else (stopped,)
+    with on_threads(held.n_threads):
+        trainers = [trainer(problem, solver=Auto(), callbacks=callbacks) for problem in problems]
+        weights: list[Vector | None] = [None for _ in problems]
+        for strength in onward([first, first * STEP], points, further=True):
+            results = [train(strength, w) for train, w in zip(trainers, weights, strict=True)]
+            if stopped(None, None):
+                raise KeyboardInterrupt
+            weights = [result.w for result in results]
+            nll, n_active = sum(result.nll for result in results), sum(count_nonzero(result.w) for result in results)
+            result = replace(results[0], nll=nll, w=results[0].w[:0], state=None)
+            points.append(PathPoint(strength, result, n_active, -loss([result.w for result in results])))
+    return -np.array([point.score for point in points])
+
+
+def _loss_of(held: ClassifierObjective, n_models: int) -> Callable[[Sequence[Vector]], float]:
+    """Return the function that gives the mean loss of some samples from the weights of a model, or of all classes'."""
+    weights, targets = held.weights, held.targets
+    total = float(weights.sum())
+    if n_models == 1:
+        return lambda w: held.value_and_gradient(w[0])[0] / total
+    parts = [held.one_against_rest(k) for k in range(n_models)]
+
+    def loss(w: Sequence[Vector]) -> float:
+        logs = log_shares(np.stack([part.core.scores(own) for part, own in zip(parts, w, strict=True)], axis=1))
+        return -dot(weights, logs[np.arange(targets.size), targets]) / total
+
+    return loss
