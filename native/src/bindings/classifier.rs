@@ -177,7 +177,7 @@ impl ClassifierObjective {
     ) -> PyResult<PyClassInitializer<Self>> {
         let (ends, ids, values, targets) = (sizes(&ends)?, read(&ids)?, read(&values)?, read(&targets)?.to_vec());
         let weights = copied(weights.as_ref())?;
-        let inner = interruptible(py, |_| {
+        let inner = interruptible_unless(values.len() < QUICK, py, |_| {
             let design = Arc::new(Design::new(ends, ids, values, n_columns)?);
             Classifier::new(design, targets, weights, n_classes, (intercept, scaled), threads)
         })?;
@@ -262,7 +262,8 @@ impl ClassifierObjective {
         w: PyReadonlyArray1<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let w = weights(&w, self.inner.n_features())?;
-        let probabilities = interruptible(py, |interrupt| self.inner.probabilities(w, interrupt))?;
+        let probabilities =
+            interruptible_unless(self.inner.is_quick(), py, |interrupt| self.inner.probabilities(w, interrupt))?;
         Ok(PyArray1::from_vec(py, probabilities))
     }
 
@@ -343,7 +344,9 @@ impl ClassifierObjective {
         }
         let visits = numbers("sample numbers", &visits, n)?;
         let (classifier, visits) = (&*self.inner, &visits[..]);
-        interruptible(py, |interrupt| dual::Pass { classifier, w, alpha, squares, visits, l2, interrupt }.run())
+        interruptible_unless(classifier.is_quick(), py, |interrupt| {
+            dual::Pass { classifier, w, alpha, squares, visits, l2, interrupt }.run()
+        })
     }
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`). It updates all three arrays: the weights, the scores x . w

@@ -192,10 +192,12 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             if corpus is X:
                 y, sample_weight = labels_and_weights(corpus, y, sample_weight)
             labels = self._checked_classes(y, corpus)
-        with warnings.catch_warnings():
-            # `check_several` says it in other words.
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(labels)
+        # Whole numbers and text are classes in any case, and the check takes longer than a fit of few samples.
+        if labels.dtype.kind not in "iubUS":
+            with warnings.catch_warnings():
+                # `check_several` says it in other words.
+                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+                check_classification_targets(labels)
         classes, targets = np.unique(labels, return_inverse=True)
         check_several(classes, len(labels))
         weights = self._weights(labels, classes, targets, sample_weight)
