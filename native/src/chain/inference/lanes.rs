@@ -56,6 +56,16 @@ impl<S: Simd, const N: usize> Lanes<S, N> {
         c
     }
 
+    /// x where it is above the bound, else 0.
+    #[inline(always)]
+    pub(super) fn above(self, bound: f64, mut x: [S::f64s; N]) -> [S::f64s; N] {
+        let (bound, zero) = (self.0.splat_f64s(bound), self.0.splat_f64s(0.0));
+        for n in 0..N {
+            x[n] = self.0.select_f64s(self.0.greater_than_f64s(x[n], bound), x[n], zero);
+        }
+        x
+    }
+
     #[inline(always)]
     pub(super) fn of(self, x: &[f64]) -> &[[S::f64s; N]] {
         S::as_simd_f64s(x).0.as_chunks().0

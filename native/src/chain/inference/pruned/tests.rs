@@ -106,6 +106,77 @@ impl Problem {
     }
 }
 
+simd_task!(
+    Padded<'a>(transitions: &'a Transitions, flush: bool) -> PrunedLattice,
+    |simd| {
+        // Every second sentence has a single label at every second token: the other slots are empty.
+        let (slots, n) = ([LABELS as u16; 6], 6 * LABELS);
+        let empty = |row: usize, lane: usize| (row / LABELS).is_multiple_of(2) && !row.is_multiple_of(LABELS) && lane.is_multiple_of(2);
+        let cell = |row: usize, lane: usize| if empty(row, lane) { f64::NEG_INFINITY } else { -1.5 * (row % 4) as f64 };
+        let offsets: Vec<[f64; LANES]> =
+            (0..n).map(|row| std::array::from_fn(|lane| cell(row, lane))).collect();
+        let label = |row: usize, lane: usize| if empty(row, lane) { LABELS as u16 } else { (row % LABELS) as u16 };
+        let labels: Vec<[u16; LANES]> =
+            (0..n).map(|row| std::array::from_fn(|lane| label(row, lane))).collect();
+        let pieces =
+            Pieces { slots: &slots, labels: &labels, offsets: &offsets, weights: &[[1.0; LANES]], is_single: false };
+        let factors = LinkFactors::new(transitions);
+        let mut lattice = PrunedLattice::default();
+        lattice.begin(pieces);
+        let mut counts = LinkCounts::new(&factors);
+        let before = flush.then(flush_subnormals);
+        lattice.forward_backward(simd, pieces, &factors, &mut counts);
+        if let Some(mode) = before {
+            set_mode(mode);
+        }
+        lattice
+    }
+);
+
+/// Makes the processor take subnormal numbers for 0; returns its mode before.
+fn flush_subnormals() -> u32 {
+    let mut mode = 0u32;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: writes four bytes to the variable.
+    unsafe {
+        std::arch::asm!("stmxcsr [{}]", in(reg) &mut mode)
+    };
+    set_mode(mode | 0x8040);
+    mode
+}
+
+fn set_mode(mode: u32) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: sets the mode of this thread's arithmetic to one that rounds as before.
+    unsafe {
+        std::arch::asm!("ldmxcsr [{}]", in(reg) &mode)
+    };
+}
+
+#[test]
+fn empty_slots_are_exactly_0_so_no_number_is_subnormal_and_flushing_subnormals_changes_nothing() {
+    let problem = |triples| Problem {
+        tokens: 1,
+        states: Vec::new(),
+        transitions: vec![0.5; LABELS * LABELS],
+        triples,
+        weights: [1.0; LANES],
+    };
+    for triples in [None, Some(vec![-0.25; LABELS.pow(3)])] {
+        let transitions = problem(triples).transitions();
+        let lattice = Arch::new().dispatch(Padded(&transitions, false));
+        let PrunedLattice { scores, alpha, factors, potentials, totals, incoming, beta, before } = &lattice;
+        for numbers in [scores, alpha, factors, potentials, totals, incoming, beta, before] {
+            assert!(!numbers.iter().any(|x| x.is_subnormal()));
+        }
+        // The first lane of the second slot is empty.
+        assert_eq!(scores[LANES], 0.0);
+        assert!(scores[0] > 0.0);
+        let flushed = Arch::new().dispatch(Padded(&transitions, true));
+        assert_eq!(**scores, *flushed.scores);
+    }
+}
+
 proptest! {
     #[test]
     fn pieces_with_all_labels_are_sentences(problem in problem(4.0)) {
