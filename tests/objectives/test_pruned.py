@@ -72,6 +72,35 @@ def test_it_agrees_with_the_whole_objective_in_value_and_gradient_where_it_was_m
 
 
 @LAWS
+@given(problem=problems(), bound=BOUNDS, guard=st.sampled_from([0.0, 0.5, 1.0]))
+def test_made_once_it_can_agree_with_the_whole_objective_elsewhere(problem, bound, guard):
+    objective, w0, rng = problem
+    made = pruned(objective, w0, bound=bound, links=3.0 * bound)
+    w = w0 + rng.normal(size=w0.size) * 0.3
+    value, gradient = objective.value_and_gradient(w)
+    moved = made.agreeing(w, value, gradient, guard)
+    own_value, own_gradient = moved.value_and_gradient(w)
+    assert own_value == pytest.approx(value, rel=1e-12, abs=1e-9)
+    np.testing.assert_allclose(own_gradient, gradient, rtol=1e-10, atol=1e-9)
+    # The first one still agrees where it was made, and the guard of the second one begins at w.
+    assert made.value_and_gradient(w0)[0] == pytest.approx(objective.value_and_gradient(w0)[0], rel=1e-12, abs=1e-9)
+    step = rng.normal(size=w.size)
+    values = [made.agreeing(w, value, gradient, factor).value_and_gradient(w + step)[0] for factor in (0.0, guard)]
+    assert values[0] <= values[1] + 1e-9 * abs(values[1])
+
+
+@LAWS
+@given(seed=SEEDS, valued=st.booleans())
+def test_without_pruning_its_curvatures_are_the_diagonal_of_the_hessian(seed, valued):
+    X, y = sentences(20, seed, valued=valued)
+    X, y = [[token] for sentence in X for token in sentence], [[label] for labels in y for label in labels]
+    objective = ChainObjective(Corpus.encode(X, y))
+    w = np.random.default_rng(seed).normal(size=objective.n_features)
+    made = pruned(objective, w, bound=0.0, links=0.0)
+    np.testing.assert_allclose(made.curvatures, objective.hessian_diagonal(w), rtol=1e-5, atol=1e-5)
+
+
+@LAWS
 @given(problem=problems(), bound=BOUNDS, factor=st.sampled_from([1.0, 3.0]))
 def test_its_gradient_is_the_central_difference_of_its_value(problem, bound, factor):
     objective, w0, rng = problem

@@ -15,6 +15,7 @@ from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem
 from loglinear.errors import OptionError
 from loglinear.result import Status
 from loglinear.solvers import OWLQN, SGDL1, LabelSets, make_solver
+from loglinear.solvers.common.history import History
 from oracles.samples import chunky, sentences
 
 PENALTIES = {"l1": ElasticNet(l1=0.5), "l2": ElasticNet(l2=1.0), "elastic net": ElasticNet(l1=0.3, l2=0.2)}
@@ -77,6 +78,58 @@ def test_the_objective_never_rises_and_is_that_of_the_weights():
         assert objective == problem.objective.value_and_gradient(w)[0] + problem.penalty.value(w)
     # Such a coarse bound has rounds rejected.
     assert min(scale for *_, scale in seen) < 1.0
+
+
+def test_the_pruned_objective_lasts_for_three_slow_rounds_unless_there_is_an_l2_penalty(monkeypatch):
+    for penalty, longest in ((ElasticNet(l1=0.2), 3), (ElasticNet(l1=0.2, l2=0.1), 1)):
+        problem, rounds, made = problem_of(penalty, n=300), [], []
+        original = LabelSets._made
+
+        def counted(self, *args, made=made, rounds=rounds, original=original):
+            made.append(len(rounds))
+            return original(self, *args)
+
+        monkeypatch.setattr(LabelSets, "_made", counted)
+        seen = [lambda record, state, rounds=rounds: rounds.append(state)]
+        minimize(problem, LabelSets(first=None, steps=5, **EXACT), callbacks=seen, stop=Stop(max_iterations=30))
+        lasted = [b - a for a, b in itertools.pairwise([*made, len(rounds)])]
+        assert max(lasted) == longest
+        # As long as rounds are not slow, OWL-QN works in units of the curvature.
+        quick = [state for state in rounds[1:] if not state.is_slow and state.history is not None]
+        slow = [state for before, state in itertools.pairwise(rounds) if before.is_slow and state.history is not None]
+        assert quick
+        assert slow
+        assert all(state.history.scale is not None and state.made is None for state in quick)
+        assert all(state.history.scale is None for state in slow)
+
+
+def test_pairs_keep_what_they_say_in_other_units():
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(4, 30))
+    penalty = ElasticNet(l2=0.5)
+    history = History.empty(5, 30, rng.uniform(0.1, 1.0, 30))
+    for before, after in itertools.pairwise(w):
+        history = history.advance(after, 2.0 * after, before, 2.0 * before, penalty).curvature
+    units = rng.uniform(0.1, 1.0, 30)
+    for changed in (history.in_units(units), history.in_units(None)):
+        scale = 1.0 if changed.scale is None else changed.scale
+        for row, (before, after) in zip(changed.live, itertools.pairwise(w), strict=True):
+            s, y = ((rows[row].astype(np.uint32) << 16).view(np.float32) for rows in (changed.S, changed.Y))
+            np.testing.assert_allclose(s * scale, after - before, rtol=0.02)
+            np.testing.assert_allclose(y / scale, 2.5 * (after - before), rtol=0.02)
+            assert changed.SY[row, row] == pytest.approx(float(s.astype(float) @ y), rel=1e-6)
+
+
+@pytest.mark.parametrize("stop", [4, 5, 6, 7, 8])
+def test_a_run_that_corrects_its_pruned_objective_resumes_bitwise(stop):
+    problem, solver = problem_of(ElasticNet(l1=0.2), n=300), LabelSets(first=None, steps=5, **EXACT)
+    whole = minimize(problem, solver, stop=Stop(max_iterations=12))
+    begun = minimize(problem, solver, stop=Stop(max_iterations=stop))
+    state = pickle.loads(pickle.dumps(begun.state))
+    assert state.made is None or state.made.pruned is None
+    resumed = minimize(problem, solver, state=state, stop=Stop(max_iterations=12))
+    assert resumed.w.tobytes() == whole.w.tobytes()
+    assert resumed.gradient_evaluations == whole.gradient_evaluations
 
 
 def test_the_guard_weakens_where_it_holds_back_and_grows_where_the_pruned_objective_goes_astray():

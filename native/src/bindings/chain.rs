@@ -167,9 +167,7 @@ impl ChainObjective {
             let whole = Arc::clone(&self.inner);
             let bounds = pruned::Bounds { labels: bound, links };
             let at = (w, value, gradient);
-            let mut objective = pruned::PrunedObjective::new(&whole, features.as_deref(), &likely.inner, bounds, at)?;
-            objective.weaken_guard(guard);
-            Ok(objective)
+            pruned::PrunedObjective::new(&whole, features.as_deref(), &likely.inner, bounds, at, guard)
         })?;
         Ok(PrunedObjective { inner: Arc::new(inner) })
     }

@@ -1,8 +1,12 @@
 //! The Python classes over chains that make one another. Most of their methods are in `chain` and `stochastic`.
 
+use crate::bindings::arrays::read;
+use crate::bindings::errors::OptionError;
+use crate::bindings::interrupt::interruptible;
 use crate::bindings::objective::{Objective, subclass};
 use crate::chain::objective::{self as chain, pruned};
 use crate::stochastic::samples;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::sync::Arc;
@@ -58,5 +62,28 @@ impl PrunedObjective {
     #[getter]
     fn n_entries(&self) -> usize {
         self.inner.n_entries()
+    }
+
+    /// The curvature along each weight where the objective was made, approximately.
+    #[getter]
+    fn curvatures<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.inner.curvatures)
+    }
+
+    /// The objective over the same labels and features that agrees with the whole objective at other weights.
+    fn agreeing(
+        &self,
+        py: Python<'_>,
+        w: PyReadonlyArray1<'_, f64>,
+        value: f64,
+        gradient: PyReadonlyArray1<'_, f64>,
+        guard: f64,
+    ) -> PyResult<PrunedObjective> {
+        let (w, gradient, n) = (read(&w)?, read(&gradient)?, self.inner.n_features());
+        if [w.len(), gradient.len()] != [n; 2] {
+            return Err(OptionError::new_err(format!("w and gradient must have {n} entries")));
+        }
+        let inner = interruptible(py, |_| self.inner.agreeing((w, value, gradient), guard))?;
+        Ok(PrunedObjective { inner: Arc::new(inner) })
     }
 }

@@ -21,7 +21,7 @@ from .common.history import History
 from .common.inner import StagesOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check, suits
 from .common.per_sample import measured
-from .common.pruning import Likely, Prunable, of_all_features, of_first_order
+from .common.pruning import Likely, Prunable, Pruned, of_all_features, of_first_order
 from .common.quasi_newton import ROUNDING, QuasiNewtonState, check_numbers, stopping_status
 from .common.working_set import Features, penalty_on, worst
 from .owlqn import OWLQN
@@ -42,12 +42,43 @@ FEWER, SMALLER = 3, 0.25
 WEAKER, STRONGER, LEAST_GUARD = 0.5, 4.0, 1.0 / 64.0
 # Below this scale of the bounds all labels are kept.
 LEAST_SCALE = 1e-3
+# Rounds are slow from the first one on that decreases F by at most this share. Before, OWL-QN works in units of the
+# curvature of S. Later, without an L2 penalty, S is corrected after a good round instead of made again, so that it
+# lasts for up to three rounds.
+SLOW, MOST_ROUNDS = 0.01, 3
 
 
 def prunable(problem: Problem) -> str:
     """The labels of the objective can be pruned."""
     can = cast(Prunable, problem.objective).is_prunable
     return "" if can else "cannot prune labels with bigram attributes"
+
+
+@dataclass(frozen=True)
+class Made:
+    """An objective S, and where it was made; saved without S, which is then made again.
+
+    Attributes:
+        w: weights of all features where S was made.
+        bound: on marginals.
+        features: numbers of the features in the working set, ascending; None for all.
+        rounds: rounds on S so far.
+        pruned: S; None after loading.
+    """
+
+    w: Vector
+    bound: float
+    features: Features | None
+    rounds: int = 0
+    pruned: Pruned | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without S."""
+        return self.__dict__ | {"pruned": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what was saved."""
+        self.__dict__.update(state)
 
 
 @dataclass(frozen=True)
@@ -75,6 +106,8 @@ class LabelSetsState:
         passes_before: effective passes of the first stage.
         iteration: rounds, and passes of the first stage.
         status: RUNNING until the solver has converged or failed.
+        made: S of the last round if the next round corrects it; None to make it again.
+        is_slow: whether a round has decreased F by little.
         likely: the likely labels at w; found again after loading.
         stage: the problem of the first stage; made again after loading.
         partial: False: the violation is by all features.
@@ -100,6 +133,8 @@ class LabelSetsState:
     passes_before: float = 0.0
     iteration: int = 0
     status: Status = Status.RUNNING
+    made: Made | None = None
+    is_slow: bool = False
     likely: Likely | None = field(default=None, repr=False, compare=False)
     stage: Problem | None = field(default=None, repr=False, compare=False)
     partial: ClassVar[bool] = False
@@ -150,6 +185,9 @@ class LabelSets:
     tokens, labels below are taken as independent of these; a separable guard stands for the curvature of what is pruned
     (``native/src/chain/objective/pruned``), and weakens where F decreases by more than S; the line searches of a round
     look back at the last steps of the round before.
+
+    The first rounds take steps in units of the curvature of S. Later, without an L2 penalty, S serves for three rounds,
+    each time corrected to agree with F at the new weights.
 
     Cost: a round takes one evaluation, the construction of S, which costs as much as two evaluations, and steps that
     cost a sixth to a quarter of one each.
@@ -264,14 +302,11 @@ class LabelSets:
     def _round(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
         """Make steps on S, and accept the new weights if F decreases."""
         least = self._bound(state)
-        if state.likely is None or state.likely.least > least:
-            # After loading, the likely labels are computed again; an uninterrupted run does not make that evaluation.
-            again = int(state.likely is not None)
-            likely = self._evaluated(problem, state.w, least).likely
-            state = replace(state, likely=likely, evaluations=state.evaluations + again)
-        features = self._at_work(problem, state)
-        small = self._pruned(problem, state, features)
-        inner = self._started(small, state, features)
+        state, made = self._agreeing(problem, state)
+        features = made.features
+        penalty = problem.penalty if features is None else penalty_on(problem, features)
+        small = Problem(cast(Pruned, made.pruned), penalty)
+        inner = self._started(small, state, made)
         before = inner.gradient_evaluations
         for _ in range(state.steps):
             inner = self._stepper.step(small, inner)
@@ -293,7 +328,7 @@ class LabelSets:
         decrease = state.objective - moved.objective
         if not decrease >= ACCEPTED * promised:
             return self._shrunk(state)
-        return self._moved(problem, state, moved, features, inner, share=decrease / promised)
+        return self._moved(problem, state, moved, made, inner, share=decrease / promised)
 
     def _bound(self, state: LabelSetsState) -> float:
         """Return the bound on marginals."""
@@ -311,28 +346,53 @@ class LabelSets:
         # Not empty: a running state has a violation.
         return np.concatenate([np.sort(np.concatenate([nonzero, chosen])), np.arange(free, w.size)]).astype(np.int64)
 
-    def _pruned(self, problem: Problem, state: LabelSetsState, features: Features | None) -> Problem:
-        """Return the problem whose objective is S."""
-        objective, bound = cast(Prunable, problem.objective), self._bound(state)
-        w, gradient, penalty = state.w, state.gradient, problem.penalty
-        if features is not None:
-            w, gradient, penalty = w[features], gradient[features], penalty_on(problem, features)
-        links = bound * (LINKS if objective.order == 1 else LINKS_OF_TRIPLES)
-        pruned = objective.pruned(
-            state.likely, w, state.nll, gradient, bound=bound, links=links, guard=state.guard, features=features
-        )
-        return Problem(pruned, penalty)
+    def _agreeing(self, problem: Problem, state: LabelSetsState) -> tuple[LabelSetsState, Made]:
+        """Return the state, with the likely labels, and an S that agrees with F at w."""
+        bound, made = self._bound(state), state.made
+        if made is not None and made.bound == bound:
+            if made.pruned is None:
+                made = self._made(problem, self._evaluated(problem, made.w, bound), made)
+            w, gradient = _of(state.w, made.features), _of(state.gradient, made.features)
+            pruned = cast(Pruned, made.pruned).agreeing(w, state.nll, gradient, state.guard)
+            return state, replace(made, pruned=pruned)
+        if state.likely is None or state.likely.least > bound:
+            # After loading, the likely labels are computed again; an uninterrupted run does not make that evaluation.
+            again = int(state.likely is not None)
+            likely = self._evaluated(problem, state.w, bound).likely
+            state = replace(state, likely=likely, evaluations=state.evaluations + again)
+        return state, self._made(problem, state, Made(state.w, bound, self._at_work(problem, state)))
 
-    def _started(self, small: Problem, state: LabelSetsState, features: Features | None) -> QuasiNewtonState:
+    def _made(self, problem: Problem, state: LabelSetsState, made: Made) -> Made:
+        """Return ``made`` with an S that agrees with F at w."""
+        objective, features = cast(Prunable, problem.objective), made.features
+        pruned = objective.pruned(
+            state.likely,
+            _of(state.w, features),
+            state.nll,
+            _of(state.gradient, features),
+            bound=made.bound,
+            links=made.bound * (LINKS if objective.order == 1 else LINKS_OF_TRIPLES),
+            guard=state.guard,
+            features=features,
+        )
+        return replace(made, pruned=pruned)
+
+    def _started(self, small: Problem, state: LabelSetsState, made: Made) -> QuasiNewtonState:
         """Return the state of OWL-QN at w on the features in the working set, with the pairs of the rounds before."""
-        w, gradient, history = state.w.copy(), state.gradient.copy(), state.history
-        if features is not None:
-            w, gradient = w[features], gradient[features]
+        features, history = made.features, state.history
+        w, gradient = _of(state.w, features).copy(), _of(state.gradient, features).copy()
+        units = _units(small, made, state.is_slow)
         if history is not None:
             if features is not None and state.features is not None:
-                history = history.onto(state.features, features)
+                scale = np.ones_like(state.w)
+                scale[state.features] = 1.0 if history.scale is None else history.scale
+                history = history.onto(state.features, features, None if history.scale is None else scale)
+            if units is not None or history.scale is not None:
+                history = history.in_units(units)
             # A pair of length 0 is not stored, but the history then has its products with the gradient.
             history = cast(History, history.advance(w, gradient, w, gradient, small.separable).curvature)
+        elif units is not None:
+            history = History.empty(self.inner.memory, w.size, units)
         start = self._stepper.start(small, w, state.nll, gradient, history, 0)
         return replace(start, recent=(*state.recent, start.objective))
 
@@ -341,7 +401,7 @@ class LabelSets:
         problem: Problem,
         state: LabelSetsState,
         moved: LabelSetsState,
-        features: Features | None,
+        made: Made,
         inner: QuasiNewtonState,
         *,
         share: float,
@@ -353,12 +413,18 @@ class LabelSets:
         good = share >= GOOD
         status, wait = self._status(problem, moved), max(state.wait - good, 0)
         decrease = state.objective - moved.objective
-        if status is Status.RUNNING and state.steps >= self.steps and decrease <= self.tolerance * abs(moved.objective):
-            status = Status.CONVERGED if self.tolerance else status
+        ends = state.steps >= self.steps and decrease <= self.tolerance * abs(moved.objective)
+        if status is Status.RUNNING and ends and self.tolerance and not made.rounds:
+            status = Status.CONVERGED
+        made = replace(made, rounds=made.rounds + 1)
+        is_slow = state.is_slow or not good or decrease <= SLOW * abs(moved.objective)
+        stays = good and is_slow and not ends and made.rounds < MOST_ROUNDS and not problem.penalty.l2
         return replace(
             moved,
             history=cast(History, inner.history),
-            features=features,
+            features=made.features,
+            made=made if stays else None,
+            is_slow=is_slow,
             steps=min(2 * state.steps, self.steps) if good else max(state.steps // 2, 1),
             scale=min(state.scale / SMALLER, 1.0) if good and not wait else state.scale,
             rejected=state.rejected,
@@ -389,7 +455,7 @@ class LabelSets:
 
     def _without_pairs(self, state: LabelSetsState) -> LabelSetsState:
         """Return the state as the next round begins without any step before it."""
-        return replace(state, history=None, features=None, recent=())
+        return replace(state, history=None, features=None, recent=(), made=None, is_slow=True)
 
     def _without_promise(self, state: LabelSetsState, inner: QuasiNewtonState) -> LabelSetsState:
         """Return the state after a round in which no step on S promises a decrease."""
@@ -398,3 +464,16 @@ class LabelSets:
         if inner.status is Status.CONVERGED or state.scale < LEAST_SCALE:
             return replace(state, status=inner.status)
         return self._shrunk(state)
+
+
+def _of(values: Vector, features: Features | None) -> Vector:
+    """Return the entries of the features in the working set; None means all."""
+    return values if features is None else values[features]
+
+
+def _units(small: Problem, made: Made, is_slow: bool) -> Vector | None:
+    """Return 1 / sqrt(D + l2 + 1), with D the curvature of S along each weight where S was made."""
+    if is_slow or made.features is None:
+        return None
+    curvatures = cast(Pruned, made.pruned).curvatures
+    return 1.0 / np.sqrt(curvatures + small.penalty.l2 + 1.0)

@@ -148,9 +148,15 @@ class History:
         history = replace(self, S=S, Y=Y, scale=None if scale is None else scale[new])
         return history if from_old.size == old.size else history._multiplied()
 
+    def in_units(self, scale: Vector | None) -> History:
+        """Return the history with these units of the weights, shape (n,); None for 1."""
+        factor = (1.0 if self.scale is None else self.scale) / (1.0 if scale is None else scale)
+        S, Y = _rounded(_wide(self.S) * factor), _rounded(_wide(self.Y) / factor)
+        return replace(self, S=S, Y=Y, scale=scale)._multiplied()
+
     def _multiplied(self) -> History:
         """Return the history with the inner products of its rows, without pairs that have lost their curvature."""
-        S, Y = ((rows.astype(np.uint32) << 16).view(np.float32).astype(np.float64) for rows in (self.S, self.Y))
+        S, Y = _wide(self.S), _wide(self.Y)
         SY, YY = S @ Y.T, Y @ Y.T
         live = tuple(row for row in self.live if EPSILON * YY[row, row] < SY[row, row] < math.inf)
         spare = next(row for row in range(self.memory + 1) if row not in live)
@@ -181,6 +187,17 @@ class History:
         for i in range(m):
             on_s[i] = alpha[i] - (r_y[i] + on_s[:i].dot(SY[:i, i])) / curvatures[i]
         return on_s, -gamma * alpha, float(gamma)
+
+
+def _wide(rows: Rows) -> npt.NDArray[np.float64]:
+    """Return rows of bfloat16 as float64."""
+    return (rows.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def _rounded(rows: npt.NDArray[np.float64]) -> Rows:
+    """Return rows as bfloat16, ties to even."""
+    bits = rows.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
 
 @lru_cache

@@ -10,7 +10,7 @@ from ...problem import Numbers, Objective, Problem
 from ...vectors import Vector
 from .working_set import compact
 
-__all__ = ["Likely", "Prunable", "Sequences", "of_all_features", "of_first_order"]
+__all__ = ["Likely", "Prunable", "Pruned", "Sequences", "of_all_features", "of_first_order"]
 
 
 class Likely(Protocol):
@@ -19,6 +19,17 @@ class Likely(Protocol):
     @property
     def least(self) -> float:
         """The marginal that these labels are above."""
+
+
+class Pruned(Objective, Protocol):
+    """An objective over the likely labels of each token."""
+
+    @property
+    def curvatures(self) -> Vector:
+        """The curvature along each weight where the objective was made, approximately, shape (k,)."""
+
+    def agreeing(self, w: Vector, value: float, gradient: Vector, guard: float) -> Pruned:
+        """Return the objective corrected to agree with the whole one at other weights."""
 
 
 class Sequences(Protocol):
@@ -74,7 +85,7 @@ class Prunable(Sequences, Protocol):
         links: float,
         guard: float = 1.0,
         features: Numbers | None = None,
-    ) -> Objective:
+    ) -> Pruned:
         """Return the objective over likely labels, corrected to agree with the whole one at w.
 
         Args:

@@ -89,14 +89,14 @@ impl CellEntries {
         }
     }
 
-    /// Adds the marginals of a group's cells to the gradient of its entries' features.
+    /// Adds the marginals of a group's cells, times the value of each entry raised to `power`, to the sums of its entries' features.
     #[inline(always)]
-    pub fn spread(&self, group: usize, marginals: &[f64], gradient: &mut [f64]) {
+    pub fn spread(&self, group: usize, marginals: &[f64], power: i32, sums: &mut [f64]) {
         let range = self.range(group);
         let values = self.values.get(range.clone()).unwrap_or_default();
         match &self.packed {
-            Packed::Narrow(entries) => spread(&entries[range], values, marginals, gradient),
-            Packed::Wide(entries) => spread(&entries[range], values, marginals, gradient),
+            Packed::Narrow(entries) => spread(&entries[range], values, marginals, power, sums),
+            Packed::Wide(entries) => spread(&entries[range], values, marginals, power, sums),
         }
     }
 
@@ -123,16 +123,16 @@ fn add_weights<E: Entry>(entries: &[E], values: &[f64], w: &[f64], scores: &mut 
 }
 
 #[inline(always)]
-fn spread<E: Entry>(entries: &[E], values: &[f64], marginals: &[f64], gradient: &mut [f64]) {
+fn spread<E: Entry>(entries: &[E], values: &[f64], marginals: &[f64], power: i32, sums: &mut [f64]) {
     let entries = entries.iter().copied().map(Entry::parts);
     for_each_entry!(
         entries,
         values,
         |(feature, place)| {
-            gradient[feature] += marginals[place];
+            sums[feature] += marginals[place];
         },
         |value| {
-            gradient[feature] += value * marginals[place];
+            sums[feature] += value.powi(power) * marginals[place];
         }
     );
 }
@@ -147,12 +147,16 @@ mod tests {
             let mut entries = CellEntries::default();
             entries.extend(&[(0, 1), (2, 0), (2, 1)], values, features, 2);
             entries.end_group();
-            let (mut scores, mut gradient) = ([0.0; 2], [0.0; 3]);
+            let mut scores = [0.0; 2];
             entries.add_weights(0, &[1.0, 10.0, 100.0], &mut scores);
-            entries.spread(0, &[0.25, 0.5], &mut gradient);
-            let [a, b, c] = if values.is_empty() { [1.0; 3] } else { [0.5, -2.0, 3.0] };
+            let [a, b, c]: [f64; 3] = if values.is_empty() { [1.0; 3] } else { [0.5, -2.0, 3.0] };
             assert_eq!(scores, [b * 100.0, a + c * 100.0]);
-            assert_eq!(gradient, [a * 0.5, 0.0, b * 0.25 + c * 0.5]);
+            for power in [1, 2] {
+                let mut sums = [0.0; 3];
+                entries.spread(0, &[0.25, 0.5], power, &mut sums);
+                let [a, b, c] = [a, b, c].map(|value| value.powi(power));
+                assert_eq!(sums, [a * 0.5, 0.0, b * 0.25 + c * 0.5]);
+            }
         }
     }
 }

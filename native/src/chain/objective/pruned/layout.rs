@@ -141,8 +141,22 @@ impl PrunedBlock {
     /// Adds the marginals of a group to the gradient of its features.
     #[inline(always)]
     pub fn spread(&self, group: usize, marginals: &[f64], shared_gradient: &mut [f64], own_gradient: &mut [f64]) {
-        self.shared.spread(group, marginals, shared_gradient);
-        self.own.spread(group, marginals, own_gradient);
+        self.shared.spread(group, marginals, 1, shared_gradient);
+        self.own.spread(group, marginals, 1, own_gradient);
+    }
+
+    /// Before `begin_at`: adds p (1 - p) times the squared value of each entry to the targets.
+    pub fn spread_curvatures(&self, shared_sums: &mut [f64], own_sums: &mut [f64]) {
+        let mut curvatures = Vec::new();
+        for group in 0..self.n_groups() {
+            let pieces = self.pieces(group);
+            curvatures.clear();
+            for (offsets, weights) in pieces.offsets.iter().zip(pieces.weights_of_slots()) {
+                curvatures.extend(offsets.iter().zip(weights).map(|(p, weight)| p * (1.0 - p).max(0.0) * weight));
+            }
+            self.shared.spread(group, &curvatures, 2, shared_sums);
+            self.own.spread(group, &curvatures, 2, own_sums);
+        }
     }
 
     /// Before `begin_at`: adds the counts of the gold labels of the pieces, less the expected ones, to the targets.

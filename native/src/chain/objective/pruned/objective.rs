@@ -4,6 +4,7 @@ use crate::chain::features::Features;
 use crate::chain::inference::{LinkCounts, LinkFactors, PrunedLattice};
 use crate::chain::objective::ChainObjective;
 use crate::chain::objective::pruned::by_attribute::FeaturesByAttribute;
+use crate::chain::objective::pruned::correction::Correction;
 use crate::chain::objective::pruned::layout::PrunedBlock;
 use crate::chain::objective::pruned::likely::LikelyLabels;
 use crate::chain::objective::pruned::pieces::Bounds;
@@ -17,22 +18,25 @@ use std::sync::{Arc, Mutex};
 /// The largest |score| of a transition or a triple whose factor is used as it is.
 const MOST_OF_LINKS: f64 = 300.0;
 
-/// How fast the guard grows: about the number of features of a cell that move together.
-const STEEPNESS: f64 = 4.0;
+/// The share of the expected count of a link that counts as the curvature along its weight.
+const CURVATURE_OF_LINKS: f64 = 0.1;
 
 /// S(w), see `chain::objective::pruned`.
 pub struct PrunedObjective {
+    restricted: Arc<Restricted>,
+    /// Approximate expected counts of the pruned labels.
+    removed: Arc<Vec<f64>>,
+    correction: Correction,
+    /// The curvature along each weight where the objective was made, approximately.
+    pub curvatures: Arc<Vec<f64>>,
+}
+
+/// R(w): the sum of weight * log Z over the pieces.
+struct Restricted {
     /// The whole objective, or the objective over the kept features without pruning, for its masks and threads.
     whole: Arc<ChainObjective>,
     features: Features,
     blocks: Vec<PrunedBlock>,
-    /// The linear part.
-    slope: Vec<f64>,
-    constant: f64,
-    /// Approximate expected counts of the pruned labels.
-    removed: Vec<f64>,
-    /// Where the objective agrees with the whole one.
-    w: Vec<f64>,
     pool: Pool,
     scratch: Mutex<Vec<Scratch>>,
 }
@@ -48,13 +52,14 @@ struct Scratch {
 impl PrunedObjective {
     /// The objective over the features with these numbers, which ascend, and the labels that `likely` holds with a marginal
     /// above the bounds. `w`, `value` and `gradient` belong to the whole objective at which the labels were found; the weights of
-    /// features that are not kept are 0.
+    /// features that are not kept are 0. `guard`, in [0, 1], multiplies the guard.
     pub fn new(
         whole: &Arc<ChainObjective>,
         numbers: Option<&[usize]>,
         likely: &LikelyLabels,
         bounds: Bounds,
         (w, value, gradient): (&[f64], f64, &[f64]),
+        guard: f64,
     ) -> Result<Self> {
         let features = match numbers {
             Some(numbers) => whole.features.restrict(numbers, |_| 0..0),
@@ -72,84 +77,105 @@ impl PrunedObjective {
                 })
                 .collect()
         });
-        let (slope, scratch) = (vec![0.0; features.len()], Mutex::default());
         let pool = threads::pool(whole.n_threads())?;
-        let mut objective = PrunedObjective {
-            whole: Arc::clone(whole),
-            features,
-            blocks,
-            slope,
-            constant: 0.0,
-            removed: Vec::new(),
-            w: Vec::new(),
-            pool,
-            scratch,
-        };
-        objective.agree_at(w, value, gradient)?;
-        Ok(objective)
-    }
-
-    /// Multiplies the guard by a factor, in [0, 1].
-    pub fn weaken_guard(&mut self, factor: f64) {
-        self.removed.iter_mut().for_each(|removed| *removed *= factor);
-    }
-
-    /// Makes the objective agree with the whole objective at `w`, where that has this value and gradient. Sets the guard.
-    fn agree_at(&mut self, w: &[f64], value: f64, gradient: &[f64]) -> Result<()> {
+        let mut restricted = Restricted { whole: Arc::clone(whole), features, blocks, pool, scratch: Mutex::default() };
         // Until `begin_at`, the blocks hold the marginals at w.
-        let (errors, pool, first_state) = (self.errors(), self.pool, self.features.first_state());
-        let blocks = &mut self.blocks;
+        let (errors, first_state) = (restricted.errors(), restricted.features.first_state());
+        let mut curvatures = restricted.swept(PrunedBlock::spread_curvatures);
+        let blocks = &mut restricted.blocks;
         pool.install(|| blocks.par_iter_mut().for_each(|block| block.begin_at(&w[first_state..])));
-        // Neither slope nor guard yet.
-        let mut own_gradient = vec![0.0; w.len()];
-        let own_value = self.value_and_gradient(w, &mut own_gradient, &Interrupt::default())?;
-        self.slope = gradient.iter().zip(&own_gradient).map(|(whole, own)| whole - own).collect();
-        self.constant = value - own_value - self.slope.iter().zip(w).map(|(slope, w)| slope * w).sum::<f64>();
+        let (own_value, own_gradient) = restricted.at(w)?;
         let links = own_gradient[..first_state].iter().chain(std::iter::repeat(&0.0));
         let removed = errors.iter().zip(links).zip(gradient);
-        self.removed = removed.map(|((error, links), gradient)| (error - links + gradient).abs()).collect();
-        self.w = w.to_vec();
-        Ok(())
+        let removed: Vec<f64> = removed.map(|((error, links), gradient)| (error - links + gradient).abs()).collect();
+        let of_links = curvatures.iter_mut().zip(&own_gradient[..first_state]);
+        of_links.for_each(|(curvature, count)| *curvature = CURVATURE_OF_LINKS * count);
+        let correction = Correction::new((w, value, gradient), (own_value, &own_gradient), &removed, guard);
+        let (restricted, removed, curvatures) = (Arc::new(restricted), Arc::new(removed), Arc::new(curvatures));
+        Ok(PrunedObjective { restricted, removed, correction, curvatures })
     }
 
-    /// The counts of the gold labels of the pieces, less the expected ones of states.
-    fn errors(&self) -> Vec<f64> {
-        let first_state = self.features.first_state();
-        let shared = self.features.state_range(0..self.features.n_dense + self.features.n_shared).end;
-        let mut counts = vec![0.0; self.features.len()];
-        let (links, states) = counts.split_at_mut(first_state);
-        let (shared, mut own_counts) = states.split_at_mut(shared);
-        for block in &self.blocks {
-            let (mine, following) = own_counts.split_at_mut(block.own_range.len());
-            block.spread_errors(shared, mine);
-            links.iter_mut().zip(&block.gold_links).for_each(|(count, links)| *count += links);
-            own_counts = following;
-        }
-        counts
+    /// The objective over the same labels and features that agrees with the whole objective at other weights. Takes one evaluation.
+    pub fn agreeing(&self, (w, value, gradient): (&[f64], f64, &[f64]), guard: f64) -> Result<Self> {
+        let (restricted, removed) = (Arc::clone(&self.restricted), Arc::clone(&self.removed));
+        let (own_value, own_gradient) = restricted.at(w)?;
+        let correction = Correction::new((w, value, gradient), (own_value, &own_gradient), &removed, guard);
+        Ok(PrunedObjective { restricted, removed, correction, curvatures: Arc::clone(&self.curvatures) })
     }
 
     pub fn n_features(&self) -> usize {
-        self.features.len()
+        self.restricted.features.len()
     }
 
     /// The number of threads that an evaluation runs on.
     pub fn n_threads(&self) -> usize {
-        self.pool.n_threads()
+        self.restricted.pool.n_threads()
     }
 
     /// The number of samples of the whole objective.
     pub fn n_samples(&self) -> usize {
-        self.whole.corpus.n_sentences()
+        self.restricted.whole.corpus.n_sentences()
     }
 
     /// The number of entries of features.
     pub fn n_entries(&self) -> usize {
-        self.blocks.iter().map(PrunedBlock::n_entries).sum()
+        self.restricted.blocks.iter().map(PrunedBlock::n_entries).sum()
     }
 
     /// Writes the gradient at `w` and returns the value; it is infinite, and the gradient 0, where a number leaves the range of a
     /// double.
     pub fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
+        let mut value = self.restricted.value_and_gradient(w, gradient, interrupt)?;
+        if value.is_finite() {
+            value += self.correction.add(w, gradient);
+        }
+        if value.is_finite() {
+            return Ok(value);
+        }
+        gradient.fill(0.0);
+        Ok(f64::INFINITY)
+    }
+}
+
+impl Restricted {
+    /// Value and gradient at `w`.
+    fn at(&self, w: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let mut gradient = vec![0.0; w.len()];
+        let value = self.value_and_gradient(w, &mut gradient, &Interrupt::default())?;
+        Ok((value, gradient))
+    }
+
+    /// The counts of the gold labels of the pieces, less the expected ones of states.
+    fn errors(&self) -> Vec<f64> {
+        let mut counts = self.swept(PrunedBlock::spread_errors);
+        for block in &self.blocks {
+            counts.iter_mut().zip(&block.gold_links).for_each(|(count, links)| *count += links);
+        }
+        counts
+    }
+
+    /// The sums over blocks of what `spread` adds for the features that several blocks meet and for the block's own features; 0 for
+    /// transitions and triples.
+    fn swept(&self, spread: impl Fn(&PrunedBlock, &mut [f64], &mut [f64]) + Sync) -> Vec<f64> {
+        let first_state = self.features.first_state();
+        let n_shared = self.features.state_range(0..self.features.n_dense + self.features.n_shared).end;
+        let mut sums = vec![0.0; self.features.len()];
+        let (shared_sums, own_sums) = sums[first_state..].split_at_mut(n_shared);
+        let owns = threads::parts(own_sums, self.blocks.iter().map(|block| block.own_range.len()));
+        let of_block = |(block, own_sums): (&PrunedBlock, &mut [f64])| {
+            let mut sums = vec![0.0; n_shared];
+            spread(block, &mut sums, own_sums);
+            sums
+        };
+        let by_block: Vec<Vec<f64>> = self.pool.install(|| self.blocks.par_iter().zip(owns).map(of_block).collect());
+        for of_block in by_block {
+            shared_sums.iter_mut().zip(of_block).for_each(|(sum, of_block)| *sum += of_block);
+        }
+        sums
+    }
+
+    /// Writes the gradient at `w` and returns the value, which is infinite where the scores of links are too large.
+    fn value_and_gradient(&self, w: &[f64], gradient: &mut [f64], interrupt: &Interrupt) -> Result<f64> {
         let (features, first_state) = (&self.features, self.features.first_state());
         let transitions = self.whole.transitions_of(features, w);
         let mut value = f64::INFINITY;
@@ -173,32 +199,8 @@ impl PrunedObjective {
             interrupt.check()?;
             self.count_links(&factors, scratch, links);
             value = scratch.iter().map(|scratch| scratch.value).sum();
-            gradient.iter_mut().zip(&self.slope).for_each(|(gradient, slope)| *gradient += slope);
-            value += self.constant + self.slope.iter().zip(w).map(|(slope, w)| slope * w).sum::<f64>();
-            if !self.w.is_empty() {
-                value += self.guard(w, gradient);
-            }
         }
-        if value.is_finite() {
-            return Ok(value);
-        }
-        gradient.fill(0.0);
-        Ok(f64::INFINITY)
-    }
-
-    /// Adds the gradient of the guard to `gradient` and returns its value: for each feature removed (cosh(STEEPNESS d) - 1) /
-    /// STEEPNESS^2, d being how far its weight has moved.
-    fn guard(&self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        let mut total = 0.0;
-        for (((gradient, w), at), removed) in gradient.iter_mut().zip(w).zip(&self.w).zip(&self.removed) {
-            let moved = STEEPNESS * (w - at);
-            if moved != 0.0 {
-                let (up, down) = (moved.exp(), (-moved).exp());
-                *gradient += removed * (up - down) / (2.0 * STEEPNESS);
-                total += removed * ((up + down) / 2.0 - 1.0);
-            }
-        }
-        total / (STEEPNESS * STEEPNESS)
+        Ok(value)
     }
 
     /// Writes the expected counts of transitions and triples.
