@@ -372,6 +372,27 @@ def test_many_labels_and_some_of_the_features_give_what_softmax_gives(n_labels, 
         np.testing.assert_allclose(gradient[is_state], expected[kept[is_state]], rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize(("n_labels", "all_transitions"), [(40, True), (200, False), (500, False)])
+def test_bigram_features_of_weight_zero_change_nothing_with_many_labels(n_labels, all_transitions):
+    """Sentences with bigram features go through inference one by one, others side by side."""
+    rng = np.random.default_rng(n_labels)
+    labels = [[f"y{y}" for y in rng.integers(0, n_labels, length)] for length in (1, 2, 9, 30, 31, 60, 80, 1, 400)]
+    columns = [[(f"w{rng.integers(30)}",) for _ in sentence] for sentence in labels]
+    features = ChainFeatures(all_transitions=all_transitions)
+    together, alone = (
+        ChainObjective(Corpus.encode(columns, labels, template=template), features)
+        for template in ("U:%x[0,0]\nB\n", "U:%x[0,0]\nB\nB:%x[0,0]\n")
+    )
+    n_pairs, _, n_bigrams, n_states = alone.feature_counts
+    assert together.feature_counts == (n_pairs, 0, 0, n_states)
+    assert n_bigrams > 0
+    w = rng.normal(size=together.n_features)
+    value, gradient = together.value_and_gradient(w)
+    value_alone, gradient_alone = alone.value_and_gradient(np.insert(w, n_pairs, np.zeros(n_bigrams)))
+    assert value == pytest.approx(value_alone, rel=1e-12)
+    np.testing.assert_allclose(gradient, np.delete(gradient_alone, slice(n_pairs, n_pairs + n_bigrams)), atol=1e-10)
+
+
 @pytest.mark.parametrize("n_labels", by_day([3, 12, 20, 45], lambda n_labels: n_labels in (3, 20)))
 def test_stochastic_methods_come_to_the_optimum_of_many_labels(n_labels):
     problem = Problem(ChainObjective(Corpus.encode(*many_labels(n_labels, valued=False))), ElasticNet(l2=5.0))

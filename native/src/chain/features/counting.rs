@@ -5,7 +5,7 @@
 //! joined data, however the data were divided.
 
 use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
-use crate::chain::features::{blocks, too_many_labels};
+use crate::chain::features::too_many_labels;
 use crate::corpus::alphabet::Alphabet;
 use crate::corpus::hash::key_of;
 use crate::corpus::labels::by_frequency;
@@ -41,8 +41,8 @@ impl Counts {
         let mut label_tokens = vec![0; n_labels];
         corpus.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| label_tokens[label as usize] += 1);
         // Tokens are counted for any `min_count`.
-        let mut seen = Seen::of(corpus, &blocks(corpus, 1), order, u32::MAX);
-        seen.states = Occurrences::without_blocks(seen.states.counts, seen.states.tokens);
+        let mut seen = Seen::of(corpus, order, u32::MAX);
+        seen.states = Occurrences::without_sentences(seen.states.counts, seen.states.tokens);
         Ok(Counts {
             labels: corpus.labels.to_vec(),
             label_tokens,
@@ -140,7 +140,7 @@ impl Counts {
             label_tokens: unpacker.list()?,
             attributes: unpack_names(&mut unpacker)?,
             seen: Seen {
-                states: Occurrences::without_blocks(unpacker.list()?, unpacker.list()?),
+                states: Occurrences::without_sentences(unpacker.list()?, unpacker.list()?),
                 labels: unpack_lists(&mut unpacker)?,
                 bigram_tokens: unpacker.list()?,
                 bigrams: unpack_lists(&mut unpacker)?,

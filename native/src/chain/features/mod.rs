@@ -50,11 +50,17 @@ fn is_dense(labels: usize, tokens: u32, width: usize) -> bool {
     labels * 8 >= width && labels > 1 && tokens >= 64
 }
 
-/// Attributes of tokens in a block: enough work to outweigh adding up a block's gradient. From `MOST_BLOCKS` blocks on, blocks get
-/// larger rather than more, up to `LARGEST` attributes: a thread lays a block out in memory.
-const BLOCK: usize = 400_000;
+/// The least work of a block, in units of the time that an attribute of a token takes: enough to outweigh handing it to a thread.
+const BLOCK: usize = 50_000;
+/// The least work of a block for each sum that it adds up, so that blocks spend little of their time on adding up their sums.
+const BLOCK_OF_SUM: usize = 4;
+/// From this number of blocks on, blocks get larger rather than more, up to `LARGEST` attributes: a thread lays a block out in
+/// memory.
 const MOST_BLOCKS: usize = 64;
 const LARGEST: usize = 8_000_000;
+/// The number of labels and links that inference goes through in the time that an attribute of a token takes.
+const STEPS: usize = 8;
+
 /// The most labels: every thread holds several tables of all pairs of labels, 128 MiB each with this number.
 pub const MOST_LABELS: usize = 4096;
 /// The most labels of a chain of second order, whose tables hold all triples of labels.
@@ -136,11 +142,11 @@ impl Features {
         }
         let n_labels = corpus.labels.len();
         too_many_labels(n_labels, selection.order)?;
-        let sentences = blocks(corpus, MOST_BLOCKS);
-        let mut seen = Seen::of(corpus, &sentences, selection.order, selection.min_count);
+        let mut seen = Seen::of(corpus, selection.order, selection.min_count);
         if let Some(least) = selection.min_sum {
             seen.bound(corpus, least, selection.all_states, selection.all_transitions);
         }
+        let sentences = blocks(corpus, Cost::new(n_labels, &seen, selection), MOST_BLOCKS);
         Features::of(n_labels, &seen, selection, sentences)
     }
 
@@ -274,7 +280,7 @@ impl Features {
             if n_labels == 0 {
                 continue;
             }
-            let class = match occurrences.block(attribute) {
+            let class = match occurrences.block(attribute, &sentences) {
                 _ if is_dense(n_labels, count, width) => 0,
                 Some(block) => 2 + block,
                 None => 1,
@@ -364,16 +370,51 @@ fn check_count(features: usize) -> Result<()> {
     Err(Error::Data(format!("{features} features, more than 2^32; {remedy}")))
 }
 
-/// Cuts the corpus into blocks of whole sentences, at most `most` unless these would be too large for memory. The blocks depend on
-/// only the corpus, so that sums are added up in the same sequence on any number of threads.
-pub(super) fn blocks(corpus: &Corpus, most: usize) -> Vec<Range<usize>> {
-    let work = |sentence: usize| {
-        let tokens = corpus.tokens(sentence);
-        corpus.states.ends.get(tokens.end.wrapping_sub(1)).copied().unwrap_or(0) + tokens.end
-    };
+/// What an evaluation of a corpus costs besides its attributes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Cost {
+    /// The number of labels and links that inference goes through for a token.
+    pub steps: usize,
+    /// About the number of sums that each block adds up, for the features that it shares with other blocks.
+    pub sums: usize,
+}
+
+impl Cost {
+    fn new(n_labels: usize, seen: &Seen, selection: Selection) -> Cost {
+        let (width, every) = (crate::numeric::padded(n_labels), Every::new(n_labels, selection));
+        let sums_of = |(attribute, &count): (usize, &u32)| match state_labels(seen, selection, &every, attribute).len()
+        {
+            0 => 0,
+            n_labels if is_dense(n_labels, count, width) => width,
+            n_labels => {
+                if count > 1 {
+                    n_labels
+                } else {
+                    0
+                }
+            }
+        };
+        let states: usize = seen.states.counts.iter().enumerate().map(sums_of).sum();
+        Cost { steps: seen.n_steps(n_labels), sums: states + 2 * n_labels * width }
+    }
+}
+
+/// Cuts the corpus into blocks of whole sentences of about the same work, at most `most` unless these would be too large for
+/// memory. The blocks depend on only the corpus and its features, so that sums are added up in the same sequence on any number of
+/// threads.
+pub(super) fn blocks(corpus: &Corpus, cost: Cost, most: usize) -> Vec<Range<usize>> {
+    let attributes =
+        |sentence: usize| corpus.states.ends.get(corpus.tokens(sentence).end.wrapping_sub(1)).copied().unwrap_or(0);
+    let work_of_token = 1 + cost.steps / STEPS;
+    let work = |sentence: usize| attributes(sentence) + corpus.tokens(sentence).end * work_of_token;
     let n = corpus.n_sentences();
-    let total = if n == 0 { 0 } else { work(n - 1) };
-    let count = (total / BLOCK).clamp(1, most).max(total / LARGEST).min(usize::from(u16::MAX));
+    let (total, n_attributes) = if n == 0 { (0, 0) } else { (work(n - 1), attributes(n - 1)) };
+    let count = match total / BLOCK.max(BLOCK_OF_SUM * cost.sums) {
+        0 | 1 => 1,
+        // Two threads get as many blocks.
+        count => count.next_multiple_of(2).min(most),
+    };
+    let count = count.max(n_attributes / LARGEST).min(usize::from(u16::MAX));
     let mut blocks = Vec::with_capacity(count);
     let mut start = 0;
     for block in 0..count {

@@ -2,12 +2,14 @@
 //! single label names it, a token whose label is one of several names each, and an unknown label names none.
 
 use crate::corpus::Corpus;
-use crate::numeric::store::Soon;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Occurrences of bigram attributes that are collected before repetitions are left out.
 const FEW_PAIRS: usize = 4_000_000;
+
+/// The number of sentences that 32 bits do not count; attributes that occur there are taken to occur in several blocks.
+const BEYOND: u32 = u32::MAX;
 
 /// What is seen in labelled data: all that decides which features they have.
 #[derive(Clone, Default)]
@@ -30,10 +32,10 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What is seen in a corpus of these blocks; with order 1 triples are collected only if the template requests them. Tokens are
-    /// counted apart from occurrences if there is a bound on their number.
-    pub fn of(corpus: &Corpus, blocks: &[Range<usize>], order: u8, min_count: u32) -> Seen {
-        let states = Occurrences::new(corpus, blocks, min_count);
+    /// What is seen in a corpus; with order 1 triples are collected only if the template requests them. Tokens are counted apart
+    /// from occurrences if there is a bound on their number.
+    pub fn of(corpus: &Corpus, order: u8, min_count: u32) -> Seen {
+        let states = Occurrences::new(corpus, min_count);
         let labels = observed_labels(corpus, &states.counts);
         let has_bigrams = !corpus.bigrams.ids.is_empty();
         let of_bigrams = |token| corpus.bigrams_of(token);
@@ -46,6 +48,14 @@ impl Seen {
             labels,
             bigram_tokens: if has_bigrams { token_counts(corpus, of_bigrams) } else { Vec::new() },
             bigrams: if has_bigrams { bigrams(corpus) } else { LabelLists::default() },
+        }
+    }
+
+    /// The number of labels, or pairs of labels, and of links between them that inference goes through for a token.
+    pub fn n_steps(&self, n_labels: usize) -> usize {
+        match self.triples.len() {
+            0 => n_labels + self.transitions.len(),
+            n_triples => n_labels * n_labels + n_triples,
         }
     }
 
@@ -186,53 +196,53 @@ fn bigrams(corpus: &Corpus) -> LabelLists<[u16; 2]> {
     lists
 }
 
-/// For each state attribute: its occurrences, its tokens, its first and its last block.
+/// For each state attribute: its occurrences, its tokens, its first and its last sentence.
 #[derive(Clone, Default)]
 pub struct Occurrences {
     /// Attribute -> how often it occurs.
     pub counts: Vec<u32>,
     /// Attribute -> the number of tokens it is on.
     pub tokens: Vec<u32>,
-    /// Attribute -> the first block that it occurs in; empty where blocks do not matter.
-    first: Vec<u16>,
-    last: Vec<u16>,
+    /// Attribute -> the first sentence that it occurs in; empty where blocks do not matter.
+    first: Vec<u32>,
+    last: Vec<u32>,
 }
 
 impl Occurrences {
-    /// The numbers of attributes without blocks.
-    pub fn without_blocks(counts: Vec<u32>, tokens: Vec<u32>) -> Occurrences {
+    /// The numbers of attributes without sentences.
+    pub fn without_sentences(counts: Vec<u32>, tokens: Vec<u32>) -> Occurrences {
         Occurrences { counts, tokens, ..Occurrences::default() }
     }
 
     /// A pass over the corpus, and a second one to count tokens where a bound on their number has an effect; without it, they
     /// are as many as the occurrences.
-    pub fn new(corpus: &Corpus, blocks: &[Range<usize>], min_count: u32) -> Occurrences {
+    pub fn new(corpus: &Corpus, min_count: u32) -> Occurrences {
         let n = corpus.attributes.len();
         let (mut counts, mut first, mut last) = (vec![0u32; n], vec![0; n], vec![0; n]);
-        for (block, sentences) in blocks.iter().enumerate() {
-            for sentence in sentences.clone() {
-                for token in corpus.tokens(sentence) {
-                    for &attribute in corpus.states.row(token) {
-                        let attribute = attribute as usize;
-                        if counts[attribute] == 0 {
-                            first[attribute] = block as u16;
-                        }
-                        last[attribute] = block as u16;
-                        counts[attribute] = counts[attribute].saturating_add(1);
+        for sentence in corpus.sweep() {
+            let number = u32::try_from(sentence).unwrap_or(BEYOND);
+            for token in corpus.tokens(sentence) {
+                for &attribute in corpus.states.row(token) {
+                    let attribute = attribute as usize;
+                    if counts[attribute] == 0 {
+                        first[attribute] = number;
                     }
+                    last[attribute] = number;
+                    counts[attribute] = counts[attribute].saturating_add(1);
                 }
             }
-            corpus.advise(sentences.clone(), Soon::Unwanted);
         }
         let tokens =
             if min_count > 1 { token_counts(corpus, |token| corpus.states.row(token)) } else { counts.clone() };
         Occurrences { counts, tokens, first, last }
     }
 
-    /// The only block that an attribute occurs in, if there is one.
-    pub fn block(&self, attribute: usize) -> Option<usize> {
-        let (first, last) = (self.first.get(attribute)?, self.last.get(attribute)?);
-        (first == last).then_some(usize::from(*first))
+    /// The only block of these that an attribute occurs in, if there is one.
+    pub fn block(&self, attribute: usize, blocks: &[Range<usize>]) -> Option<usize> {
+        let (&first, &last) = (self.first.get(attribute)?, self.last.get(attribute)?);
+        let block = blocks.partition_point(|sentences| sentences.end <= first as usize);
+        let is_within = last != BEYOND && blocks.get(block)?.contains(&(last as usize));
+        (is_within || blocks.len() == 1).then_some(block)
     }
 }
 

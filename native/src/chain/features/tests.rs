@@ -107,17 +107,27 @@ fn more_features_than_32_bits_count_are_refused_before_memory_is_asked_for() {
     assert!(message.starts_with("4294971392 features, more than 2^32"), "{message}");
 }
 
+/// The number of blocks of 1,000 sentences of one token each.
+fn n_blocks(attributes: usize, steps: usize, sums: usize) -> usize {
+    let mut corpus = Corpus::of_samples(vec!["A".into()], vec![0; 1000], Vec::new());
+    corpus.states.ends = (1..=1000).map(|token| token * attributes).collect::<Vec<_>>().into();
+    let blocks = blocks(&corpus, Cost { steps, sums }, MOST_BLOCKS);
+    assert_eq!(blocks.iter().map(|sentences| sentences.len()).sum::<usize>(), 1000);
+    blocks.len()
+}
+
 #[test]
 fn large_corpora_are_cut_into_more_blocks_than_64() {
-    let mut corpus = Corpus::of_samples(vec!["A".into()], vec![0; 1000], Vec::new());
-    let cut = |attributes: usize, corpus: &mut Corpus| {
-        corpus.states.ends = (1..=1000).map(|token| token * attributes).collect::<Vec<_>>().into();
-        blocks(corpus, MOST_BLOCKS).len()
-    };
-    assert_eq!(cut(100, &mut corpus), 1);
-    assert_eq!(cut(4_000, &mut corpus), 10);
-    assert_eq!(cut(400_000, &mut corpus), 64);
-    assert_eq!(cut(1_000_000, &mut corpus), 125);
+    let counts = [10, 100, 2_400, 400_000, 1_000_000].map(|attributes| n_blocks(attributes, 0, 0));
+    assert_eq!(counts, [1, 2, 48, 64, 125]);
+}
+
+#[test]
+fn blocks_are_cut_by_the_work_of_inference_and_by_their_sums() {
+    let counts = [0, 1_000, 10_000, 100_000].map(|steps| n_blocks(10, steps, 0));
+    assert_eq!(counts, [1, 2, 26, 64]);
+    let counts = [0, 30_000, 50_000, 200_000].map(|sums| n_blocks(1_000, 0, sums));
+    assert_eq!(counts, [20, 8, 6, 2]);
 }
 
 #[test]

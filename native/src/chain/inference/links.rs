@@ -22,10 +22,9 @@ const LEAST_CENTRED: f64 = -4.6;
 /// In first order all links are listed, and centred one by one, if one has a higher score.
 const MOST_CENTRED: f64 = 150.0;
 
-/// The most links of a chain of first order for which sentences go abreast: the counts of eight sentences do not stay in the
-/// caches with more.
-const MOST: usize = 768;
-const MOST_SECOND: usize = 1 << 17;
+/// The most links for which sentences go abreast: every thread counts eight sentences in 64 bytes a link, which come from memory
+/// at every token if there are more.
+const MOST: usize = 1 << 18;
 
 /// The links of a chain, by the node they leave and by the node they enter.
 pub struct Links {
@@ -255,8 +254,7 @@ impl Links {
         let is_alone = |link: &Link| self.unlisted_into[link.1 as usize] == 0.0;
         let sparse =
             is_narrow && 3 * few.len() < 2 * possible && few.iter().all(|link| link.2 >= LEAST || is_alone(link));
-        let most = if self.second_order { MOST_SECOND } else { MOST };
-        self.are_few = if sparse { few.len() } else { possible } <= most;
+        self.are_few = if sparse { few.len() } else { possible } <= MOST;
         if !self.are_few {
             return;
         }

@@ -1,6 +1,6 @@
 //! Inference in first and in second order against enumeration of every labelling, and the orders against each other.
 
-use crate::chain::inference::{Edge, Lattice, PairCounts, Transitions, Triples};
+use crate::chain::inference::{Edge, Lattice, Links, PairCounts, Transitions, Triples};
 use crate::numeric::arch::simd_task;
 use crate::numeric::log_sum_exp;
 use proptest::prelude::*;
@@ -319,5 +319,16 @@ fn forbidden_transitions_and_triples_have_probability_zero() {
             let got = problem.infer();
             assert_eq!((got.pairs[1], got.triples.get(5).copied().unwrap_or(0.0)), (0.0, 0.0));
         }
+    }
+}
+
+#[test]
+fn sentences_go_abreast_whatever_the_number_of_labels() {
+    for (labels, successors) in [(200, 8), (500, 20), (500, 500), (4000, 40)] {
+        let next = |from: usize| (0..successors).map(move |to| [from as u16, ((from + to * 7) % labels) as u16]);
+        let mut pairs: Vec<_> = (0..labels).flat_map(next).collect();
+        pairs.sort_unstable();
+        let links = Links::new(&Transitions::new(labels), &pairs, &[]);
+        assert!(links.are_few, "{labels} labels, each with {successors} successors");
     }
 }

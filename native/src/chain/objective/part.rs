@@ -3,7 +3,7 @@
 
 use crate::chain::features::seen::{LabelLists, Occurrences, Seen};
 use crate::chain::features::table::FeatureTable;
-use crate::chain::features::{Features, NOWHERE, Selection, blocks};
+use crate::chain::features::{Cost, Features, NOWHERE, Selection, blocks};
 use crate::chain::inference::Allowed;
 use crate::chain::objective::ChainObjective;
 use crate::chain::objective::layout;
@@ -109,7 +109,7 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
 fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
     let ids: Vec<Option<u32>> =
         (0..corpus.attributes.len() as u32).map(|id| table.attributes.get(corpus.attributes.key(id))).collect();
-    let (whole, sentences) = (&table.features, blocks(corpus, BLOCKS));
+    let (whole, sentences) = (&table.features, blocks(corpus, Cost::default(), BLOCKS));
     let selection = Selection::seen(table.order);
     let (mut labels, mut bigrams, mut bigram_tokens) = (LabelLists::default(), LabelLists::default(), Vec::new());
     for id in &ids {
@@ -127,7 +127,7 @@ fn features_of(corpus: &Corpus, table: &FeatureTable) -> Result<Features> {
         has_triples: corpus.triples,
         transitions: whole.transitions.clone(),
         triples: whole.triples.clone(),
-        states: Occurrences::new(corpus, &sentences, selection.min_count),
+        states: Occurrences::new(corpus, selection.min_count),
         labels,
         bigram_tokens,
         bigrams,
