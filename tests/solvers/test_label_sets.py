@@ -143,6 +143,7 @@ def test_the_guard_weakens_where_it_holds_back_and_grows_where_the_pruned_object
     shares = {1.01: 0.125, 1.0: 0.25, 0.5: 0.25, 0.49: 1.0, 0.0: 1.0}
     assert {share: solver._guard(state, share) for share in shares} == shares
     assert solver._shrunk(state).guard == 1.0
+    assert solver._guard(replace(state, guard=8.0), 0.0) == 16.0
 
 
 class Forgetful(LabelSets):

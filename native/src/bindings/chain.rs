@@ -139,7 +139,7 @@ impl ChainObjective {
 
     /// The objective over the labels with marginals above `bound` whose links have counts above `links`, and over some of the
     /// features, in ascending order; over all features if `features` is None. It agrees with the given value and gradient at w,
-    /// both over these features. `guard`, in [0, 1], multiplies the guard against errors of pruning.
+    /// both over these features. `guard`, at least 0, multiplies the guard against errors of pruning.
     #[pyo3(signature = (likely, bound, links, guard, w, value, gradient, features=None))]
     #[expect(clippy::too_many_arguments)]
     fn pruned(

@@ -448,7 +448,7 @@ class ChainObjective(ChainData):
             gradient: of this objective at w, by the features in the working set, shape (k,).
             bound: marginal above which labels are kept, at least that of ``likely``; gold labels are kept always.
             links: marginal above which they keep their links to the labels of neighbouring tokens.
-            guard: factor in [0, 1] of the guard, which stands for the curvature of what is pruned.
+            guard: factor >= 0 of the guard, which stands for the curvature of what is pruned.
             features: numbers of the features in the working set, ascending, shape (k,); all by default.
         """
         numbers = None if features is None else _numbers(features)

@@ -38,8 +38,8 @@ ACCEPTED, GOOD = 1e-3, 0.5
 # After a rejected round there are fewer steps, and more labels.
 FEWER, SMALLER = 3, 0.25
 # A round in which F decreases by more than S halves the guard, down to the least one; a round that is not good makes it
-# four times as strong, up to 1.
-WEAKER, STRONGER, LEAST_GUARD = 0.5, 4.0, 1.0 / 64.0
+# four times as strong, up to the largest one.
+WEAKER, STRONGER, LEAST_GUARD, MOST_GUARD = 0.5, 4.0, 1.0 / 64.0, 16.0
 # Below this scale of the bounds all labels are kept.
 LEAST_SCALE = 1e-3
 # Rounds are slow from the first one on that decreases F by at most this share. Before, OWL-QN works in units of the
@@ -99,7 +99,7 @@ class LabelSetsState:
         scale: of the bounds on marginals, at most 1.
         rejected: rounds rejected so far.
         wait: good rounds until the scale grows: twice as many after each rejected round.
-        guard: factor of the guard of S, at most 1.
+        guard: factor of the guard of S.
         recent: objectives of the last steps on S, at most 5, which OWL-QN's line search looks back at.
         evaluations: of the whole objective.
         pruned_evaluations: of pruned objectives.
@@ -442,7 +442,7 @@ class LabelSets:
         """Return the guard after a round: weaker if F decreased by more than S, stronger if by far less."""
         if share > 1.0:
             return max(state.guard * WEAKER, LEAST_GUARD)
-        return state.guard if share >= GOOD else min(state.guard * STRONGER, 1.0)
+        return state.guard if share >= GOOD else min(state.guard * STRONGER, MOST_GUARD)
 
     def _shrunk(self, state: LabelSetsState) -> LabelSetsState:
         """Return the state after a rejected round: with fewer steps, more labels and no pairs."""

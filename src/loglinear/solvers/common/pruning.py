@@ -95,7 +95,7 @@ class Prunable(Sequences, Protocol):
             gradient: of the whole objective at w, by the features in the working set, shape (k,).
             bound: marginal above which labels are kept, at least ``likely.least``. The gold labels are kept always.
             links: marginal above which they keep their links to the labels of neighbouring tokens.
-            guard: factor in [0, 1] of the guard, which stands for the curvature of what is pruned.
+            guard: factor >= 0 of the guard, which stands for the curvature of what is pruned.
             features: numbers of the features in the working set, ascending, shape (k,); None for all.
         """
 

@@ -52,7 +52,7 @@ struct Scratch {
 impl PrunedObjective {
     /// The objective over the features with these numbers, which ascend, and the labels that `likely` holds with a marginal
     /// above the bounds. `w`, `value` and `gradient` belong to the whole objective at which the labels were found; the weights of
-    /// features that are not kept are 0. `guard`, in [0, 1], multiplies the guard.
+    /// features that are not kept are 0. `guard`, at least 0, multiplies the guard.
     pub fn new(
         whole: &Arc<ChainObjective>,
         numbers: Option<&[usize]>,
