@@ -126,8 +126,8 @@ fn large_corpora_are_cut_into_more_blocks_than_64() {
 fn blocks_are_cut_by_the_work_of_inference_and_by_their_sums() {
     let counts = [0, 1_000, 10_000, 100_000].map(|steps| n_blocks(10, steps, 0));
     assert_eq!(counts, [1, 2, 26, 64]);
-    let counts = [0, 30_000, 50_000, 200_000].map(|sums| n_blocks(1_000, 0, sums));
-    assert_eq!(counts, [20, 8, 6, 2]);
+    let counts = [0, 30_000, 50_000, 100_000, 200_000].map(|sums| n_blocks(1_000, 0, sums));
+    assert_eq!(counts, [20, 8, 6, 2, 1]);
 }
 
 #[test]
