@@ -16,9 +16,9 @@ from .options import real_number, whole_number
 from .penalty import ElasticNet
 from .problem import Problem
 from .result import Result, Status
-from .solvers import LBFGS, GraftingLight, Solver
+from .solvers import LBFGS, Solver
 from .solvers.common.working_set import Block
-from .solvers.newton_path import intercept_alone, newton_path
+from .solvers.newton_path import intercept_alone, newton_path, path_solver
 from .stopping import Stop
 from .vectors import Vector
 
@@ -122,9 +122,10 @@ def path(
         problem: objective and penalty; its l1 is ignored.
         l1: strengths, > 0, in any order; or their number, >= 2, spaced geometrically from ``largest_l1`` down.
         ratio: ratio of the last strength to the first, in (0, 1), if l1 is a number.
-        solver: a solver for L1 penalties. By default, classifiers of two classes take steps of ``ProxNewton``, with a
-            tolerance of 1e-8, and all others ``GraftingLight``. With no callbacks and no limits but ``max_iterations``,
-            each point of ``ProxNewton`` is one native call: its trace has the last record only.
+        solver: a solver for L1 penalties. By default, classifiers of two classes, or with few weights, take steps of
+            ``ProxNewton``, with a tolerance of 1e-8, and all others ``GraftingLight``. With two classes, no callbacks
+            and no limits but ``max_iterations``, each point of ``ProxNewton`` is one native call: its trace has the
+            last record only.
         w0: starting weights of the first point; zeros by default.
         stop: limits of each point; None for no limits.
         score: function of the weights, such as a development score; higher is better.
@@ -177,7 +178,7 @@ def trainer(
         stop: limits of each point; None for no limits.
         callbacks: see `path`.
     """
-    method, limits, observers = solver or GraftingLight(), stop or Stop(), tuple(callbacks)
+    method, limits, observers = solver or path_solver(problem), stop or Stop(), tuple(callbacks)
     at = None if observers else newton_path(problem, solver, limits, lambda: starting_weights(problem, w0))
     if at is not None:
         return lambda strength, _: at(strength)

@@ -9,9 +9,10 @@ import scipy.sparse
 from loglinear import ClassifierObjective, ElasticNet, Problem
 from loglinear.minimize import Stop, minimize
 from loglinear.path import largest_l1, path
+from loglinear.penalty import GroupLasso
 from loglinear.result import Status
-from loglinear.solvers import LBFGS, OWLQN, Auto, ProxNewton
-from loglinear.solvers.newton_path import newton_path
+from loglinear.solvers import LBFGS, OWLQN, Auto, GraftingLight, ProxNewton
+from loglinear.solvers.newton_path import newton_path, path_solver
 
 KINDS = ["dense", "by columns", "sparse", "odd", "rare"]
 TIGHT = ProxNewton(tolerance=1e-13, gradient_tolerance=0.0, precision=0.01)
@@ -113,6 +114,39 @@ def test_the_largest_l1_is_that_of_the_intercept_alone(kind, weighted):
     w[-1:] = minimize(Problem(free), LBFGS(tolerance=0.0), stop=Stop(max_iterations=100)).w
     gradient = given.objective.value_and_gradient(w)[1]
     assert largest_l1(given) == pytest.approx(np.abs(gradient[:-1]).max(), rel=1e-5)
+
+
+def of_three(kind, *, intercept=True, weighted=False, l2=0.0):
+    X, y, weights = table(kind)
+    y = y + (np.random.default_rng(7).random(y.size) < 0.3)
+    objective = ClassifierObjective(
+        X, y, weights if weighted else None, n_classes=3, intercept="scaled" if intercept else False
+    )
+    return Problem(objective, ElasticNet(0.0, l2, objective.n_unpenalised), 3)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "odd"])
+@every_problem
+def test_points_of_three_classes_are_optima_and_their_gaps_bound_the_distance(kind, intercept, weighted, l2):
+    given = of_three(kind, intercept=intercept, weighted=weighted, l2=l2)
+    strengths = largest_l1(given) * np.geomspace(1.0, 0.02, 8)
+    usual, tight = (path(given, strengths, solver=solver).points for solver in (None, TIGHT))
+    for point, best in zip(usual, tight, strict=True):
+        result, penalised = point.result, at(given, point.l1)
+        nll, gradient = given.objective.value_and_gradient(result.w)
+        assert result.status is Status.CONVERGED
+        assert result.objective == pytest.approx(nll + penalised.penalty.value(result.w), rel=1e-12)
+        assert penalised.violation(result.w, gradient) <= 0.02 * point.l1
+        distance = result.objective - best.result.objective
+        assert -1e-12 <= distance / result.objective <= 1e-7
+        assert distance - 1e-12 * result.objective <= result.gap <= 0.03 * result.objective
+
+
+def test_the_solver_of_a_path_depends_on_the_number_of_weights():
+    assert isinstance(path_solver(of_three("dense")), ProxNewton)
+    assert isinstance(path_solver(of_three("rare")), GraftingLight)
+    assert isinstance(path_solver(problem("rare")), ProxNewton)
+    assert isinstance(path_solver(Problem(problem("dense").objective, GroupLasso(1.0))), GraftingLight)
 
 
 def test_a_walk_starts_at_the_given_weights():

@@ -25,7 +25,7 @@ from .prox_gradient import ProxGradient
 from .prox_newton import NewtonSteps, ProxNewton
 from .two_stage import TwoStage
 
-__all__ = ["Auto"]
+__all__ = ["Auto", "few_weights"]
 
 # With fewer cells (labels of tokens), every solver trains sequences in a moment.
 FEW_CELLS = 200_000
@@ -143,13 +143,18 @@ def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] 
     options = CLOSE if l1 and objective.has_small_gram(l1) else {}
     products = objective.n_samples * problem.n_features**2
     if objective.n_outputs > 1:
-        is_fast = problem.n_features <= FEW_WEIGHTS and products <= FEW_PRODUCTS
-        return (ProxNewton, options, "few columns and classes") if is_fast else None
+        return (ProxNewton, options, "few columns and classes") if few_weights(problem) else None
     if l1:
         return ProxNewton, options, "two classes with an L1 penalty"
     # Only of a dense table is the Hessian written out with an L1 penalty as well.
     is_fast = objective.has_small_gram(1.0) or products <= FEW_SPARSE_PRODUCTS
     return (ProxNewton, options, "two classes and few columns") if is_fast else None
+
+
+def few_weights(problem: Problem) -> bool:
+    """Whether Newton steps of a classifier of three classes or more are the fastest steps."""
+    objective, size = cast(NewtonSteps, problem.objective), problem.n_features
+    return size <= FEW_WEIGHTS and objective.n_samples * size**2 <= FEW_PRODUCTS
 
 
 def _rate(objective: Sequences) -> float:

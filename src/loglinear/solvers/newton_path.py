@@ -20,13 +20,14 @@ from ..result import Result, Status
 from ..stopping import Stop
 from ..trace import Trace, TraceRecord
 from ..vectors import Vector
-from .auto import Auto
+from .auto import Auto, few_weights
 from .common.classifier import two_classes
 from .common.needs import suits
 from .common.solver import Solver
+from .grafting import GraftingLight
 from .prox_newton import LEAST, NewtonSteps, ProxNewton
 
-__all__ = ["intercept_alone", "newton_path"]
+__all__ = ["intercept_alone", "newton_path", "path_solver"]
 
 # By default a point has converged when a step promises to decrease the objective by at most this share.
 BY_DEFAULT = ProxNewton(tolerance=1e-8, gradient_tolerance=0.0, precision=0.01)
@@ -109,6 +110,13 @@ def intercept_alone(problem: Problem) -> Vector | None:
     w = np.zeros(problem.n_features)
     w[-1] = math.log(ones / zeros) / objective.intercept
     return w
+
+
+def path_solver(problem: Problem) -> Solver[Any]:
+    """Return the solver that follows a path by default; the problem's l1 is ignored."""
+    with_l1 = replace(problem, penalty=problem.penalty.with_l1(1.0))
+    is_newton = suits(ProxNewton, with_l1) and (not two_classes(problem) or few_weights(problem))
+    return BY_DEFAULT if is_newton else GraftingLight()
 
 
 def newton_path(

@@ -15,7 +15,6 @@ from ...objectives.classifier import ClassifierObjective
 from ...path import PathPoint, largest_l1, onward, trainer
 from ...penalty import ElasticNet
 from ...problem import Problem
-from ...solvers.auto import Auto
 from ...vectors import Vector, count_nonzero, dot, on_threads
 from .apart import log_shares
 from .resampling import in_parallel
@@ -193,7 +192,7 @@ def _losses(
     # Callbacks would keep two classes from a native path; its points take moments.
     callbacks = () if problems[0].n_classes == 1 else (stopped,)
     with on_threads(held.n_threads):
-        trainers = [trainer(problem, solver=Auto(), callbacks=callbacks) for problem in problems]
+        trainers = [trainer(problem, callbacks=callbacks) for problem in problems]
         weights: list[Vector | None] = [None for _ in problems]
         for strength in onward([first, first * STEP], points, further=True):
             results = [train(strength, w) for train, w in zip(trainers, weights, strict=True)]
