@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from examples import by_day
 from loglinear import (
@@ -154,6 +155,34 @@ def test_the_learning_rate_of_the_first_passes_falls_with_the_attributes_of_sent
     assert few == [0.2, 0.2, 0.12]
     attributes, many = rates(100)
     assert many == pytest.approx([1600 / attributes, 1600 / attributes, 960 / attributes])
+
+
+def test_two_classes_of_sparse_data_with_a_strong_l2_penalty_take_few_passes_over_dual_variables(monkeypatch):
+    monkeypatch.setattr(auto, "FEW_NUMBERS", 0)
+    rng = np.random.default_rng(3)
+    X = scipy.sparse.random_array((400, 600), density=0.05, rng=rng, format="csr")
+    X = (X / np.sqrt(X.multiply(X).sum(axis=1))[:, None]).tocsr()  # rows of length 1
+    y = (X @ rng.normal(size=600) > 0.0).astype(int)
+
+    def chosen(samples=X, weights=None, *, l2=0.2, intercept=0.0, **options):
+        objective = ClassifierObjective(samples, y, weights, n_classes=2, intercept=intercept)
+        problem = Problem(objective, ElasticNet(l2=l2, unpenalised=objective.n_unpenalised))
+        return Auto(**options).choice(problem).name, problem
+
+    name, problem = chosen()
+    assert name == "dual_cd"
+    found, best = minimize(problem, Auto()), minimize(problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-9))
+    assert found.status is Status.CONVERGED
+    assert found.objective <= best.objective * (1.0 + 2e-5)
+    assert Auto(seed=5).choice(problem).solver.seed == 5
+    others = [
+        chosen(l2=0.05),
+        chosen(weights=np.full(400, 4.0)),
+        chosen(intercept=1.0),
+        chosen(X.toarray() + 0.01),
+        chosen(tolerance=1e-5),
+    ]
+    assert [name for name, _ in others] == ["lbfgs"] * 5
 
 
 def test_a_tolerance_out_of_range_is_refused():

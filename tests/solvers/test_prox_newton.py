@@ -150,3 +150,24 @@ def test_a_step_evaluates_the_gradient_once():
     result = minimize(Problem(objective, ElasticNet(l1=1.0, unpenalised=1)), ProxNewton())
     assert result.gradient_evaluations == result.iterations + 1
     assert [record.gradient_evaluations for record in result.trace] == list(range(1, result.iterations + 2))
+
+
+@pytest.mark.parametrize(("l2", "intercept"), [(0.0, 0.0), (0.02, 0.5)])
+def test_a_step_on_almost_separable_data_goes_on_until_the_objective_falls_no_more(l2, intercept):
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((300, 40), density=0.3, rng=rng, format="csr")
+    y = (X @ rng.normal(size=40) > 0.0).astype(int)
+    objective = ClassifierObjective(X, y, n_classes=2, intercept=intercept)
+    given_problem = Problem(objective, ElasticNet(0.02, l2, objective.n_unpenalised))
+    w = np.zeros(objective.n_features)
+    before, scores, gradient = objective.start(w)
+    step = objective.newton_step(w, scores, gradient, l1=0.02, l2=l2, precision=0.1, sweeps=1000, least=100, stride=1)
+    assert step.moved
+    assert step.trials > 1
+    nll, exact = objective.value_and_gradient(w)
+    assert step.nll == pytest.approx(nll, rel=1e-12)
+    np.testing.assert_allclose(gradient, exact, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(scores, objective.start(w)[1], rtol=1e-9, atol=1e-9)
+    smooth = exact + np.where(np.arange(w.size) < 40, l2 * w + 0.02 * np.sign(w), 0.0)
+    decrease = before - given_problem.penalised(w, nll, exact)[0]
+    assert smooth @ w >= -0.1 * decrease

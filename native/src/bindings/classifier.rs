@@ -219,6 +219,12 @@ impl ClassifierObjective {
         self.inner.n_outputs()
     }
 
+    /// Whether the samples are kept as a dense matrix.
+    #[getter]
+    fn is_dense(&self) -> bool {
+        self.inner.design.table().is_some()
+    }
+
     /// Value of the intercept's column; None without an intercept.
     #[getter]
     fn intercept(&self) -> Option<f64> {

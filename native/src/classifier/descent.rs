@@ -1,9 +1,10 @@
 //! The loop of proximal Newton steps, for those who need many minima: of paths, or of one regression for each variable of a network.
 
 use crate::classifier::gram::KeptGram;
-use crate::classifier::newton::{self, NewtonSettings, ROUNDING};
+use crate::classifier::newton::{self, NewtonSettings};
 use crate::classifier::objective::Classifier;
 use crate::classifier::point::Point;
+use crate::classifier::search::ROUNDING;
 use crate::error::Result;
 use crate::threads::Interrupt;
 

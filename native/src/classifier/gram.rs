@@ -45,6 +45,8 @@ pub struct Gram {
 
 /// Columns of the largest working set whose matrix is written out.
 const MOST_COLUMNS: usize = 3000;
+/// Cost of a product of two entries of a sample in the matrix, in visits of an entry by a sweep.
+const PER_PAIR: f64 = 4.0;
 /// Rows of the largest system of equations that is solved.
 const MOST_EQUATIONS: usize = 500;
 
@@ -63,7 +65,7 @@ impl Gram {
             lists.list(column.id, all).0.iter().for_each(|&i| counts[i.at()] += 1);
         });
         let pairs: usize = counts.iter().map(|&count| (count as usize).pow(2)).sum();
-        Some(pairs as f64 / (2 * entries) as f64)
+        Some(PER_PAIR * pairs as f64 / (2 * entries) as f64)
     }
 
     /// The matrix of a dense table where delta is 0, estimated from one of `stride` blocks of samples; none if the matrix of samples

@@ -15,6 +15,7 @@ pub mod point;
 pub mod products;
 pub mod residuals;
 pub mod screen;
+mod search;
 pub mod sliced;
 pub mod softmax;
 pub mod table;

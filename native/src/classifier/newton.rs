@@ -7,18 +7,19 @@
 //! by coordinate descent. With Z = D^1/2 X, `products` holds Z delta: an update of a coordinate then costs one pass over its column
 //! of Z. If a few sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows. Of a
 //! dense matrix it is written out at once, from a part of the samples while w is far from the optimum; without an L1 penalty delta
-//! is then the solution of a system of equations. The line search along delta needs X delta alone; over a dense matrix it evaluates
-//! the objective at each point, which makes one pass, and has the gradient at the end.
+//! is then the solution of a system of equations. `search` has the line search: over a sparse matrix it needs X delta alone; over a
+//! dense one it evaluates the objective at each point, which makes one pass, and has the gradient at the end.
 //!
 //! Departures from Algorithms 3 and 4:
 //! - the subproblem is solved to `precision` of the violation that it begins with;
 //! - after some sweeps over all columns, sweeps visit the columns whose weights are not 0;
 //! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
-//!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back.
+//!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back. Of a sparse matrix, with an L1
+//!   penalty, it is at least the whole curvature: steps may then go beyond w + delta.
 
 use crate::classifier::gram::{Column, Gram, KeptGram, inner, is_small, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
-use crate::classifier::point::Point;
+use crate::classifier::point::{Moving, Point};
 use crate::classifier::screen::Screen;
 use crate::error::Result;
 use crate::numeric::chunks::dispatched;
@@ -95,7 +96,7 @@ pub fn step(
         }
         return Ok(done);
     }
-    let direction = subproblem.direction();
+    let direction = subproblem.direction(|_| true);
     let (mut point, mut residuals_there) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);
     let accepted = subproblem.search(promise, before, |length| {
         let moved = scores.iter().zip(&direction).map(|(score, x_delta)| score + length * x_delta);
@@ -107,6 +108,10 @@ pub fn step(
         (*nll, *residuals) = (accepted.nll, residuals_there);
         subproblem.take(accepted.length, w);
         scores.iter_mut().zip(direction).for_each(|(score, x_delta)| *score += accepted.length * x_delta);
+        if accepted.length == 1.0 && is_long(classifier, settings) {
+            done.trials += subproblem.go_on(Moving { w, nll, scores, residuals }, accepted.decrease);
+            done.nll = *nll;
+        }
         match screen {
             Some(screen) => screen.gradient(classifier, residuals, w, settings.l1, gradient, interrupt),
             None => classifier.gradient(residuals, gradient, interrupt),
@@ -133,34 +138,25 @@ const SLOW: usize = 20;
 
 /// The minimisation over delta.
 pub struct Subproblem<'a> {
-    classifier: &'a Classifier,
-    settings: &'a NewtonSettings,
+    pub(super) classifier: &'a Classifier,
+    pub(super) settings: &'a NewtonSettings,
     /// The working set, by ascending column.
-    columns: Vec<Column>,
+    pub(super) columns: Vec<Column>,
     /// The coordinates of the intercept, which have no penalty.
-    intercepts: Vec<Column>,
+    pub(super) intercepts: Vec<Column>,
     /// Sample -> its entry of D; empty if X' D X is that of an earlier step.
     curvatures: Vec<f64>,
     /// Sample -> the root of its entry of D; empty if `gram` is there.
     roots: Vec<f64>,
-    /// The entries of Z, in the places of those of X; 0 in columns that are not in the working set.
+    /// The entries of Z, column by column of the working set, and where each column begins.
     scaled: Vec<f64>,
+    starts: Vec<usize>,
     /// Sample -> its entry of Z delta.
     products: Vec<f64>,
     /// X' D X, if it is known from the beginning; `products` are not used then.
     gram: Option<Gram>,
     /// Largest violation at delta = 0.
     violation: f64,
-}
-
-/// The point that the line search accepts.
-pub struct Accepted {
-    /// t of the point w + t delta.
-    pub length: f64,
-    /// The negative log-likelihood at the point.
-    pub nll: f64,
-    /// Evaluations of the objective.
-    pub trials: usize,
 }
 
 /// The least entry of D, as a share of |residual| * `bound`.
@@ -170,6 +166,11 @@ pub const DAMPING: f64 = 0.1;
 /// twice their lambda).
 pub fn bound(m: f64) -> f64 {
     if m < 1e-6 { 0.25 } else { 0.5 * (0.5 * m).tanh() / m }
+}
+
+/// Whether a step may go beyond w + delta: over a sparse matrix, with an L1 penalty.
+fn is_long(classifier: &Classifier, settings: &NewtonSettings) -> bool {
+    classifier.design.table().is_none() && settings.l1 > 0.0
 }
 
 /// The least H_jj: smaller values are rounding errors.
@@ -186,13 +187,14 @@ impl<'a> Subproblem<'a> {
         grams: &mut KeptGram,
         settings: &'a NewtonSettings,
     ) -> Subproblem<'a> {
+        let damping = if is_long(classifier, settings) { 1.0 } else { DAMPING };
         // |p - y| is p or 1 - p: either gives p (1 - p).
         let curvature = |(sample, (residual, score)): (usize, (&f64, &f64))| {
             let (weight, size) = (classifier.weight(sample), residual.abs());
             let newton = if weight > 0.0 { size * (1.0 - size / weight) } else { 0.0 };
             // No bound is larger than the first one: most samples need no other.
-            let least = DAMPING * size * bound(0.0);
-            if newton >= least { newton } else { newton.max(DAMPING * size * bound(score.abs())) }
+            let least = damping * size * bound(0.0);
+            if newton >= least { newton } else { newton.max(damping * size * bound(score.abs())) }
         };
         let n = classifier.design.n_columns();
         let column = |id: usize| Column {
@@ -229,7 +231,7 @@ impl<'a> Subproblem<'a> {
         curvatures: Vec<f64>,
         gram: Option<Gram>,
     ) -> Subproblem<'a> {
-        let (roots, scaled, products) = (Vec::new(), Vec::new(), Vec::new());
+        let (roots, scaled, starts, products) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut subproblem = Subproblem {
             classifier,
             settings,
@@ -238,6 +240,7 @@ impl<'a> Subproblem<'a> {
             curvatures,
             roots,
             scaled,
+            starts,
             products,
             gram,
             violation: 0.0,
@@ -260,7 +263,7 @@ impl<'a> Subproblem<'a> {
     }
 
     /// The value of the intercept's column; 0 without an intercept.
-    fn value(&self) -> f64 {
+    pub(super) fn value(&self) -> f64 {
         self.classifier.intercept.unwrap_or(0.0)
     }
 
@@ -275,16 +278,16 @@ impl<'a> Subproblem<'a> {
             let lists = self.classifier.design.columns();
             self.roots = self.curvatures.iter().map(|curvature| curvature.sqrt()).collect();
             self.products = vec![0.0; self.roots.len()];
-            self.scaled = vec![0.0; lists.n_entries()];
-            let (roots, scaled) = (&self.roots, &mut self.scaled);
+            let (roots, scaled, starts) = (&self.roots, &mut self.scaled, &mut self.starts);
+            scaled.reserve(self.columns.iter().map(|column| lists.range(column.id).len()).sum());
             with_entries!(lists, all => for column in &mut self.columns {
                 let (ids, values) = lists.list(column.id, all);
-                let scaled = &mut scaled[lists.range(column.id)];
-                for ((z, &i), x) in scaled.iter_mut().zip(ids).zip(values) {
-                    *z = roots[i.at()] * x.get();
-                }
-                column.curvature = (inner(scaled, scaled) + l2).max(LEAST_CURVATURE);
+                let start = scaled.len();
+                scaled.extend(ids.iter().zip(values).map(|(&i, x)| roots[i.at()] * x.get()));
+                starts.push(start);
+                column.curvature = (inner(&scaled[start..], &scaled[start..]) + l2).max(LEAST_CURVATURE);
             });
+            starts.push(scaled.len());
         }
         let x = self.value();
         for (at, intercept) in self.intercepts.iter_mut().enumerate() {
@@ -413,15 +416,16 @@ impl<'a> Subproblem<'a> {
     /// intercept. Returns the largest violation met.
     fn sweep<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, active: bool) -> f64 {
         let lists = self.classifier.design.columns();
-        let all = Entries { ids: all.ids, values: &self.scaled[..] };
         let NewtonSettings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
-        for column in self.columns.iter_mut().filter(|column| !active || column.w + column.delta != 0.0) {
-            let slope = column.gradient + l2 * column.delta + lists.combine_one(column.id, all, &self.products);
+        let columns = self.columns.iter_mut().zip(self.starts.windows(2));
+        for (column, ends) in columns.filter(|(column, _)| !active || column.w + column.delta != 0.0) {
+            let scaled = &self.scaled[ends[0]..ends[1]];
+            let slope = column.gradient + l2 * column.delta + lists.combine_as(column.id, all, scaled, &self.products);
             let change = column.change(slope, l1, &mut most);
             if change != 0.0 {
                 column.delta += change;
-                lists.add_to(column.id, all, change, &mut self.products);
+                lists.add_as(column.id, all, scaled, change, &mut self.products);
             }
         }
         let x = self.value();
@@ -463,66 +467,7 @@ impl<'a> Subproblem<'a> {
         }
         most
     }
-
-    /// X delta, of a sparse matrix.
-    fn direction(&self) -> Vec<f64> {
-        let of_intercept = self.value() * self.intercepts.iter().map(|intercept| intercept.delta).sum::<f64>();
-        let mut direction = vec![of_intercept; self.classifier.n_samples()];
-        let lists = self.classifier.design.columns();
-        with_entries!(lists, all => for column in self.columns.iter().filter(|column| column.delta != 0.0) {
-            lists.add_to(column.id, all, column.delta, &mut direction);
-        });
-        direction
-    }
-
-    /// By how much the L1 penalty changes from w to w + t delta.
-    fn l1_change(&self, t: f64) -> f64 {
-        let change = |column: &Column| (column.w + t * column.delta).abs() - column.w.abs();
-        self.settings.l1 * self.columns.iter().map(change).sum::<f64>()
-    }
-
-    /// The first-order change of the objective from w to w + delta, which is negative at a useful step (Eq. 20).
-    pub fn promise(&self) -> f64 {
-        let all = self.columns.iter().chain(&self.intercepts);
-        let slope: f64 = all.map(|column| column.gradient * column.delta).sum();
-        slope + self.l1_change(1.0)
-    }
-
-    /// Halves the step until the objective, which is `before` at w, decreases by `DECREASE` of the promise (Eq. 20). `nll` evaluates
-    /// a step of a length; the last one is the accepted one.
-    pub fn search(&self, promise: f64, before: f64, mut nll: impl FnMut(f64) -> f64) -> Option<Accepted> {
-        if promise.is_nan() || promise >= -(ROUNDING * before).max(self.settings.enough) {
-            return None;
-        }
-        let crossed: f64 = self.columns.iter().map(|column| column.w * column.delta).sum();
-        let squared: f64 = self.columns.iter().map(|column| column.delta * column.delta).sum();
-        let mut t = 1.0;
-        for trial in 1..=MOST_TRIALS {
-            let nll = nll(t);
-            let change = nll - before + self.l1_change(t) + self.settings.l2 * t * (crossed + 0.5 * t * squared);
-            if change <= DECREASE * t * promise {
-                return Some(Accepted { length: t, nll, trials: trial });
-            }
-            t *= 0.5;
-        }
-        None
-    }
-
-    /// Writes w + length * delta.
-    pub fn take(&self, length: f64, w: &mut [f64]) {
-        for column in self.columns.iter().chain(&self.intercepts) {
-            // At length 1, a weight that coordinate descent has made 0 becomes exactly 0.
-            w[column.id] = column.w + length * column.delta;
-        }
-    }
 }
-
-/// Most halvings in a line search.
-const MOST_TRIALS: usize = 40;
-/// A promised decrease of less than this fraction of the objective may be hidden by rounding errors of its many terms.
-pub const ROUNDING: f64 = 2.3e-13;
-/// Fraction of the promised decrease that the line search requires: sigma of Eq. 20.
-const DECREASE: f64 = 1e-4;
 
 /// The working set, by ascending column: all columns whose weights are not 0, and as many others (or more, up to `least` columns
 /// in all) with the largest violations. If it is chosen `among` some columns, the weights of all others are at their optimum, 0.

@@ -19,6 +19,14 @@ pub struct Point {
     pub screen: Option<Screen>,
 }
 
+/// A point of a sparse matrix on its way, whose gradient is not needed yet; fields as in `Point`.
+pub struct Moving<'a> {
+    pub w: &'a mut [f64],
+    pub nll: &'a mut f64,
+    pub scores: &'a mut Vec<f64>,
+    pub residuals: &'a mut Vec<f64>,
+}
+
 impl Point {
     /// The point at some weights: one evaluation.
     pub fn at(classifier: &Classifier, w: Vec<f64>) -> Point {

@@ -1,6 +1,6 @@
 //! Ragged lists: list after list of entries, each an id and a value, in as little memory as the numbers allow.
 //!
-//! Length: the file has 420 lines, of which 200 are the types in which ids and values are kept, and the macro that compiles a loop
+//! Length: the file has 427 lines, of which 200 are the types in which ids and values are kept, and the macro that compiles a loop
 //! for each pair of them.
 
 use crate::numeric::in_tiles;
@@ -234,22 +234,45 @@ impl Lists {
     /// lists.
     #[inline(always)]
     pub fn combine_one<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, x: &[f64]) -> f64 {
-        let (ids, values) = self.list(list, all);
+        self.combine_as(list, all, self.list(list, all).1, x)
+    }
+
+    /// `combine_one` with other values of the list.
+    #[inline(always)]
+    pub fn combine_as<I: Id, V: Value, U: Value>(
+        &self,
+        list: usize,
+        all: Entries<'_, I, V>,
+        values: &[U],
+        x: &[f64],
+    ) -> f64 {
         assert!(x.len() >= self.bound && self.owns(all));
         // SAFETY: the ids belong to `self` (`owns`), `new` has checked that they are below `bound`, no method changes them, and
         // x has at least `bound` elements.
         // Test: `classifier::matrix::tests::sums_over_lists_and_into_lists_are_those_of_the_dense_matrix`.
-        let term = |id: I, value: &V| value.get() * unsafe { *x.get_unchecked(id.at()) };
-        total(ids, values, term)
+        let term = |id: I, value: &U| value.get() * unsafe { *x.get_unchecked(id.at()) };
+        total(self.list(list, all).0, values, term)
     }
 
     /// x[id] += factor * value over the entries of a list. `all` are the entries of these lists.
     #[inline(always)]
     pub fn add_to<I: Id, V: Value>(&self, list: usize, all: Entries<'_, I, V>, factor: f64, x: &mut [f64]) {
-        let (ids, values) = self.list(list, all);
+        self.add_as(list, all, self.list(list, all).1, factor, x);
+    }
+
+    /// `add_to` with other values of the list.
+    #[inline(always)]
+    pub fn add_as<I: Id, V: Value, U: Value>(
+        &self,
+        list: usize,
+        all: Entries<'_, I, V>,
+        values: &[U],
+        factor: f64,
+        x: &mut [f64],
+    ) {
         assert!(x.len() >= self.bound && self.owns(all));
-        for (&id, value) in ids.iter().zip(values) {
-            // SAFETY: ids are below `bound`, and x has at least `bound` elements, as in `combine_one`.
+        for (&id, value) in self.list(list, all).0.iter().zip(values) {
+            // SAFETY: ids are below `bound`, and x has at least `bound` elements, as in `combine_as`.
             unsafe { *x.get_unchecked_mut(id.at()) += factor * value.get() };
         }
     }

@@ -357,6 +357,11 @@ class ClassifierObjective:
         nll, gradient = self.value_and_gradient(w)
         return nll, np.empty(0), gradient
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether the samples are kept as a dense matrix."""
+        return self.core.is_dense
+
     def dual_start(self, alpha: Vector) -> tuple[Vector, Vector]:
         """Return the weights that dual variables stand for, and the squared norms of the samples."""
         w, squares = self.core.dual_start(alpha)

@@ -31,6 +31,10 @@ class DualPasses(TwoClasses, Protocol):
     """A classifier of two classes that can make passes of dual coordinate descent."""
 
     @property
+    def is_dense(self) -> bool:
+        """Whether the samples are kept as a dense matrix."""
+
+    @property
     def intercept(self) -> float:
         """Value of the intercept's column; 0 without an intercept."""
 

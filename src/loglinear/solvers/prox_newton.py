@@ -127,6 +127,8 @@ class ProxNewton:
       (sub-sampled Newton: Byrd, Chin, Neveitt & Nocedal, SIAM J. Optimization 21, 2011): where a step needs a line
       search or brings little of the decrease that it promises, the next one looks at four times as many.
     - H is raised where samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
+    - With two classes, sparse data and an L1 penalty, a step continues past w + delta while that decreases F: on almost
+      separable data, far from the optimum, whole steps are too short.
 
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
