@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, TwoStage, minimize
-from loglinear.gain import has_settled, largest_gain
+from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, Stop, TwoStage, minimize
+from loglinear.gain import gain_of_all, has_settled, largest_gain
 from loglinear.solvers import ProxGradient
 from loglinear.solvers.common.history import History
 from loglinear.solvers.two_stage import PassEnd
@@ -186,3 +186,30 @@ def test_the_passes_of_two_stages_are_those_of_both():
     objective = ClassifierObjective(rng.normal(size=(40, 3)), rng.integers(0, 2, 40), n_classes=2, intercept=False)
     result = minimize(Problem(objective, ElasticNet(l2=1.0)), TwoStage(passes=3))
     assert result.passes == 3 + result.gradient_evaluations
+
+
+@pytest.mark.parametrize(
+    ("solver", "penalty"), [("iis", {"l2": 0.1}), ("owlqn", {"l1": 0.1}), ("owlqn", {"l1": 1.0, "l2": 1.0})]
+)
+def test_columns_far_from_0_do_not_pass_for_converged_where_no_single_weight_gains_anything(solver, penalty):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = (rng.random(200) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = MaxEnt(solver=solver, **penalty).fit(1000 + X, y).result_
+        best = MaxEnt(**penalty).fit(X, y).result_.objective
+    assert result.status is Status.STALLED
+    assert result.objective > 1.001 * best
+
+
+@examples(30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3]), st.sampled_from([(0.0, 0.1), (0.3, 0.0), (0.2, 0.3)]))
+def test_what_all_weights_gain_together_is_a_real_decrease(seed, n_classes, penalty):
+    objective, problem, *_ = random_problem(seed, n_classes, l1=penalty[0], l2=penalty[1])
+    w = np.random.default_rng(seed).normal(size=objective.n_features)
+    nll, gradient = objective.value_and_gradient(w)
+    gain = gain_of_all(problem, w, nll, gradient, np.inf)
+    value = nll + problem.penalty.value(w)
+    least = minimize(problem, ProxGradient(tolerance=0.0), stop=Stop(max_iterations=2000)).objective
+    assert 0.0 <= gain <= value - least + 1e-6

@@ -13,6 +13,10 @@ objective that does not know its curvature along each weight (``Curved``) is mea
 
 Along d = w, too: on separable data every single weight gains little, and all of them together, scaled up, gain much;
 where samples are far on the wrong side, their curvature is 0 along each weight, and scaling down gains much.
+
+On columns far from 0, such as years, no single weight gains anything, because each can only move together with the
+intercept. So where the columns' values are far from 1, a few steps of conjugate gradients look for better weights by
+all of them together. They are tried, so the gain is a real one.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ import numpy as np
 from .problem import Problem
 from .vectors import Vector, dot
 
-__all__ = ["NEAR", "has_settled", "largest_gain"]
+__all__ = ["NEAR", "gain_of_all", "has_settled", "largest_gain"]
 
 # A bound of the distance from the optimum proves convergence if it is at most this share of the objective.
 NEAR = 0.02
@@ -32,6 +36,12 @@ NEAR = 0.02
 SHARE = 0.01
 # ... or of this share of the objective without weights: the optimum may be 0, as on separable data without penalty.
 OF_START = 1e-3
+# What all weights together gain is too little if it is at most this share of the objective.
+SHARE_OF_ALL = 1e-3
+# Columns are far from 0 where the intercept's, which is as large as the largest, has at least this value.
+FAR = 2.5
+# Products with the Hessian, and steps along what they find: whole, a half, and so on.
+PRODUCTS, TRIALS = 12, 3
 # The step over which the gradient is differentiated, as a share of the largest step.
 STEP = 1e-5
 
@@ -64,13 +74,76 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     objective = abs(nll + problem.penalty.value(w))
     if gap is not None and gap <= NEAR * objective:
         return True
-    gain = largest_gain(problem, w, gradient, SHARE * objective)
-    if gain <= SHARE * objective:
+    gain = largest_gain(problem, w, gradient, SHARE * objective) / SHARE
+    if problem.is_uneven or problem.intercept_scale > FAR:
+        gain = max(gain, gain_of_all(problem, w, nll, gradient, SHARE_OF_ALL * objective) / SHARE_OF_ALL)
+    if gain <= objective:
         return True
     if not w.any():
         return False
     start = abs(problem.evaluate(np.zeros_like(w), np.empty_like(w)))
-    return math.isfinite(start) and gain <= SHARE * OF_START * start
+    return math.isfinite(start) and gain <= OF_START * start
+
+
+def gain_of_all(problem: Problem, w: Vector, nll: float, gradient: Vector, little: float = 0.0) -> float:
+    """Return what better weights gain that a few steps of conjugate gradients find, in nats; 0 if they find none.
+
+    Cost: `PRODUCTS` and `TRIALS` evaluations at most.
+
+    Args:
+        problem: objective and penalty.
+        w: weights, shape (n_features,).
+        nll: unpenalised NLL at w, nats.
+        gradient: of the NLL at w, by all features, shape (n_features,).
+        little: a larger gain is not looked for further.
+    """
+    penalty, objective = problem.penalty, nll + problem.penalty.value(w)
+    v = penalty.pseudo_gradient(w, gradient)
+    there, gain = np.empty_like(w), 0.0
+    x = _towards(problem, w, gradient, v, little)
+    n_penalised = w.size - penalty.unpenalised
+    for trial in range(TRIALS):
+        better = w + 0.5**trial * x
+        if penalty.l1:
+            # With L1 a weight stays on its side of 0, where the model holds.
+            side = np.where(w != 0.0, np.sign(w), -np.sign(v))[:n_penalised]
+            better[:n_penalised][better[:n_penalised] * side < 0.0] = 0.0
+        value = problem.evaluate(better, there) + penalty.value(better)
+        gain = max(gain, objective - value)  # NaN is no gain
+        if gain > little:
+            break
+    return gain
+
+
+def _towards(problem: Problem, w: Vector, gradient: Vector, v: Vector, little: float) -> Vector:
+    """Return about -H^-1 v, shape (n_features,), by conjugate gradients until the quadratic model gains enough."""
+    n_penalised = w.size - problem.penalty.unpenalised
+    scale, moves = np.ones_like(w), v != 0.0
+    if problem.curved is not None:
+        scale = problem.curved.hessian_diagonal(w)
+        scale[:n_penalised] += problem.penalty.l2
+        scale = np.where(scale > 0.0, scale, 1.0)
+    x, residual, gain = np.zeros_like(w), -v, 0.0
+    scaled = residual / scale
+    d, squared, there = scaled, dot(residual, scaled), np.empty_like(w)
+    for _ in range(PRODUCTS):
+        if not squared > 0.0 or gain > 2.0 * little:
+            break
+        t = STEP * max(1.0, math.sqrt(dot(w, w))) / math.sqrt(dot(d, d))
+        problem.evaluate(w + t * d, there)
+        product = (there - gradient) / t
+        product[:n_penalised] += problem.penalty.l2 * d[:n_penalised]
+        product[~moves] = 0.0
+        curvature = dot(d, product)
+        if not curvature > 0.0:
+            break
+        x = x + squared / curvature * d
+        gain += squared**2 / curvature / 2.0
+        residual = residual - squared / curvature * product
+        scaled = residual / scale
+        before, squared = squared, dot(residual, scaled)
+        d = scaled + squared / before * d
+    return x
 
 
 def largest_gain(problem: Problem, w: Vector, gradient: Vector, little: float = 0.0) -> float:

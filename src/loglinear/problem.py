@@ -40,6 +40,9 @@ __all__ = [
 Numbers = npt.NDArray[np.int64]
 # A mean over the classes of at most this share of the largest weight is a rounding error.
 CENTRED = 1e-12
+# Largest values of columns outside these bounds have units: numbers in other units than most, such as an income next to
+# an age. The shares of rare words in long texts are within the bounds.
+EVEN = 1e-3, 1e2
 
 
 @runtime_checkable
@@ -246,6 +249,22 @@ class Problem:
     def largest_values(self) -> Vector | None:
         """The largest absolute value of each feature in the data, shape (n,); None where it is taken for 1."""
         return self.objective.largest_values() if satisfies(self.objective, Curved) else None
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether the columns of the data have uneven values: some far from the others, or all far from 1."""
+        return self.most_uneven is not None
+
+    @property
+    def most_uneven(self) -> int | None:
+        """The number of the feature whose largest value is farthest from 1, if it is outside `EVEN`; else None."""
+        largest = self.largest_values
+        if largest is None:
+            return None
+        used = np.where(largest > 0.0, largest, 1.0)
+        if used.min() >= EVEN[0] and used.max() <= EVEN[1]:
+            return None
+        return int(np.abs(np.log(used)).argmax())
 
     @property
     def separable(self) -> Separable:

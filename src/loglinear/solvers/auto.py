@@ -13,7 +13,6 @@ from ..problem import Problem
 from ..protocols import missing, satisfies
 from ..result import State
 from ..vectors import Vector
-from .common.curvature import are_uneven
 from .common.inner import StagesOptions
 from .common.needs import Needs, suits
 from .common.pruning import Prunable, Sequences
@@ -197,7 +196,7 @@ def _untamed(problem: Problem, objective: Prunable) -> str:
 def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the rule for sequences with many cells."""
     penalty, size = problem.penalty, f"{objective.n_cells:,} pairs of token and label"
-    plain = {objective.stays_on_disk: "data that stay on disk", are_uneven(problem): "attributes with uneven values"}
+    plain = {objective.stays_on_disk: "data that stay on disk", problem.is_uneven: "attributes with uneven values"}
     if why := plain.get(True):
         return (OWLQN, {"tolerance": TOLERANCE}, f"an L1 penalty, and {why}") if penalty.l1 else (LBFGS, {}, why)
     # A learning rate that was not tuned is safe with many samples whose attributes have no values.

@@ -12,7 +12,7 @@ from ..errors import ObjectiveError
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
-from .common.curvature import are_uneven, units
+from .common.curvature import units
 from .common.history import History
 from .common.inner import StagesOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
@@ -220,4 +220,4 @@ class TwoStage:
 
 def _has_units(problem: Problem) -> bool:
     """Whether OWL-QN should work in its own units, if the curvature is known."""
-    return (problem.curved is not None and not problem.penalty.l1) or are_uneven(problem)
+    return (problem.curved is not None and not problem.penalty.l1) or problem.is_uneven

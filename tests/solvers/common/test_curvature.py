@@ -7,7 +7,7 @@ import pytest
 
 from loglinear import LBFGS, OWLQN, ClassifierObjective, ElasticNet, Problem, Stop, TwoStage, minimize
 from loglinear.solvers import BFGS, Grafting, GraftingLight
-from loglinear.solvers.common.curvature import are_uneven, units
+from loglinear.solvers.common.curvature import units
 
 RANDOM = np.random.default_rng(3)
 EVEN = RANDOM.normal(size=(60, 5))
@@ -20,14 +20,14 @@ def problem(X, **options):
 
 
 def test_units_are_found_where_columns_need_them():
-    assert not are_uneven(problem(EVEN))
-    assert not are_uneven(problem((EVEN > 0).astype(float)))
-    assert not are_uneven(problem(np.abs(EVEN) * [0.004, 1, 1, 1, 30]))
-    assert are_uneven(problem(EVEN * [1, 1, 1, 1, 1e3]))
-    assert are_uneven(problem(EVEN * [1e-5, 1, 1, 1, 1]))
-    assert are_uneven(problem(1e-8 * EVEN))
+    assert not problem(EVEN).is_uneven
+    assert not problem((EVEN > 0).astype(float)).is_uneven
+    assert not problem(np.abs(EVEN) * [0.004, 1, 1, 1, 30]).is_uneven
+    assert problem(EVEN * [1, 1, 1, 1, 1e3]).is_uneven
+    assert problem(EVEN * [1e-5, 1, 1, 1, 1]).is_uneven
+    assert problem(1e-8 * EVEN).is_uneven
     # A column of zeros says nothing.
-    assert not are_uneven(problem(EVEN * [0, 1, 1, 1, 1]))
+    assert not problem(EVEN * [0, 1, 1, 1, 1]).is_uneven
 
 
 def test_the_unit_is_made_of_the_curvature_the_l2_and_what_one_sample_can_add():

@@ -16,7 +16,6 @@ from ...minimize import Callback, minimize
 from ...path import largest_l1
 from ...problem import Objective, Problem
 from ...result import Result, State, Status
-from ...solvers.common.curvature import most_uneven
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving
@@ -146,7 +145,7 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
 
 def _scaling(problem: Problem, options: SolverOptions, named: Callable[[int], str] | None) -> str:
     """Return what to do about the attribute or column whose values are farthest from 1; empty if all are near 1."""
-    largest, feature = problem.largest_values, most_uneven(problem)
+    largest, feature = problem.largest_values, problem.most_uneven
     if largest is None or feature is None or named is None:
         return ""
     values, solver = f"the values of {named(feature)} reach {largest[feature]:.3g}", options.make_solver()[0]

@@ -7,29 +7,10 @@ import numpy as np
 from ...problem import Problem
 from ...vectors import Vector
 
-__all__ = ["are_uneven", "most_uneven", "units", "units_if_uneven"]
+__all__ = ["units", "units_if_uneven"]
 
-# Columns whose largest values lie outside these bounds have units: numbers in other units than most, such as an income
-# next to an age. The shares of rare words in long texts are within the bounds.
-LEAST, MOST = 1e-3, 1e2
 # Bounds of the sum that a unit is the square root of: its products are kept as float32.
 TINY, HUGE = 1e-36, 1e36
-
-
-def are_uneven(problem: Problem) -> bool:
-    """Whether the columns of the data need units: one has values far from the others, or all far from 1."""
-    return most_uneven(problem) is not None
-
-
-def most_uneven(problem: Problem) -> int | None:
-    """Return the number of the feature whose largest value is farthest from 1, if it is outside the bounds."""
-    largest = problem.largest_values
-    if largest is None:
-        return None
-    used = np.where(largest > 0.0, largest, 1.0)
-    if used.min() >= LEAST and used.max() <= MOST:
-        return None
-    return int(np.abs(np.log(used)).argmax())
 
 
 def units(problem: Problem, w: Vector) -> Vector:
@@ -51,4 +32,4 @@ def units(problem: Problem, w: Vector) -> Vector:
 
 def units_if_uneven(problem: Problem, w: Vector) -> Vector | None:
     """Return the unit of each weight where the columns need units, else None."""
-    return units(problem, w) if are_uneven(problem) else None
+    return units(problem, w) if problem.is_uneven else None
