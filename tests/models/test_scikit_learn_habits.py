@@ -22,7 +22,17 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from loglinear import ChainCRF, Corpus, DataError, GraphCRF, MaxEnt, OptionError, evaluate
+from loglinear import (
+    ChainCRF,
+    ClassifierObjective,
+    Corpus,
+    DataError,
+    DataWarning,
+    GraphCRF,
+    MaxEnt,
+    OptionError,
+    evaluate,
+)
 from loglinear.compat.sklearn_crfsuite import CRF
 from loglinear.metrics import chunk_f1_scorer
 
@@ -236,3 +246,43 @@ def test_parameters_of_other_programs_are_translated_in_a_search():
         ChainCRF().set_params(l1=0.1, c2=0.5)
     with pytest.raises(ValueError, match="has no parameter 'typo'; choose from all_states, "):
         ChainCRF().set_params(typo=1)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.arange(6).reshape(3, 2).astype("M8[s]"), "Dates are not supported: X has type datetime64"),
+        (np.arange(6).reshape(3, 2).astype("m8[s]"), "Spans of time are not supported: X has type timedelta64"),
+        (np.ones((3, 2)) + 1j, "Complex data not supported: X has type complex128"),
+        (np.ma.masked_greater(np.arange(6.0).reshape(3, 2), 4), "X is a masked array"),
+    ],
+)
+def test_arrays_that_no_weight_can_be_given_to_are_refused_by_fit_and_predict(X, message):
+    y = ["a", "b", "a"]
+    with pytest.raises(DataError, match=message):
+        MaxEnt().fit(X, y)
+    with pytest.raises(DataError, match=message):
+        MaxEnt().fit(np.arange(6.0).reshape(3, 2), y).predict(X)
+    with pytest.raises(DataError, match=message):
+        ClassifierObjective(X, [0, 1, 0], n_classes=2)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        (3, "class_weight=3 is neither None, 'balanced' nor a dict of classes and their weights"),
+        ("balance", "class_weight='balance' is neither None"),
+        ({"a": -1}, r"class_weight\['a'\]=-1 is out of range; give a finite number >= 0"),
+    ],
+)
+def test_weights_of_classes_that_make_no_sense_are_refused_by_the_name_of_the_class(class_weight, message):
+    with pytest.raises(OptionError, match=message):
+        MaxEnt(class_weight=class_weight).fit([[0.0], [1.0]], ["a", "b"])
+
+
+def test_separable_data_without_a_penalty_have_no_best_weights_which_a_warning_says():
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    with pytest.warns(DataWarning, match="grow without limit; give a penalty"):
+        MaxEnt(l2=0.0).fit(X, y)
+    MaxEnt(l2=0.0).fit([*X, [1.5], [1.5]], [*y, 0, 1])
+    MaxEnt(l2=1e-3).fit(X, y)

@@ -8,14 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from ..errors import DataError
 from .inputs import Array, Matrix
 
-__all__ = ["FLOATS", "Dense", "dense_or_sparse"]
+__all__ = ["FLOATS", "Dense", "dense_or_sparse", "refuse_kinds"]
 
 Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
 
 # Kept as given; all other numbers become doubles.
 FLOATS = (np.float64, np.float32)
+# Kinds of numbers, as NumPy calls them, that no weight can be given to.
+_REFUSED = {"M": "Dates are", "m": "Spans of time are", "c": "Complex data"}
 # A dense matrix with a smaller share of numbers that are not 0 becomes sparse, a sparse one with a larger share dense.
 SPARSE, DENSE = 0.2, 0.5
 # Numbers of which the share is that of a dense matrix.
@@ -27,7 +30,11 @@ def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
 
     A dense array of float64 or float32 is not copied, unless its rows and its columns have gaps. Nor are compressed
     sparse rows of float64.
+
+    Raises:
+        DataError: X contains dates or complex numbers, or is a masked array.
     """
+    refuse_kinds(X)
     if scipy.sparse.issparse(X):
         matrix = scipy.sparse.csr_array(X)
         if matrix.ndim == 2 and matrix.nnz > DENSE * np.prod(matrix.shape, dtype=np.float64):
@@ -40,6 +47,16 @@ def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
         return scipy.sparse.csr_array(array, dtype=np.float64)
     by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
     return np.require(array, _kind(array.dtype), ["F", "A"] if by_columns else ["C", "A"])
+
+
+def refuse_kinds(X: object) -> None:
+    """Raise DataError if an array contains dates or complex numbers, or is masked."""
+    if isinstance(X, np.ma.MaskedArray):
+        message = "X is a masked array, whose hidden values would count; give X.filled(value)"
+        raise DataError(message)
+    if isinstance(X, np.ndarray) and X.dtype.kind in _REFUSED:
+        message = f"{_REFUSED[X.dtype.kind]} not supported: X has type {X.dtype}; give numbers"
+        raise DataError(message)
 
 
 def _kind(kind: np.dtype) -> type[np.float64] | type[np.float32]:

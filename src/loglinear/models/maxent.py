@@ -33,7 +33,7 @@ from ..data.fingerprint import checksum
 from ..data.frames import Frame, as_column, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several
-from ..data.matrix import FLOATS
+from ..data.matrix import FLOATS, refuse_kinds
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
@@ -176,6 +176,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         self._layout = ColumnLayout() if corpus is None else corpus.columns
         if corpus is None:
+            refuse_kinds(X)
             samples = X if frame is None else frame.matrix()
             with _named_columns(X if frame is None else frame):
                 matrix, labels = validate_data(
@@ -444,6 +445,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 matrix: Vector = check_array(frame.matrix(), dtype=np.float64, estimator=self, input_name="X")
             _check_n_features(self, matrix, reset=False)
             return matrix
+        refuse_kinds(X)
         with _named_columns(X):
             return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
 

@@ -23,7 +23,6 @@ from ...options import (
     real_number,
     seed_number,
     strength,
-    text,
     truth_types,
     truth_value,
     whole_number,
@@ -68,9 +67,12 @@ def check_verbose(name: str, value: object) -> None:
 
 
 def check_class_weight(name: str, value: object) -> None:
-    """Raise OptionError if a value is neither None, weights by class nor a name, which scikit-learn looks up."""
-    if value is not None and not isinstance(value, Mapping):
-        text(name, value)
+    """Raise OptionError if a value is neither None, "balanced" nor a mapping of classes to weights >= 0."""
+    if isinstance(value, Mapping):
+        for label, weight in value.items():
+            real_number(f"{name}[{label!r}]", weight, "a finite number >= 0", lambda x: x >= 0.0)
+    elif value is not None and value != "balanced":
+        fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")
 
 
 def thread_count(n_jobs: object, name: str = "n_jobs") -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...certificate import with_distance
 from ...data.fingerprint import checksum
-from ...errors import ObjectiveError, warn
+from ...errors import DataWarning, ObjectiveError, warn
 from ...minimize import Callback, minimize
 from ...path import largest_l1
 from ...problem import Objective, Problem
@@ -32,6 +32,9 @@ _ENDS_WELL = (
     Status.STOPPED_BY_CALLBACK,
     Status.INTERRUPTED,
 )
+
+# The NLL of data that are labelled without an error, at most, as a share of the NLL at the start.
+NO_LOSS = 1e-3
 
 __all__ = ["DevData", "DevScores", "Printer", "train"]
 
@@ -92,6 +95,7 @@ def train(
         DataError: the checkpoint is damaged.
 
     Warns:
+        DataWarning: there is no penalty, and weights that grow without limit label all data correctly.
         UserWarning: the L1 penalty has left no feature; training did not converge, and an attribute or column has
             very large or very small values.
     """
@@ -111,6 +115,7 @@ def train(
         raise
     result = replace(result, state=None)
     _warn_if_empty(problem, result)
+    _warn_if_separable(problem, result)
     if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
         warn(scaling)
     if scores is None:
@@ -141,6 +146,13 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
     largest = largest_l1(problem)
     if largest > 0.0:
         warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1) below {min(largest, l1):.6g}")
+
+
+def _warn_if_separable(problem: Problem, result: Result) -> None:
+    """Warn if no weights are best: without a penalty, growing weights come ever nearer to an objective of 0."""
+    if not problem.penalty.l1 and not problem.penalty.l2 and result.nll < NO_LOSS * result.trace[0].nll:
+        message = "weights that label all training data correctly grow without limit; give a penalty, such as l2=1"
+        warn(f"{message} (--l2 1)", DataWarning)
 
 
 def _scaling(problem: Problem, options: SolverOptions, named: Callable[[int], str] | None) -> str:
