@@ -89,9 +89,12 @@ def test_a_command_that_learns_ends_with_what_it_has(small, tmp_path, name, numb
     table = tmp_path / "table.csv"
     lines = [",".join(str((at * k * k // 7 + at // k) % 3) for k in range(1, 25)) for at in range(20000)]
     table.write_text("\n".join([",".join(f"v{k}" for k in range(24)), *lines]) + "\n")
+    # Training goes on for many seconds after it has said anything.
+    many = tmp_path / "many.txt"
+    many.write_bytes(200 * small.data.read_bytes())
     sentences = [small.data, "--preset", "ner", "--tolerance", "0"]
     arguments = {
-        "train": [*sentences, "--l1", "0.001", "--max-iterations", "10000000", "-m", *results],
+        "train": [many, *sentences[1:], "--l1", "0.001", "--max-iterations", "10000000", "-m", *results],
         "select": [*sentences, "--l1", "0.0001", "--path", "100000", "-m", results[0], "--table", results[-1]],
         "structure": [table, "--l1", "0.01", "-m", results[0], "--edges", results[-1]],
     }[name]
@@ -100,4 +103,4 @@ def test_a_command_that_learns_ends_with_what_it_has(small, tmp_path, name, numb
     places = ", ".join(map(str, results))
     assert said.endswith(f"loglinear: interrupted; wrote {places} with the weights reached so far\n"), said
     assert run_command("inspect", results[0]).returncode == 0
-    assert sorted(os.listdir(tmp_path)) == sorted(["table.csv", *(path.name for path in results)])
+    assert sorted(os.listdir(tmp_path)) == sorted(["many.txt", "table.csv", *(path.name for path in results)])

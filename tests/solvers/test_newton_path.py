@@ -145,6 +145,8 @@ def test_points_of_three_classes_are_optima_and_their_gaps_bound_the_distance(ki
 def test_the_solver_of_a_path_depends_on_the_number_of_weights():
     assert isinstance(path_solver(of_three("dense")), ProxNewton)
     assert isinstance(path_solver(of_three("rare")), GraftingLight)
+    middle = ClassifierObjective(np.eye(100), np.arange(100) % 3, n_classes=3)
+    assert isinstance(path_solver(Problem(middle, ElasticNet(unpenalised=3), 3)), GraftingLight)
     assert isinstance(path_solver(problem("rare")), ProxNewton)
     assert isinstance(path_solver(Problem(problem("dense").objective, GroupLasso(1.0))), GraftingLight)
 

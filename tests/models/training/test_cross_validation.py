@@ -9,10 +9,11 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from loglinear import DataError, MaxEnt, OptionError
+from loglinear import DataError, ElasticNet, MaxEnt, OptionError, Problem
 from loglinear.models.training import cross_validation
 from loglinear.models.training.cross_validation import FOLDS, CrossValidation, folds_of
 from loglinear.objectives.classifier import ClassifierObjective
+from loglinear.path import largest_l1
 
 
 def samples(n_classes: int = 2, n: int = 120, *, seed: int = 0):
@@ -137,6 +138,23 @@ def test_copies_in_one_group_say_no_more_than_one_sample(n_classes, multi_class)
     kept = model.fit(X, y, groups=[f"document {row}" for row in rows]).cross_validation_
     assert kept.losses.min() > 2.0 * loose.losses.min()
     assert kept.l1 > loose.l1
+
+
+def test_probabilities_of_classes_apart_are_those_of_their_models_over_their_sum():
+    X, y = samples(3)
+    model = MaxEnt(l1=1.0, multi_class="ovr").fit(X, y)
+    apart = 1.0 / (1.0 + np.exp(-model.decision_function(X)))
+    np.testing.assert_allclose(model.predict_proba(X), apart / apart.sum(axis=1, keepdims=True))
+
+
+def test_classes_apart_have_the_strengths_from_the_first_one_that_leaves_no_feature_in_any():
+    X, y = samples(3)
+    largest = []
+    for k in range(3):
+        objective = ClassifierObjective(X, y == k, n_classes=2, intercept="scaled")
+        largest.append(largest_l1(Problem(objective, ElasticNet(unpenalised=1))))
+    cv = MaxEnt(l1="cv", multi_class="ovr").fit(X, y).cross_validation_
+    assert cv.strengths[0] == pytest.approx(max(largest))
 
 
 def test_groups_are_asked_for_by_scikit_learns_routing():
