@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from examples import examples
 from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, Stop, TwoStage, minimize
 from loglinear.gain import gain_of_all, has_settled, largest_gain
-from loglinear.solvers import ProxGradient
+from loglinear.solvers import IIS, OWLQN, ProxGradient
 from loglinear.solvers.common.history import History
 from loglinear.solvers.two_stage import PassEnd
 
@@ -189,16 +189,19 @@ def test_the_passes_of_two_stages_are_those_of_both():
 
 
 @pytest.mark.parametrize(
-    ("solver", "penalty"), [("iis", {"l2": 0.1}), ("owlqn", {"l1": 0.1}), ("owlqn", {"l1": 1.0, "l2": 1.0})]
+    ("solver", "penalty"), [(IIS(), {"l2": 0.1}), (OWLQN(), {"l1": 0.1}), (OWLQN(), {"l1": 1.0, "l2": 1.0})]
 )
 def test_columns_far_from_0_do_not_pass_for_converged_where_no_single_weight_gains_anything(solver, penalty):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))
     y = (rng.random(200) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = MaxEnt(solver=solver, **penalty).fit(1000 + X, y).result_
-        best = MaxEnt(**penalty).fit(X, y).result_.objective
+
+    def problem(shift):
+        return Problem(
+            ClassifierObjective(shift + X, y, n_classes=2, intercept=shift or 1.0), ElasticNet(**penalty, unpenalised=1)
+        )
+
+    result, best = minimize(problem(1000.0), solver), minimize(problem(0.0), OWLQN(tolerance=1e-12)).objective
     assert result.status is Status.STALLED
     assert result.objective > 1.001 * best
 

@@ -9,14 +9,14 @@ import pytest
 from loglinear import ClassifierObjective, ElasticNet
 from loglinear.gap import Balancing, SampleLikelihoods
 from loglinear.penalty import GroupLasso, Penalty, Separable
-from loglinear.problem import Convex, Curved, Objective, Restrictable, Threaded, WithIntercept
+from loglinear.problem import Convex, Curved, Objective, Restrictable, Shifted, Threaded, WithIntercept
 from loglinear.protocols import missing, satisfies
 from loglinear.result import OnSome, WithGradient
 from loglinear.solvers import LBFGS, OWLQN, SAG, SGDL1, Auto, Choosing, EndedByPasses, Measuring, Tolerant
 
 CLASSIFIER = ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2)
 PROTOCOLS = (Balancing, Choosing, Convex, Curved, EndedByPasses, Measuring, Objective, OnSome, Penalty, Restrictable)
-PROTOCOLS += (SampleLikelihoods, Separable, Threaded, Tolerant, WithGradient, WithIntercept)
+PROTOCOLS += (SampleLikelihoods, Separable, Shifted, Threaded, Tolerant, WithGradient, WithIntercept)
 
 
 @runtime_checkable

@@ -148,6 +148,15 @@ class WithIntercept(Protocol):
         """Number of the intercept's weights."""
 
 
+@runtime_checkable
+class Shifted(Protocol):
+    """An objective of columns from which numbers may have been subtracted."""
+
+    @property
+    def shift(self) -> Vector | None:
+        """What was subtracted from each column, shape (n_columns,); None for nothing."""
+
+
 class SamplePasses(Protocol):
     """An objective as solvers see it that go sample by sample.
 
@@ -300,21 +309,29 @@ class Problem:
             return 1.0
         return abs(objective.intercept) or 1.0
 
+    @cached_property
+    def shift(self) -> Vector | None:
+        """What was subtracted from the columns of the data, where an unpenalised intercept gives it back."""
+        return self.objective.shift if self.penalty.unpenalised and satisfies(self.objective, Shifted) else None
+
     def violation(self, w: Vector, gradient: Vector, largest: float | None = None) -> float:
         """Return the violation of optimality at w: the max-norm of the subgradient of minimum norm, nats.
 
         The derivative is by the intercept itself, and not by its weight, which would depend on the value of its column.
+        Those by the other weights are for columns as they were given.
 
         Args:
             w: weights, shape (n_features,).
             gradient: of the NLL at w, by all features, shape (n_features,).
             largest: max-norm of the pseudo-gradient by the weights, if it is known.
         """
-        scale = self.intercept_scale
-        if scale == 1.0:
+        scale, shift = self.intercept_scale, self.shift
+        if scale == 1.0 and shift is None:
             return self.penalty.violation(w, gradient) if largest is None else largest
         first = w.size - self.penalty.unpenalised
         by_weight = float(np.abs(gradient[first:]).max())
+        if shift is not None:
+            gradient, largest = gradient[:first] + np.outer(shift, gradient[first:] / scale).ravel(), None
         # The largest is of the other weights where it is not the intercept's; else theirs is at most as large.
         if largest is None or not (largest > by_weight or (scale < 1.0 and largest == by_weight)):
             largest = self._without_intercept.violation(w[:first], gradient[:first])

@@ -11,7 +11,7 @@ import scipy.sparse
 from ..errors import DataError
 from .inputs import Array, Matrix
 
-__all__ = ["FLOATS", "Dense", "dense_or_sparse", "refuse_kinds"]
+__all__ = ["FLOATS", "Dense", "dense_or_sparse", "far_from_zero", "refuse_kinds"]
 
 Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
 
@@ -23,12 +23,16 @@ _REFUSED = {"M": "Dates are", "m": "Spans of time are", "c": "Complex data"}
 SPARSE, DENSE = 0.2, 0.5
 # Numbers of which the share is that of a dense matrix.
 LOOKED_AT = 1 << 18
+# Rows that tell the mean of a column well enough, at least.
+FEWEST_ROWS = 64
+# A column whose mean is farther from 0 than this many standard deviations is far from 0.
+FAR = 0.5
 
 
 def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
     """Return a matrix that is dense, row- or column-major, if many of its numbers are not 0, else sparse.
 
-    A dense array of float64 or float32 is not copied, unless its rows and its columns have gaps. Nor are compressed
+    A dense array of float64 or float32 is not copied, unless its rows or its columns have gaps. Nor are compressed
     sparse rows of float64.
 
     Raises:
@@ -57,6 +61,18 @@ def refuse_kinds(X: object) -> None:
     if isinstance(X, np.ndarray) and X.dtype.kind in _REFUSED:
         message = f"{_REFUSED[X.dtype.kind]} not supported: X has type {X.dtype}; give numbers"
         raise DataError(message)
+
+
+def far_from_zero(X: Dense) -> npt.NDArray[np.float64] | None:
+    """Return a number to subtract from each column, shape (n_columns,); None if none is farther from 0 than it varies.
+
+    It is the mean of some rows, and 0 for columns that are near 0. It does not depend on the layout of X.
+    """
+    step = min(X.size // LOOKED_AT, len(X) // FEWEST_ROWS)
+    rows = np.ascontiguousarray(X[:: max(1, step)], dtype=np.float64)
+    means, spreads = rows.mean(axis=0), rows.std(axis=0)
+    is_far = np.abs(means) > FAR * spreads
+    return np.where(is_far, means, 0.0) if is_far.any() else None
 
 
 def _kind(kind: np.dtype) -> type[np.float64] | type[np.float32]:

@@ -14,7 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import dense_or_sparse
+from ..data.matrix import dense_or_sparse, far_from_zero
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -72,7 +72,9 @@ class ClassifierObjective:
         weights: of the samples, finite, >= 0, shape (n_samples,); None for 1.
         n_classes: at least 2.
         intercept: whether to add a column of ones, the last; or the value of that column, not 0; or "scaled", which
-            gives it the norm of the largest other column, for the sake of the solvers.
+            gives it the norm of the largest other column, for the sake of the solvers. Then a number is subtracted from
+            columns of a dense matrix that are far from 0, such as years, in a copy: otherwise each weight can only move
+            together with the intercept. `coefficients` and `weights_of` go by the columns of X.
         threads: 0 for all cores. Values and gradients do not depend on it.
 
     Raises:
@@ -82,6 +84,7 @@ class ClassifierObjective:
         n_outputs: weights of a column: 1 with two classes, else n_classes.
         intercept: value of the intercept's column; 0 without an intercept.
         n_columns: with the intercept's.
+        shift: what was subtracted from each other column, shape (n_columns - 1,); None for nothing.
 
     Example:
         >>> import numpy as np
@@ -109,7 +112,10 @@ class ClassifierObjective:
         n_samples, n_columns = matrix.shape
         labels_and_weights = _numbers(targets, n_samples, n_classes), _weights(weights)
         options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, **_intercept(intercept)}
+        shift: Vector | None = None
         if isinstance(matrix, np.ndarray):
+            shift = far_from_zero(matrix) if isinstance(intercept, str) and matrix.size else None
+            matrix = matrix if shift is None else matrix - shift
             by_rows = matrix.flags.c_contiguous
             numbers = matrix.reshape(-1) if by_rows else matrix.T.reshape(-1)
             core = _core.ClassifierObjective.of_table(
@@ -125,7 +131,7 @@ class ClassifierObjective:
                 *labels_and_weights,
                 **options,
             )
-        self._set(core, n_columns, core.intercept or 0.0)
+        self._set(core, n_columns, core.intercept or 0.0, shift)
 
     @classmethod
     def of_corpus(
@@ -170,8 +176,11 @@ class ClassifierObjective:
         objective._set(core, int(columns.size), core.intercept or 0.0)
         return objective, names if columns.size == len(names) else [names[column] for column in columns.tolist()]
 
-    def _set(self, core: _core.ClassifierObjective, n_columns: int, intercept: float) -> None:
+    def _set(
+        self, core: _core.ClassifierObjective, n_columns: int, intercept: float, shift: Vector | None = None
+    ) -> None:
         self.core = core
+        self.shift = shift
         self.intercept = intercept
         self.n_outputs = core.n_outputs
         self.n_columns = n_columns + (intercept != 0.0)
@@ -179,7 +188,9 @@ class ClassifierObjective:
     def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
         other = object.__new__(ClassifierObjective)
         own_columns = self.n_columns - (self.intercept != 0.0)
-        other._set(core, own_columns if n_columns is None else n_columns, self.intercept)
+        # Sums of columns, and some of them, are steps on the way to weights of all columns.
+        shift = self.shift if n_columns is None else None
+        other._set(core, own_columns if n_columns is None else n_columns, self.intercept, shift)
         return other
 
     @property
@@ -224,11 +235,12 @@ class ClassifierObjective:
 
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
-        return coefficients(w, self.n_outputs, self.intercept)
+        coef, intercept = coefficients(w, self.n_outputs, self.intercept)
+        return coef, intercept if self.shift is None else intercept - coef @ self.shift
 
     def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
         """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
-        return weights_of(coef, intercept, self.intercept)
+        return weights_of(coef, intercept if self.shift is None else intercept + coef @ self.shift, self.intercept)
 
     @property
     def design(self) -> scipy.sparse.csr_array:

@@ -301,7 +301,7 @@ class GraftingLight(Grafting):
         >>> from loglinear.solvers import GraftingLight
         >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "a"]
         >>> MaxEnt(l1=0.1, solver=GraftingLight(select=1, steps=5)).fit(X, y).result_.trace[-1].working_set
-        2
+        3
     """
 
     def __init__(self, *, steps: int = 10, **options: Unpack[GraftingOptions]) -> None:
