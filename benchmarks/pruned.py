@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Callable
+from timeit import repeat
 
 import numpy as np
 
@@ -21,16 +20,6 @@ from roads import ALL, objective_of
 
 BOUND, LINKS = 1e-3, 3e-3
 MOST = 0.25
-
-
-def least(work: Callable[[], object], times: int) -> float:
-    """The least seconds of some calls."""
-    seconds = []
-    for _ in range(times):
-        begun = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - begun)
-    return min(seconds)
 
 
 def main() -> None:
@@ -43,8 +32,8 @@ def main() -> None:
     value, gradient, likely = objective.likely_labels(w, BOUND)
     active = np.flatnonzero(w)
     pruned = objective.pruned(likely, w[active], value, gradient[active], bound=BOUND, links=LINKS, features=active)
-    of_pruned = least(lambda: pruned.value_and_gradient(w[active]), chosen.times)
-    of_whole = least(lambda: objective.value_and_gradient(w), chosen.times)
+    of_pruned = min(repeat(lambda: pruned.value_and_gradient(w[active]), number=1, repeat=chosen.times))
+    of_whole = min(repeat(lambda: objective.value_and_gradient(w), number=1, repeat=chosen.times))
     share = of_pruned / of_whole
     print(f"pruned {1e3 * of_pruned:.1f} ms, whole {1e3 * of_whole:.1f} ms, share {share:.3f}")
     sys.exit(f"more than {MOST}" if share > MOST else 0)

@@ -22,11 +22,12 @@ all of them together. They are tried, so the gain is a real one.
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 
 from .problem import Problem
-from .vectors import Vector, dot
+from .vectors import Vector, conjugate_gradients, dot
 
 __all__ = ["NEAR", "gain_of_all", "has_settled", "largest_gain"]
 
@@ -123,26 +124,21 @@ def _towards(problem: Problem, w: Vector, gradient: Vector, v: Vector, little: f
         scale = problem.curved.hessian_diagonal(w)
         scale[:n_penalised] += problem.penalty.l2
         scale = np.where(scale > 0.0, scale, 1.0)
-    x, residual, gain = np.zeros_like(w), -v, 0.0
-    scaled = residual / scale
-    d, squared, there = scaled, dot(residual, scaled), np.empty_like(w)
-    for _ in range(PRODUCTS):
-        if not squared > 0.0 or gain > 2.0 * little:
-            break
-        t = STEP * max(1.0, math.sqrt(dot(w, w))) / math.sqrt(dot(d, d))
+    there, reach = np.empty_like(w), STEP * max(1.0, math.sqrt(dot(w, w)))
+
+    def product(d: Vector) -> Vector:
+        t = reach / math.sqrt(dot(d, d))
         problem.evaluate(w + t * d, there)
-        product = (there - gradient) / t
-        product[:n_penalised] += problem.penalty.l2 * d[:n_penalised]
-        product[~moves] = 0.0
-        curvature = dot(d, product)
-        if not curvature > 0.0:
+        along: Vector = (there - gradient) / t
+        along[:n_penalised] += problem.penalty.l2 * d[:n_penalised]
+        along[~moves] = 0.0
+        return along
+
+    x = np.zeros_like(w)
+    for solution, gain, _ in islice(conjugate_gradients(product, -v, scale), PRODUCTS):
+        x = solution
+        if gain > 2.0 * little:
             break
-        x = x + squared / curvature * d
-        gain += squared**2 / curvature / 2.0
-        residual = residual - squared / curvature * product
-        scaled = residual / scale
-        before, squared = squared, dot(residual, scaled)
-        d = scaled + squared / before * d
     return x
 
 

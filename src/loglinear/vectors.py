@@ -8,7 +8,7 @@ warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
@@ -23,6 +23,7 @@ __all__ = [
     "Rows",
     "Strengths",
     "Vector",
+    "conjugate_gradients",
     "count_nonzero",
     "dot",
     "norms",
@@ -88,6 +89,38 @@ def dot(x: Vector, y: Vector) -> float:
     Not by BLAS, which would give long vectors to its own threads, which then wait busily, where ours work.
     """
     return float(np.einsum("i,i", x, y))
+
+
+def conjugate_gradients(
+    product: Callable[[Vector], Vector], right: Vector, diagonal: Vector
+) -> Iterator[tuple[Vector, float, float]]:
+    """Yield x, an approximation of H^-1 right, after each product with H.
+
+    They end once the residual is 0, or along a direction without curvature.
+
+    Args:
+        product: returns H times a vector.
+        right: shape (n,).
+        diagonal: about that of H, > 0, shape (n,): the preconditioner.
+
+    Yields:
+        x, by how much it decreases x'Hx / 2 - right'x, and the residual's r'r weighted by 1 / diagonal.
+    """
+    x, residual, decrease = np.zeros_like(right), right, 0.0
+    scaled = residual / diagonal
+    direction, squared = scaled, dot(residual, scaled)
+    while squared > 0.0:
+        along = product(direction)
+        curvature = dot(direction, along)
+        if not curvature > 0.0:
+            return
+        step = squared / curvature
+        x, residual = x + step * direction, residual - step * along
+        decrease += step * squared / 2.0
+        scaled = residual / diagonal
+        before, squared = squared, dot(residual, scaled)
+        yield x, decrease, squared
+        direction = scaled + squared / before * direction
 
 
 def count_nonzero(x: Vector) -> int:

@@ -55,27 +55,33 @@ every_problem = pytest.mark.parametrize(
 )
 
 
-@every_kind
-@every_problem
-def test_every_point_meets_the_optimality_conditions_and_its_gap_bounds_the_distance(kind, intercept, weighted, l2):
-    given = problem(kind, intercept=intercept, weighted=weighted, l2=l2)
-    strengths = largest_l1(given) * np.geomspace(1.0, 0.02, 12)
+def points_with_checks(given, number):
+    """Yield the points of a path, the best points, NLL and violation there; they are optima within bounds."""
+    strengths = largest_l1(given) * np.geomspace(1.0, 0.02, number)
     usual, tight = (path(given, strengths, solver=solver).points for solver in (None, TIGHT))
     for point, best in zip(usual, tight, strict=True):
-        result = point.result
+        result, penalised = point.result, at(given, point.l1)
         assert result.status is Status.CONVERGED
-        penalised = at(given, point.l1)
         nll, gradient = given.objective.value_and_gradient(result.w)
-        assert result.nll == pytest.approx(nll, rel=1e-12)
         assert result.objective == pytest.approx(nll + penalised.penalty.value(result.w), rel=1e-12)
-        # No column was lost: the violation that the native half reports is that of all columns.
         violation = penalised.violation(result.w, gradient)
-        assert result.violation == pytest.approx(violation, rel=1e-6, abs=1e-9 * point.l1)
         assert violation <= 0.02 * point.l1
         distance = result.objective - best.result.objective
         assert -1e-12 <= distance / result.objective <= 1e-7
         assert result.gap is not None
         assert distance - 1e-12 * result.objective <= result.gap <= 0.03 * result.objective
+        yield point, best, nll, violation
+
+
+@every_kind
+@every_problem
+def test_every_point_meets_the_optimality_conditions_and_its_gap_bounds_the_distance(kind, intercept, weighted, l2):
+    given = problem(kind, intercept=intercept, weighted=weighted, l2=l2)
+    for point, best, nll, violation in points_with_checks(given, 12):
+        result = point.result
+        assert result.nll == pytest.approx(nll, rel=1e-12)
+        # No column was lost: the violation that the native half reports is that of all columns.
+        assert result.violation == pytest.approx(violation, rel=1e-6, abs=1e-9 * point.l1)
         assert best.result.gap <= 1e-4 * result.objective
 
 
@@ -129,17 +135,7 @@ def of_three(kind, *, intercept=True, weighted=False, l2=0.0):
 @every_problem
 def test_points_of_three_classes_are_optima_and_their_gaps_bound_the_distance(kind, intercept, weighted, l2):
     given = of_three(kind, intercept=intercept, weighted=weighted, l2=l2)
-    strengths = largest_l1(given) * np.geomspace(1.0, 0.02, 8)
-    usual, tight = (path(given, strengths, solver=solver).points for solver in (None, TIGHT))
-    for point, best in zip(usual, tight, strict=True):
-        result, penalised = point.result, at(given, point.l1)
-        nll, gradient = given.objective.value_and_gradient(result.w)
-        assert result.status is Status.CONVERGED
-        assert result.objective == pytest.approx(nll + penalised.penalty.value(result.w), rel=1e-12)
-        assert penalised.violation(result.w, gradient) <= 0.02 * point.l1
-        distance = result.objective - best.result.objective
-        assert -1e-12 <= distance / result.objective <= 1e-7
-        assert distance - 1e-12 * result.objective <= result.gap <= 0.03 * result.objective
+    assert len([*points_with_checks(given, 8)]) == 8
 
 
 def test_the_solver_of_a_path_depends_on_the_number_of_weights():

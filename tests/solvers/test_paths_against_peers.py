@@ -113,26 +113,26 @@ def test_coefficients_are_those_of_scikit_learn(name):
         assert_near(ours[at], (model.coef_, intercept), 1e-5)
 
 
-def in_turn(table, number):
-    """Return a table of any type as glmnet and adelie need it, and the weights of its samples."""
+def with_lambdas(name):
+    """Return a dense table with weights, the strengths of glmnet and adelie, and our coefficients."""
+    table = TABLES[name]()
+    strengths, ours = solved(table)
     X = table.X.toarray() if scipy.sparse.issparse(table.X) else table.X
     weights = np.ones(table.y.size) if table.weights is None else table.weights
-    return X, weights, number / weights.sum()
+    return Table(X, table.y, weights, table.intercept), strengths / weights.sum(), ours
 
 
 @pytest.mark.slow
 @every_table
 def test_coefficients_are_those_of_glmnet(name):
     glmnet = pytest.importorskip("glmnet")
-    table = TABLES[name]()
-    strengths, ours = solved(table)
-    X, weights, lambdas = in_turn(table, strengths)
+    table, lambdas, ours = with_lambdas(name)
     model = glmnet.LogitNet(
         alpha=1.0, lambda_path=lambdas, standardize=False, fit_intercept=table.intercept, n_splits=0, tol=1e-14
     )
-    model.fit(X, table.y, sample_weight=weights)
+    model.fit(table.X, table.y, sample_weight=table.weights)
     for at, own in enumerate(ours):
-        coef = np.reshape(model.coef_path_[..., at], (-1, X.shape[1]))
+        coef = np.reshape(model.coef_path_[..., at], (-1, table.X.shape[1]))
         assert_near(own, (coef, model.intercept_path_[..., at]), 2e-5)
 
 
@@ -140,16 +140,14 @@ def test_coefficients_are_those_of_glmnet(name):
 @every_table
 def test_coefficients_are_those_of_adelie(name):
     adelie = pytest.importorskip("adelie")
-    table = TABLES[name]()
-    strengths, ours = solved(table)
-    X, weights, lambdas = in_turn(table, strengths)
-    glm = adelie.glm.binomial(table.y.astype(float), weights=weights / weights.sum())
+    table, lambdas, ours = with_lambdas(name)
+    glm = adelie.glm.binomial(table.y.astype(float), weights=table.weights / table.weights.sum())
     state = adelie.grpnet(
-        np.asfortranarray(X),
+        np.asfortranarray(table.X),
         glm,
         lmda_path=lambdas,
         alpha=1.0,
-        penalty=np.ones(X.shape[1]),
+        penalty=np.ones(table.X.shape[1]),
         intercept=table.intercept,
         tol=1e-14,
         irls_tol=1e-14,

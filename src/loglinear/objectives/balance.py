@@ -6,10 +6,12 @@ with y_i = k.
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import numpy.typing as npt
 
-from ..vectors import Vector
+from ..vectors import Vector, conjugate_gradients
 
 __all__ = ["best_shift", "flows", "is_affordable", "shifted", "stationary"]
 
@@ -73,29 +75,20 @@ def best_shift(shares: Vector, targets: Classes, weights: Vector) -> Vector:
 
 
 def _newton_step(p: Vector, weights: Vector, expected: Vector, slope: Vector, most: int) -> tuple[Vector, int]:
-    """Return about H^-1 slope, H = diag(expected) - sum_i s_i p_i p_i', and the number of products with H.
+    """Return about H^-1 slope, H = diag(expected) - sum_i s_i p_i p_i', and the number of steps, a product with H each.
 
     By conjugate gradients with the diagonal as preconditioner. H is singular: all entries of b may rise together. The
     entries of the slope add up to 0, so that the system has a solution.
     """
     diagonal = np.maximum(expected - weights @ p**2, SMALL * expected.sum())
-    x, residual = np.zeros_like(slope), slope.copy()
-    scaled = residual / diagonal
-    direction, squared = scaled, residual @ scaled
-    enough = INEXACT**2 * squared
-    for products in range(1, most + 1):
-        product = expected * direction - p.T @ (weights * (p @ direction))
-        curvature = direction @ product
-        if not curvature > 0.0:
-            return (x if x.any() else scaled), products
-        x = x + squared / curvature * direction
-        residual = residual - squared / curvature * product
-        scaled = residual / diagonal
-        before, squared = squared, residual @ scaled
+    scaled = slope / diagonal
+    x, taken, enough = scaled, 0, INEXACT**2 * float(slope @ scaled)
+    steps = conjugate_gradients(lambda d: expected * d - p.T @ (weights * (p @ d)), slope, diagonal)
+    for solution, _, squared in islice(steps, most):
+        x, taken = solution, taken + 1
         if squared <= enough:
             break
-        direction = scaled + squared / before * direction
-    return x, products
+    return x, taken
 
 
 def _shifted(scores: Vector, weights: Vector, counts: Vector, b: Vector) -> tuple[float, Vector]:
