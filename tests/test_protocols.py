@@ -11,12 +11,12 @@ from loglinear.gap import Balancing, SampleLikelihoods
 from loglinear.penalty import GroupLasso, Penalty, Separable
 from loglinear.problem import Convex, Curved, Objective, Restrictable, Shifted, Threaded, WithIntercept
 from loglinear.protocols import missing, satisfies
-from loglinear.result import OnSome, WithGradient
+from loglinear.result import OnSome, WithGap, WithGradient
 from loglinear.solvers import LBFGS, OWLQN, SAG, SGDL1, Auto, Choosing, EndedByPasses, Measuring, Tolerant
 
 CLASSIFIER = ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2)
 PROTOCOLS = (Balancing, Choosing, Convex, Curved, EndedByPasses, Measuring, Objective, OnSome, Penalty, Restrictable)
-PROTOCOLS += (SampleLikelihoods, Separable, Shifted, Threaded, Tolerant, WithGradient, WithIntercept)
+PROTOCOLS += (SampleLikelihoods, Separable, Shifted, Threaded, Tolerant, WithGap, WithGradient, WithIntercept)
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from .gain import has_settled
 from .gap import cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
 from .protocols import satisfies
-from .result import Result, State, Status, WithGradient, is_partial
+from .result import Result, State, Status, WithGap, WithGradient, is_partial
 from .trace import TraceRecord
 
 __all__ = ["Verdict", "gap_on_the_way", "known_violation", "verdict", "with_distance"]
@@ -61,10 +61,12 @@ def verdict(problem: Problem, state: State, status: Status, gap: float | None = 
     violation = known_violation(problem, state)
     if is_moved or is_partial(state):
         violation = problem.violation(w, evaluated()[1])
-    if gap is None and not no_bound(problem):
-        gap = useful(duality_gap(problem, w, *evaluated()), objective)
-    elif gap is not None:
+    known = state.gap if satisfies(state, WithGap) else None
+    gap = useful(known, state.objective) if gap is None and known is not None else gap
+    if gap is not None:
         gap = max(gap - (state.objective - objective), 0.0)
+    elif not no_bound(problem):
+        gap = useful(duality_gap(problem, w, *evaluated()), objective)
     if status is Status.CONVERGED and not has_settled(problem, w, *evaluated(), gap):
         status = Status.STALLED
     return Verdict(status, w, objective, violation, gap)

@@ -183,7 +183,7 @@ def whole_number(name: str, value: object, least: int, most: int, remedy: str = 
         OptionError: the value is not an integer, or out of range.
     """
     try:
-        number = operator.index(value) if isinstance(value, SupportsIndex) else least - 1
+        number = operator.index(value) if isinstance(value, (int, SupportsIndex)) else least - 1
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:

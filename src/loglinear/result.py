@@ -18,6 +18,7 @@ __all__ = [
     "State",
     "Status",
     "WarmStart",
+    "WithGap",
     "WithGradient",
     "distance",
     "is_partial",
@@ -138,6 +139,15 @@ class WithGradient(Protocol):
     @property
     def whole_gradient(self) -> Vector | None:
         """Gradient of the unpenalised NLL at w, shape (n_features,); None where the state does not hold it."""
+
+
+@runtime_checkable
+class WithGap(Protocol):
+    """A state that may know a bound of the distance from the optimum better than its weights alone tell."""
+
+    @property
+    def gap(self) -> float | None:
+        """Upper bound of the distance of the penalised objective at w from its optimum, nats; None if not known."""
 
 
 def on_some(state: State) -> OnSome | None:

@@ -14,6 +14,7 @@ from scipy.special import expit
 from examples import examples
 from loglinear import ClassifierObjective, MaxEnt
 from loglinear.errors import OptionError
+from loglinear.gap import useful
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -61,6 +62,31 @@ def test_w_and_the_dual_objective_follow_from_alpha(seed, l2, weighted, passes):
     entropy = sum((part[live] * np.log(part[live] / bound[live])).sum() for part in (alpha, rest))
     dual = -l2 * (0.5 * state.w @ state.w + entropy)
     assert dual <= state.objective + 1e-9 * abs(state.objective)
+    assert state.gap == pytest.approx(state.objective - dual, rel=1e-6, abs=1e-9 * abs(state.objective))
+
+
+@examples(40)
+@given(**CASES, passes=st.integers(1, 30))
+def test_the_gap_bounds_the_distance_from_the_optimum(seed, l2, weighted, passes):
+    given_problem = problem(seed, l2=l2, weighted=weighted)
+    best = minimize(given_problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-9))
+    found = minimize(given_problem, DualCD(tolerance=0.0), stop=Stop(max_iterations=passes))
+    gap = found.state.gap
+    assert gap >= found.objective - best.objective - 1e-9 * abs(best.objective)
+    assert found.gap == useful(gap, found.objective)
+    _, gradient = given_problem.objective.value_and_gradient(found.w)
+    np.testing.assert_allclose(found.state.whole_gradient, gradient, rtol=1e-9, atol=1e-9)
+
+
+def test_the_end_needs_no_evaluation_beside_the_measurement(monkeypatch):
+    def evaluated(*_: object) -> float:
+        raise AssertionError("evaluated")
+
+    monkeypatch.setattr(Problem, "evaluate", evaluated)
+    monkeypatch.setattr(ClassifierObjective, "sample_nlls", evaluated)
+    found = minimize(problem(), DualCD(), stop=Stop(max_iterations=1000))
+    assert found.status is Status.CONVERGED
+    assert found.gap < 1e-2
 
 
 def test_the_same_seed_gives_the_same_passes_and_resuming_is_exact():

@@ -88,6 +88,41 @@ def test_a_step_minimises_the_quadratic_model_over_its_working_set(n, d, interce
     assert step.nll < nll + penalty.value(w)
 
 
+@pytest.mark.parametrize("intercept", [0.0, 0.7])
+def test_columns_that_are_much_alike_need_few_sweeps(intercept):
+    """Sweeps from one coordinate to the next need more than 500."""
+    rng = np.random.default_rng(0)
+    topics = scipy.sparse.random_array((300, 20), density=0.15, rng=rng, format="csr")
+    words = scipy.sparse.csr_array(np.repeat(np.eye(20), 10, axis=1))
+    X = topics @ words + 0.1 * scipy.sparse.random_array((300, 200), density=0.02, rng=rng, format="csr")
+    y = (X @ rng.normal(size=200) + 0.5 * rng.logistic(size=300) > 0.0).astype(int)
+    objective = ClassifierObjective(X, y, n_classes=2, intercept=intercept)
+    given_problem = Problem(objective, ElasticNet(0.01, 0.05, objective.n_unpenalised))
+    w = minimize(given_problem, ProxNewton(), stop=Stop(max_iterations=6)).w
+    _, scores, gradient = objective.start(w)
+    step = objective.newton_step(w, scores, gradient, l1=0.01, l2=0.05, precision=1e-3, sweeps=20_000, least=1000)
+    assert step.moved
+    assert 20 < step.sweeps < 150
+
+
+@examples(20)
+@given(seed=st.integers(0, 10_000), l1=st.sampled_from([0.01, 0.3, 3.0]), intercept=st.sampled_from([0.0, 1.0]))
+def test_from_0_the_first_steps_are_with_a_stronger_penalty(seed, l1, intercept):
+    given_problem = problem(seed, n=200, d=60, l1=l1, intercept=intercept)
+    objective, solver = given_problem.objective, ProxNewton()
+    state = solver.init(given_problem, np.zeros(objective.n_features))
+    strength = np.abs(state.gradient[:60]).max() / 20.0
+    assert state.l1 == strength
+    w, scores, gradient = np.zeros(objective.n_features), state.scores.copy(), state.gradient.copy()
+    objective.newton_step(w, scores, gradient, l1=max(strength, l1), l2=0.0, precision=0.1, sweeps=1000, least=50)
+    following = solver.step(given_problem, state)
+    assert following.w.tobytes() == w.tobytes()
+    assert following.l1 == strength / 20.0
+    assert following.status is Status.RUNNING or strength <= l1
+    elsewhere = solver.init(given_problem, w)
+    assert elsewhere.l1 == 0.0
+
+
 @pytest.mark.parametrize("size", [10.0, 60.0, 300.0])
 def test_it_comes_back_from_far_on_the_wrong_side(size):
     """There second derivatives vanish, and Newton's step is out of all proportion."""
@@ -111,7 +146,7 @@ def test_threads_do_not_matter_and_resuming_is_exact():
 def test_the_working_set_is_part_of_the_columns_and_in_the_trace():
     result = minimize(problem(3, 500, 2000, l1=1.0, density=0.02), ProxNewton())
     sizes = [record.working_set for record in result.trace]
-    assert sizes[1] == 100
+    assert sizes[1] == 50
     assert max(sizes[1:]) < 2000
     assert result.trace[-1].nnz <= sizes[-1] + 1
 

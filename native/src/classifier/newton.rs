@@ -7,19 +7,21 @@
 //! by coordinate descent. With Z = D^1/2 X, `products` holds Z delta: an update of a coordinate then costs one pass over its column
 //! of Z. If a few sweeps are not enough and the working set is small, X' D X is written out (`gram`): an update then costs one of its rows. Of a
 //! dense matrix it is written out at once, from a part of the samples while w is far from the optimum; without an L1 penalty delta
-//! is then the solution of a system of equations. `search` has the line search: over a sparse matrix it needs X delta alone; over a
+//! is then the solution of a system of equations. `leap` goes faster where sweeps are slow. `search` has the line search: over a sparse matrix it needs X delta alone; over a
 //! dense one it evaluates the objective at each point, which makes one pass, and has the gradient at the end.
 //!
 //! Departures from Algorithms 3 and 4:
 //! - the subproblem is solved to `precision` of the violation that it begins with;
-//! - after some sweeps over all columns, sweeps visit the columns whose weights are not 0;
+//! - after some sweeps over all columns, sweeps visit the columns whose weights are not 0, and then leaps take turns with sweeps over
+//!   all columns;
 //! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back. Of a sparse matrix, with an L1
 //!   penalty, it is at least the whole curvature: steps may then go beyond w + delta.
 
-use crate::classifier::gram::{Column, Gram, KeptGram, inner, is_small, violation, with_steepest};
+use crate::classifier::gram::{Column, Gram, KeptGram, is_small, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::point::{Moving, Point};
+use crate::classifier::scaled::Scaled;
 use crate::classifier::screen::Screen;
 use crate::error::Result;
 use crate::numeric::chunks::dispatched;
@@ -133,9 +135,6 @@ fn sweeps_ahead(goal: f64, violation: f64, before: f64, sweeps: usize) -> f64 {
     if fall > 0.0 { (violation / goal).ln() / fall } else { f64::INFINITY }
 }
 
-/// Sweeps by way of X' D X after which others are made to go faster.
-const SLOW: usize = 20;
-
 /// The minimisation over delta.
 pub struct Subproblem<'a> {
     pub(super) classifier: &'a Classifier,
@@ -146,13 +145,10 @@ pub struct Subproblem<'a> {
     pub(super) intercepts: Vec<Column>,
     /// Sample -> its entry of D; empty if X' D X is that of an earlier step.
     curvatures: Vec<f64>,
-    /// Sample -> the root of its entry of D; empty if `gram` is there.
-    roots: Vec<f64>,
-    /// The entries of Z, column by column of the working set, and where each column begins.
-    scaled: Vec<f64>,
-    starts: Vec<usize>,
+    /// Z, unless `gram` is there.
+    z: Option<Scaled<'a>>,
     /// Sample -> its entry of Z delta.
-    products: Vec<f64>,
+    pub(super) products: Vec<f64>,
     /// X' D X, if it is known from the beginning; `products` are not used then.
     gram: Option<Gram>,
     /// Largest violation at delta = 0.
@@ -231,20 +227,11 @@ impl<'a> Subproblem<'a> {
         curvatures: Vec<f64>,
         gram: Option<Gram>,
     ) -> Subproblem<'a> {
-        let (roots, scaled, starts, products) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut subproblem = Subproblem {
-            classifier,
-            settings,
-            columns,
-            intercepts,
-            curvatures,
-            roots,
-            scaled,
-            starts,
-            products,
-            gram,
-            violation: 0.0,
-        };
+        let ids = || columns.iter().map(|column| column.id).collect();
+        let z = gram.is_none().then(|| Scaled::new(classifier, ids(), &curvatures));
+        let products = if z.is_some() { vec![0.0; curvatures.len()] } else { Vec::new() };
+        let mut subproblem =
+            Subproblem { classifier, settings, columns, intercepts, curvatures, z, products, gram, violation: 0.0 };
         subproblem.fill_curvatures();
         let of_columns =
             subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
@@ -258,7 +245,12 @@ impl<'a> Subproblem<'a> {
         match self.gram.take() {
             Some(gram) if self.settings.l1 == 0.0 && gram.is_small() => self.solve(gram),
             Some(gram) => self.minimise_over(gram, 0, interrupt),
-            None => with_entries!(self.classifier.design.columns(), all => self.minimise_by_sweeps(all, interrupt)),
+            None => match self.z.take() {
+                Some(z) => {
+                    with_entries!(self.classifier.design.columns(), all => self.minimise_by_sweeps(&z, all, interrupt))
+                }
+                None => 0,
+            },
         }
     }
 
@@ -267,46 +259,35 @@ impl<'a> Subproblem<'a> {
         self.classifier.intercept.unwrap_or(0.0)
     }
 
-    /// Computes H_jj of all coordinates, and Z unless X' D X is there.
+    /// Computes H_jj of all coordinates.
     fn fill_curvatures(&mut self) {
-        let l2 = self.settings.l2;
-        if let Some(gram) = &self.gram {
-            for (at, column) in self.columns.iter_mut().enumerate() {
-                column.curvature = (gram.diagonal(at) + l2).max(LEAST_CURVATURE);
-            }
-        } else {
-            let lists = self.classifier.design.columns();
-            self.roots = self.curvatures.iter().map(|curvature| curvature.sqrt()).collect();
-            self.products = vec![0.0; self.roots.len()];
-            let (roots, scaled, starts) = (&self.roots, &mut self.scaled, &mut self.starts);
-            scaled.reserve(self.columns.iter().map(|column| lists.range(column.id).len()).sum());
-            with_entries!(lists, all => for column in &mut self.columns {
-                let (ids, values) = lists.list(column.id, all);
-                let start = scaled.len();
-                scaled.extend(ids.iter().zip(values).map(|(&i, x)| roots[i.at()] * x.get()));
-                starts.push(start);
-                column.curvature = (inner(&scaled[start..], &scaled[start..]) + l2).max(LEAST_CURVATURE);
-            });
-            starts.push(scaled.len());
-        }
-        let x = self.value();
-        for (at, intercept) in self.intercepts.iter_mut().enumerate() {
-            let own = match &self.gram {
-                Some(gram) if self.curvatures.is_empty() => gram.diagonal(self.columns.len() + at),
-                _ => self.curvatures.iter().sum::<f64>() * x * x,
-            };
-            intercept.curvature = own.max(LEAST_CURVATURE);
+        let (n, l2) = (self.columns.len(), self.settings.l2);
+        let square = |at: usize| match (&self.gram, &self.z) {
+            (_, Some(z)) => z.square(at),
+            (Some(gram), None) if at < n || self.curvatures.is_empty() => gram.diagonal(at),
+            _ => self.curvatures.iter().sum::<f64>() * self.value() * self.value(),
+        };
+        let squares: Vec<f64> = (0..n + self.intercepts.len()).map(square).collect();
+        for (at, square) in squares.into_iter().enumerate() {
+            let own = if at < n { square + l2 } else { square };
+            self.coordinate(at).curvature = own.max(LEAST_CURVATURE);
         }
     }
 
     /// Sweeps over the coordinates until the largest violation falls to `precision` of the first; returns the number of sweeps.
-    fn minimise_by_sweeps<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, interrupt: &Interrupt) -> usize {
+    fn minimise_by_sweeps<I: Id, V: Value>(
+        &mut self,
+        z: &Scaled,
+        all: Entries<'_, I, V>,
+        interrupt: &Interrupt,
+    ) -> usize {
         let NewtonSettings { precision, sweeps, .. } = *self.settings;
         let goal = precision * self.violation;
         let (mut done, mut worth, mut last) = (0, None, (0, self.violation));
+        let mut leaps = true;
         while done < sweeps && !interrupt.is_set() {
             done += 1;
-            let violation = self.sweep(all, false);
+            let violation = self.sweep(z, all, false);
             if violation <= goal {
                 break;
             }
@@ -316,17 +297,20 @@ impl<'a> Subproblem<'a> {
             let ahead = sweeps_ahead(goal, violation, last.1, done - last.0);
             last = (done, violation);
             if worth.is_some_and(|worth| done as f64 >= worth || ahead >= worth) && sweeps > done {
-                let slopes: Vec<f64> = self.roots.iter().zip(&self.products).map(|(root, z)| root * z).collect();
+                let slopes: Vec<f64> = z.roots.iter().zip(&self.products).map(|(root, z)| root * z).collect();
                 let ids: Vec<usize> = self.columns.iter().map(|column| column.id).collect();
                 let gram = Gram::new(self.classifier, &ids, !self.intercepts.is_empty(), &self.curvatures, &slopes);
                 return self.minimise_over(gram, done, interrupt);
             }
             // Most weights that are 0 remain 0: the others converge first, in cheaper sweeps.
-            if done >= FIRST_SWEEPS {
+            if done > FIRST_SWEEPS && leaps {
+                let (cost, changed) = self.leap_by_products(z, all, goal);
+                (done, leaps) = (done + cost, changed);
+            } else if done >= FIRST_SWEEPS {
                 let end = (done + ACTIVE_SWEEPS).min(sweeps);
                 while done < end && !interrupt.is_set() {
                     done += 1;
-                    if self.sweep(all, true) <= goal {
+                    if self.sweep(z, all, true) <= goal {
                         break;
                     }
                 }
@@ -349,7 +333,7 @@ impl<'a> Subproblem<'a> {
     /// returns the number of all sweeps.
     fn minimise_over(&mut self, mut gram: Gram, mut done: usize, interrupt: &Interrupt) -> usize {
         let goal = self.settings.precision * self.violation;
-        let mut next = done + SLOW;
+        let mut next = done + Self::SLOW;
         while done < self.settings.sweeps && !interrupt.is_set() {
             done += 1;
             if self.sweep_over_gram(&mut gram) <= goal {
@@ -362,79 +346,28 @@ impl<'a> Subproblem<'a> {
         done
     }
 
-    /// Goes to a minimum over the weights that are not 0: sweeps are slow where columns are much alike. Returns the number of sweeps
-    /// that cost as much.
-    fn leap(&mut self, gram: &mut Gram) -> usize {
-        let (mut cost, size) = (0, self.columns.len() + self.intercepts.len());
-        loop {
-            let rows = self.not_zero();
-            if !is_small(rows.len()) {
-                return self.settings.sweeps;
-            }
-            cost += rows.len().pow(3) / (3 * size * size);
-            if self.leap_over(&rows, gram) {
-                return cost.max(SLOW);
-            }
-        }
-    }
-
-    /// The coordinates whose weights are not 0, and those of the intercept.
-    fn not_zero(&self) -> Vec<usize> {
-        let n = self.columns.len();
-        let columns = (0..n).filter(|&at| self.columns[at].w + self.columns[at].delta != 0.0);
-        columns.chain(n..n + self.intercepts.len()).collect()
-    }
-
-    /// Goes towards the minimum over some coordinates, until a weight would change its sign: it becomes 0. Returns whether the minimum
-    /// is reached.
-    fn leap_over(&mut self, rows: &[usize], gram: &mut Gram) -> bool {
-        let NewtonSettings { l1, l2, .. } = *self.settings;
-        let n = self.columns.len();
-        let slope = |&at: &usize| match self.columns.get(at) {
-            Some(column) => column.gradient + l2 * column.delta + l1.copysign(column.w + column.delta),
-            None => self.intercepts[at - n].gradient,
-        };
-        let slopes: Vec<f64> = rows.iter().map(|at| -slope(at) - gram.product(*at)).collect();
-        let changes = gram.part(rows).solve(l2, self.intercepts.len(), slopes.into_iter());
-        let (mut length, mut first) = (1.0, None);
-        for (&at, change) in rows.iter().zip(&changes).filter(|(at, _)| **at < n) {
-            let w = self.columns[at].w + self.columns[at].delta;
-            if -change / w * length > 1.0 {
-                (length, first) = (-w / change, Some(at));
-            }
-        }
-        for (&at, change) in rows.iter().zip(&changes) {
-            let column = if at < n { &mut self.columns[at] } else { &mut self.intercepts[at - n] };
-            let before = column.delta;
-            column.delta = if first == Some(at) { -column.w } else { before + length * change };
-            gram.add(at, column.delta - before);
-        }
-        first.is_none()
-    }
-
     /// A sweep by way of the data over all coordinates, or if `active`, over the columns whose weights are not 0 and the
     /// intercept. Returns the largest violation met.
-    fn sweep<I: Id, V: Value>(&mut self, all: Entries<'_, I, V>, active: bool) -> f64 {
-        let lists = self.classifier.design.columns();
+    fn sweep<I: Id, V: Value>(&mut self, z: &Scaled, all: Entries<'_, I, V>, active: bool) -> f64 {
         let NewtonSettings { l1, l2, .. } = *self.settings;
-        let mut most = 0.0f64;
-        let columns = self.columns.iter_mut().zip(self.starts.windows(2));
-        for (column, ends) in columns.filter(|(column, _)| !active || column.w + column.delta != 0.0) {
-            let scaled = &self.scaled[ends[0]..ends[1]];
-            let slope = column.gradient + l2 * column.delta + lists.combine_as(column.id, all, scaled, &self.products);
+        let (mut most, n) = (0.0f64, self.columns.len());
+        for (at, column) in self.columns.iter_mut().enumerate() {
+            if active && column.w + column.delta == 0.0 {
+                continue;
+            }
+            let slope = column.gradient + l2 * column.delta + z.combine(at, all, &self.products);
             let change = column.change(slope, l1, &mut most);
             if change != 0.0 {
                 column.delta += change;
-                lists.add_as(column.id, all, scaled, change, &mut self.products);
+                z.add_to(at, all, change, &mut self.products);
             }
         }
-        let x = self.value();
-        for intercept in &mut self.intercepts {
-            let slope = intercept.gradient + x * inner(&self.roots, &self.products);
+        for (at, intercept) in (n..).zip(&mut self.intercepts) {
+            let slope = intercept.gradient + z.combine(at, all, &self.products);
             most = most.max(slope.abs());
             let change = -slope / intercept.curvature;
             intercept.delta += change;
-            self.products.iter_mut().zip(&self.roots).for_each(|(product, root)| *product += change * x * root);
+            z.add_to(at, all, change, &mut self.products);
         }
         most
     }

@@ -15,7 +15,7 @@ import numpy as np
 from ..options import real_number, seed_number
 from ..problem import Numbers, Problem
 from ..result import Status
-from ..vectors import Vector
+from ..vectors import Vector, dot
 from .common.classifier import TwoClasses, two_classes
 from .common.conditions import no_l1, with_l2
 from .common.needs import Needs, check
@@ -29,10 +29,6 @@ FIRST, LARGEST_FIRST = 1e-3, 1e-8
 
 class DualPasses(TwoClasses, Protocol):
     """A classifier of two classes that can make passes of dual coordinate descent."""
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether the samples are kept as a dense matrix."""
 
     @property
     def intercept(self) -> float:
@@ -63,11 +59,15 @@ class DualCDState(PassState):
         alpha: alpha_i and its log-odds, log(alpha_i / (C_i - alpha_i)), of every sample, shape (n_samples, 2).
         squares: |x_i|^2, shape (n_samples,).
         apart: the largest |y_i x_i . w + log(alpha_i / (C_i - alpha_i))| met in the last pass.
+        whole_gradient: of the unpenalised NLL at w; None if the state was not measured.
+        gap: the objective less the dual objective at alpha, nats; None if the state was not measured.
     """
 
     alpha: Vector
     squares: Vector
     apart: float = np.inf
+    whole_gradient: Vector | None = None
+    gap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -133,12 +133,23 @@ class DualCD:
         visits = visiting(self.seed, state.iteration, n)
         apart = objective.dual_pass(w, alpha, state.squares, visits, problem.penalty.l2)
         check_finite(1.0, w)
-        following = after_pass(replace(state, w=w, alpha=alpha, apart=apart), n)
+        passed = replace(state, w=w, alpha=alpha, apart=apart, whole_gradient=None, gap=None)
+        following = after_pass(passed, n)
         return replace(following, status=Status.CONVERGED) if apart <= self.tolerance else following
 
     def measure(self, problem: Problem, state: DualCDState) -> DualCDState:
         """Return the state with objective and violation, which the passes do not need: one gradient evaluation."""
         if not math.isnan(state.objective):
             return state
-        nll, _, gradient = cast(DualPasses, problem.objective).start(state.w)
-        return with_gradient(problem, state, nll, gradient)
+        objective = cast(DualPasses, problem.objective)
+        nll, _, gradient = objective.start(state.w)
+        measured = with_gradient(problem, state, nll, gradient)
+        # w is the best for alpha: what it costs in the dual is the L2 penalty once more.
+        dual = _entropy(state.alpha[:, 1], objective.weights) - (measured.objective - nll)
+        return replace(measured, whole_gradient=gradient, gap=max(measured.objective - dual, 0.0))
+
+
+def _entropy(log_odds: Vector, weights: Vector) -> float:
+    """Return the sum over samples of weight times the entropy of two classes with these log-odds, nats."""
+    size = np.abs(log_odds[weights > 0.0])
+    return dot(weights[weights > 0.0], np.log1p(np.exp(-size)) + size / (1.0 + np.exp(size)))

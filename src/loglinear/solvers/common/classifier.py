@@ -36,6 +36,10 @@ class TwoClasses(Classifier, Protocol):
     def n_unpenalised(self) -> int:
         """Number of the last weights, the intercept's, that steps spare from the penalty."""
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether the samples are kept as a dense matrix."""
+
     def start(self, w: Vector) -> tuple[float, Vector, Vector]:
         """Return the NLL, x . w of every sample, and the gradient."""
 
