@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse
 
 from loglinear import ClassifierObjective, MaxEnt
+from loglinear.data.matrix import dense_or_sparse
 
 # Bytes of an entry in compressed sparse rows: a double and a column of 32 bits.
 ENTRY = 12
@@ -147,3 +149,64 @@ def test_the_curvature_of_a_table_takes_no_copy_of_its_cells():
     before = forget_peak()
     objective.hessian_diagonal(np.zeros(objective.n_features))
     assert peak() - before < X.nbytes / 4
+
+
+def far(X):
+    X += 50.0
+    return X
+
+
+VIEWS = {
+    "some columns": lambda X: X[:, 20:],
+    "some rows": lambda X: X[1_000:],
+    "columns of an array by columns": lambda X: np.asfortranarray(X)[:, ::2],
+    "an array by columns, backwards": lambda X: np.asfortranarray(X)[:, ::-1],
+    "rows of an array by columns": lambda X: np.asfortranarray(X)[1_000:],
+    "far from 0": far,
+    "far from 0, by columns": lambda X: far(np.asfortranarray(X)),
+    "far from 0, some columns": lambda X: far(X)[:, 20:],
+}
+COPIED = {"every other row": lambda X: X[::2], "backwards": lambda X: X[::-1], "few columns": lambda X: X[:, :20]}
+
+
+@linux
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", VIEWS)
+def test_views_and_columns_far_from_zero_take_no_copy(layout, kind):
+    X, y = labelled(40_000, 100, kind)
+    view = VIEWS[layout](X)
+    y = y[: len(view)]
+    ClassifierObjective(view[:100], y[:100], n_classes=2, intercept="scaled")
+    gc.collect()
+    before = forget_peak()
+    objective = ClassifierObjective(view, y, n_classes=2, intercept="scaled")
+    objective.value_and_gradient(np.zeros(objective.n_features))
+    assert objective.shift is not None  # as numbers from 0 to 1 are far from 0, too
+    assert peak() - before < 2**23
+
+
+@pytest.mark.parametrize("layout", [*VIEWS, *COPIED])
+def test_only_rows_that_are_far_apart_or_backwards_are_copied(layout):
+    view = (VIEWS | COPIED)[layout](labelled(5_000, 100, np.float32)[0])
+    assert np.shares_memory(dense_or_sparse(view), view) == (layout in VIEWS)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("intercept", [True, "scaled"])
+@pytest.mark.parametrize("layout", [*VIEWS, *COPIED])
+def test_views_give_the_bits_of_a_copy(layout, kind, intercept):
+    X, y = labelled(5_100, 23, kind)
+    view = (VIEWS | COPIED)[layout](X)
+    y = y[: len(view)]
+    objectives = [
+        ClassifierObjective(matrix, y, n_classes=2, intercept=intercept, threads=1)
+        for matrix in (view, np.ascontiguousarray(view))
+    ]
+    w = np.linspace(-1.0, 1.0, objectives[0].n_features)
+    (value, gradient), (expected, by_copy) = (objective.value_and_gradient(w) for objective in objectives)
+    assert value == expected
+    np.testing.assert_array_equal(gradient, by_copy)
+    rows = np.arange(1, 9)
+    of_some = [objective.sample(rows).value_and_gradient(w) for objective in objectives]
+    assert of_some[0][0] == of_some[1][0]
+    np.testing.assert_array_equal(objectives[0].design.toarray(), objectives[1].design.toarray())

@@ -18,7 +18,7 @@ use crate::classifier::newton::NewtonSettings;
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::path::{Reached, Walk};
 use crate::classifier::point::Point;
-use crate::classifier::table::{Numbers, Table};
+use crate::classifier::table::{Layout, Numbers, Table};
 use crate::classifier::{dual, gram, newton, softmax};
 use crate::threads::locked;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -184,18 +184,20 @@ impl ClassifierObjective {
         Ok(ClassifierObjective::of(inner).into())
     }
 
-    /// The objective on the rows of a dense matrix in memory that must not change: `by_rows` if the numbers of a row stand side by
-    /// side, else those of a column do. The other arguments are those of the constructor.
+    /// The objective on the rows of a dense matrix in memory that must not change. `layout`: whether the numbers of a row stand side
+    /// by side, or else those of a column; the place of the first row, or column; and the distance from each to the next. `shift`
+    /// is subtracted from the columns. The other arguments are those of the constructor.
     #[staticmethod]
-    #[pyo3(signature = (numbers, shape, targets, weights=None, *, by_rows, n_classes, intercept=None, scaled=false, threads=0))]
+    #[pyo3(signature = (numbers, shape, layout, shift, targets, weights=None, *, n_classes, intercept=None, scaled=false, threads=0))]
     #[allow(clippy::too_many_arguments)]
     fn of_table(
         py: Python<'_>,
         numbers: &Bound<'_, PyAny>,
         shape: (usize, usize),
+        layout: (bool, usize, isize),
+        shift: Option<PyReadonlyArray1<'_, f64>>,
         targets: PyReadonlyArray1<'_, u32>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
-        by_rows: bool,
         n_classes: usize,
         intercept: Option<f64>,
         scaled: bool,
@@ -206,8 +208,11 @@ impl ClassifierObjective {
             Err(_) => Numbers::Double(Box::new(Held::of(numbers.cast::<PyArray1<f64>>()?)?)),
         };
         let (targets, weights) = (read(&targets)?.to_vec(), copied(weights.as_ref())?);
+        let (by_rows, first, step) = layout;
+        let (layout, shift) = (Layout { by_rows, first, step }, shift.map(|shift| read(&shift).map(<[f64]>::to_vec)));
+        let shift = shift.transpose()?;
         let inner = interruptible_unless(shape.0.saturating_mul(shape.1) < QUICK, py, |_| {
-            let design = Arc::new(Design::dense(Table::new(numbers, by_rows, shape.0, shape.1)?));
+            let design = Arc::new(Design::dense(Table::new(numbers, layout, shape, shift)?));
             Classifier::new(design, targets, weights, n_classes, (intercept, scaled), threads)
         })?;
         Py::new(py, ClassifierObjective::of(inner))

@@ -1,18 +1,20 @@
 //! A dense matrix of samples, kept as it was given: by rows or by columns, in single or double precision.
 //!
 //! Its numbers may belong to someone else, such as a NumPy array: nothing is copied but blocks of some rows, which a thread
-//! copies into its cache before it works on them. There they are rows of doubles, so that there is one kernel for every layout.
+//! copies into its cache before it works on them. There they are rows of doubles, so that there is one kernel for every layout,
+//! and there a number is subtracted from columns that are far from 0.
 
 use crate::error::{Error, Result};
 use crate::numeric::{LANES, padded, transpose};
 use pulp::Simd;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A type of the numbers of a matrix.
 pub trait Number: Copy {
     fn double(self) -> f64;
-    /// Copies numbers.
-    fn copy<S: Simd>(simd: S, from: &[Self], to: &mut [f64]);
+    /// Copies numbers, less those of a shift if there is one, which has as many.
+    fn copy<S: Simd>(simd: S, from: &[Self], shift: Option<&[f64]>, to: &mut [f64]);
 }
 
 impl Number for f64 {
@@ -22,13 +24,18 @@ impl Number for f64 {
     }
 
     #[inline(always)]
-    fn copy<S: Simd>(_simd: S, from: &[f64], to: &mut [f64]) {
+    fn copy<S: Simd>(simd: S, from: &[f64], shift: Option<&[f64]>, to: &mut [f64]) {
         let ((from, rest), (to, to_rest)) = (S::as_simd_f64s(from), S::as_mut_simd_f64s(&mut to[..from.len()]));
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = *from;
+        let Some(shift) = shift else {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            return to_rest.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        };
+        let (shift, shift_rest) = S::as_simd_f64s(shift);
+        for ((to, from), shift) in to.iter_mut().zip(from).zip(shift) {
+            *to = simd.sub_f64s(*from, *shift);
         }
-        for (to, from) in to_rest.iter_mut().zip(rest) {
-            *to = *from;
+        for ((to, from), shift) in to_rest.iter_mut().zip(rest).zip(shift_rest) {
+            *to = from - shift;
         }
     }
 }
@@ -40,15 +47,23 @@ impl Number for f32 {
     }
 
     #[inline(always)]
-    fn copy<S: Simd>(_simd: S, from: &[f32], to: &mut [f64]) {
+    fn copy<S: Simd>(_simd: S, from: &[f32], shift: Option<&[f64]>, to: &mut [f64]) {
         let ((from, rest), (to, to_rest)) = (from.as_chunks::<LANES>(), to[..from.len()].as_chunks_mut::<LANES>());
-        for at in 0..from.len() {
+        let Some((shift, shift_rest)) = shift.map(<[f64]>::as_chunks::<LANES>) else {
+            for at in 0..from.len() {
+                for k in 0..LANES {
+                    to[at][k] = from[at][k].into();
+                }
+            }
+            return to_rest.iter_mut().zip(rest).for_each(|(to, from)| *to = f64::from(*from));
+        };
+        for at in 0..from.len().min(shift.len()) {
             for k in 0..LANES {
-                to[at][k] = from[at][k].into();
+                to[at][k] = f64::from(from[at][k]) - shift[at][k];
             }
         }
-        for at in 0..rest.len() {
-            to_rest[at] = rest[at].into();
+        for ((to, from), shift) in to_rest.iter_mut().zip(rest).zip(shift_rest) {
+            *to = f64::from(*from) - shift;
         }
     }
 }
@@ -62,13 +77,40 @@ pub enum Numbers {
     Double(Shared<f64>),
 }
 
+/// Where the numbers of a matrix stand.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    /// Whether the numbers of a row stand side by side; otherwise those of a column do. The former are the lines of the matrix.
+    pub by_rows: bool,
+    /// Place of the first line, and the distance from each to the next: negative if the last one comes first.
+    pub first: usize,
+    pub step: isize,
+}
+
+impl Layout {
+    /// The place of a line.
+    #[inline(always)]
+    pub fn line(self, at: usize) -> usize {
+        self.first.wrapping_add_signed(self.step.wrapping_mul(at as isize))
+    }
+
+    /// Whether lines of this length, so many, are all among `n` numbers.
+    fn fits(self, n_lines: usize, length: usize, n: usize) -> bool {
+        let way = isize::try_from(n_lines.saturating_sub(1)).ok().and_then(|lines| lines.checked_mul(self.step));
+        let last = way.and_then(|way| self.first.checked_add_signed(way));
+        let ends = [Some(self.first), last].map(|place| place.and_then(|place| place.checked_add(length)));
+        n_lines == 0 || ends.iter().all(|end| end.is_some_and(|end| end <= n))
+    }
+}
+
 /// A dense matrix.
 pub struct Table {
     numbers: Numbers,
-    /// Whether the numbers of a row stand side by side; otherwise those of a column do.
-    by_rows: bool,
+    layout: Layout,
     n_rows: usize,
     n_columns: usize,
+    /// What is subtracted from each column; none for nothing.
+    shift: Option<Arc<[f64]>>,
 }
 
 /// Evaluates an expression with a name bound to the slice of all numbers. It is compiled for both precisions.
@@ -88,22 +130,32 @@ macro_rules! with_numbers {
 }
 
 impl Table {
-    /// A matrix of finite numbers, row after row or column after column.
-    pub fn new(numbers: Numbers, by_rows: bool, n_rows: usize, n_columns: usize) -> Result<Table> {
-        let table = Table { numbers, by_rows, n_rows, n_columns };
+    /// A matrix of finite numbers, less a number for each column if there is a `shift`.
+    pub fn new(
+        numbers: Numbers,
+        layout: Layout,
+        (n_rows, n_columns): (usize, usize),
+        shift: Option<Vec<f64>>,
+    ) -> Result<Table> {
+        let shift = shift.map(Arc::from);
+        let table = Table { numbers, layout, n_rows, n_columns, shift };
         let n_numbers = with_numbers!(table, all => all.len());
-        if n_rows.checked_mul(n_columns) != Some(n_numbers) {
+        let (n_lines, length) = if layout.by_rows { (n_rows, n_columns) } else { (n_columns, n_rows) };
+        if !layout.fits(n_lines, length, n_numbers) {
             return Err(Error::Data(format!(
                 "a matrix of shape ({n_rows}, {n_columns}) does not have {n_numbers} numbers"
             )));
         }
+        if table.shift.as_ref().is_some_and(|shift| shift.len() != n_columns) {
+            return Err(Error::Data(format!("{n_columns} columns need as many numbers to subtract")));
+        }
         if n_columns >= u32::MAX as usize || n_rows >= u32::MAX as usize {
             return Err(Error::Data("more than 2^32 samples or columns".into()));
         }
-        match with_numbers!(table, all => first_infinite(all)) {
+        match with_numbers!(table, all => first_infinite(all, layout, n_lines, length)) {
             None => Ok(table),
-            Some((at, value)) => {
-                let (row, column) = if by_rows { (at / n_columns, at % n_columns) } else { (at % n_rows, at / n_rows) };
+            Some((line, place, value)) => {
+                let (row, column) = if layout.by_rows { (line, place) } else { (place, line) };
                 Err(Error::Data(format!("sample {row}, column {column}: {value} is not a finite value")))
             }
         }
@@ -117,12 +169,19 @@ impl Table {
         self.n_columns
     }
 
+    /// The place of a row's first number, and the distance from each to the next.
+    fn row(&self, row: usize) -> (usize, isize) {
+        let Layout { by_rows, first, step } = self.layout;
+        if by_rows { (self.layout.line(row), 1) } else { (first + row, step) }
+    }
+
     /// The matrix whose row i is row `rows[i]` of this one.
     pub fn select(&self, rows: &[usize]) -> Table {
-        let at = |row: usize, column: usize| {
-            if self.by_rows { row * self.n_columns + column } else { column * self.n_rows + row }
+        let places = || {
+            rows.iter().map(|&row| self.row(row)).flat_map(|(first, step)| {
+                (0..self.n_columns).map(move |column| first.wrapping_add_signed(step.wrapping_mul(column as isize)))
+            })
         };
-        let places = || rows.iter().flat_map(|&row| (0..self.n_columns).map(move |column| at(row, column)));
         let numbers = match &self.numbers {
             Numbers::Single(all) => {
                 Numbers::Single(Box::new(places().map(|at| (**all).as_ref()[at]).collect::<Vec<_>>()))
@@ -131,19 +190,38 @@ impl Table {
                 Numbers::Double(Box::new(places().map(|at| (**all).as_ref()[at]).collect::<Vec<_>>()))
             }
         };
-        Table { numbers, by_rows: true, n_rows: rows.len(), n_columns: self.n_columns }
+        let layout = Layout { by_rows: true, first: 0, step: self.n_columns as isize };
+        Table { numbers, layout, n_rows: rows.len(), n_columns: self.n_columns, shift: self.shift.clone() }
     }
 
     /// The numbers of a row that are not 0: column and value.
     pub fn entries(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
-        let (first, step) = if self.by_rows { (row * self.n_columns, 1) } else { (row, self.n_rows) };
-        let value = move |column: usize| with_numbers!(self, all => all[first + column * step].double());
-        (0..self.n_columns).map(move |column| (column as u32, value(column))).filter(|entry| entry.1 != 0.0)
+        let (first, step) = self.row(row);
+        let place = move |column: usize| first.wrapping_add_signed(step.wrapping_mul(column as isize));
+        let number = move |column: usize| with_numbers!(self, all => all[place(column)].double());
+        let less = move |column: usize| self.shift.as_ref().map_or(0.0, |shift| shift[column]);
+        let entry = move |column: usize| (column as u32, number(column) - less(column));
+        (0..self.n_columns).map(entry).filter(|entry| entry.1 != 0.0)
     }
 }
 
-/// The place and the value of the first number that is not finite.
-fn first_infinite<T: Number>(numbers: &[T]) -> Option<(usize, f64)> {
+/// The first number that is not finite: its line, its place in the line and its value.
+fn first_infinite<T: Number>(all: &[T], layout: Layout, n_lines: usize, length: usize) -> Option<(usize, usize, f64)> {
+    if layout.step.unsigned_abs() == length && n_lines > 0 {
+        // Without gaps the lines are looked at as one.
+        let whole = &all[layout.first.min(layout.line(n_lines - 1))..][..n_lines * length];
+        if all_finite(whole) {
+            return None;
+        }
+    }
+    let line = |at: usize| &all[layout.line(at)..][..length];
+    let at = (0..n_lines).find(|&at| !all_finite(line(at)))?;
+    let place = line(at).iter().position(|number| !number.double().is_finite())?;
+    Some((at, place, line(at)[place].double()))
+}
+
+/// Whether all numbers are finite.
+fn all_finite<T: Number>(numbers: &[T]) -> bool {
     // A product with 0 is NaN unless the number is finite. No early return: the compiler tests several numbers at a time.
     let mut sums = [0.0; LANES];
     let (eights, rest) = numbers.as_chunks::<LANES>();
@@ -153,10 +231,7 @@ fn first_infinite<T: Number>(numbers: &[T]) -> Option<(usize, f64)> {
         }
     }
     rest.iter().for_each(|&number| sums[0] += 0.0 * number.double());
-    if sums.iter().all(|sum| *sum == 0.0) {
-        return None;
-    }
-    numbers.iter().map(|number| number.double()).enumerate().find(|(_, number): &(usize, f64)| !number.is_finite())
+    sums.iter().all(|sum| *sum == 0.0)
 }
 
 /// Columns of a table, and behind them the column of an intercept.
@@ -204,26 +279,25 @@ impl<'a> Columns<'a> {
         out: &mut [f64],
     ) {
         let own = places.start..places.end.min(self.own());
-        let (n_rows, n_columns) = (self.table.n_rows, self.table.n_columns);
-        if !self.table.by_rows {
+        let Table { layout, n_columns, .. } = *self.table;
+        let shift = self.table.shift.as_deref();
+        if !layout.by_rows {
             let column = |place: usize| self.chosen.map_or(place, |chosen| chosen[place]);
-            turned(
-                simd,
-                own.clone().map(|place| &all[column(place) * n_rows..][rows.clone()]),
-                rows.len(),
-                stride,
-                out,
-            );
+            let lines = own.clone().map(|place| {
+                let column = column(place);
+                (&all[layout.line(column)..][rows.clone()], shift.map_or(0.0, |shift| shift[column]))
+            });
+            turned(simd, lines, rows.len(), stride, out);
         }
         for (at, row) in rows.enumerate() {
             let out = &mut out[at * stride..][..stride];
             match self.chosen {
-                _ if !self.table.by_rows => {}
-                None => T::copy(simd, &all[row * n_columns..][own.clone()], out),
+                _ if !layout.by_rows => {}
+                None => T::copy(simd, &all[layout.line(row)..][own.clone()], shift.map(|all| &all[own.clone()]), out),
                 Some(chosen) => {
-                    let numbers = &all[row * n_columns..][..n_columns];
+                    let numbers = &all[layout.line(row)..][..n_columns];
                     for (place, &column) in chosen[own.clone()].iter().enumerate() {
-                        out[place] = numbers[column].double();
+                        out[place] = numbers[column].double() - shift.map_or(0.0, |shift| shift[column]);
                     }
                 }
             }
@@ -237,34 +311,37 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Writes columns side by side, eight columns and eight rows at a time.
+/// Writes columns side by side, each less a number, eight columns and eight rows at a time.
 #[inline(always)]
 fn turned<'a, S: Simd, T: Number + 'a>(
     simd: S,
-    mut columns: impl Iterator<Item = &'a [T]>,
+    mut columns: impl Iterator<Item = (&'a [T], f64)>,
     n_rows: usize,
     stride: usize,
     out: &mut [f64],
 ) {
     let empty: &[T] = &[];
     for first in (0..stride).step_by(LANES) {
-        let mut eight = [empty; LANES];
-        for place in &mut eight {
-            *place = columns.next().unwrap_or(empty);
+        let (mut eight, mut shift) = ([empty; LANES], [0.0; LANES]);
+        for k in 0..LANES {
+            (eight[k], shift[k]) = columns.next().unwrap_or((empty, 0.0));
         }
         let mut block = [[0.0; LANES]; LANES];
         for row in (0..n_rows).step_by(LANES) {
             let n = (n_rows - row).min(LANES);
             for k in 0..LANES {
                 if n == LANES && !eight[k].is_empty() {
-                    T::copy(simd, &eight[k][row..row + LANES], &mut block[k]);
+                    T::copy(simd, &eight[k][row..row + LANES], None, &mut block[k]);
                 } else if !eight[k].is_empty() {
-                    T::copy(simd, &eight[k][row..row + n], &mut block[k]);
+                    T::copy(simd, &eight[k][row..row + n], None, &mut block[k]);
                 }
             }
             let turned = transpose(simd, block.each_ref());
             for k in 0..n {
-                out[(row + k) * stride + first..][..LANES].copy_from_slice(&turned[k]);
+                let out = &mut out[(row + k) * stride + first..][..LANES];
+                for lane in 0..LANES {
+                    out[lane] = turned[k][lane] - shift[lane];
+                }
             }
         }
     }

@@ -95,10 +95,11 @@ class ClassifierObjective(Objective):
     def of_table(
         numbers: npt.NDArray[np.float32] | npt.NDArray[np.float64],
         shape: tuple[int, int],
+        layout: tuple[bool, int, int],
+        shift: npt.NDArray[np.float64] | None,
         targets: npt.NDArray[np.uint32],
         weights: npt.NDArray[np.float64] | None = None,
         *,
-        by_rows: bool,
         n_classes: int,
         intercept: float | None = None,
         scaled: bool = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import scipy.sparse
 from ..errors import DataError
 from .inputs import Array, Matrix
 
-__all__ = ["FLOATS", "Dense", "dense_or_sparse", "far_from_zero", "refuse_kinds"]
+__all__ = ["FLOATS", "Dense", "Lines", "dense_or_sparse", "far_from_zero", "lines", "refuse_kinds"]
 
 Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
 
@@ -21,6 +21,8 @@ FLOATS = (np.float64, np.float32)
 _REFUSED = {"M": "Dates are", "m": "Spans of time are", "c": "Complex data"}
 # A dense matrix with a smaller share of numbers that are not 0 becomes sparse, a sparse one with a larger share dense.
 SPARSE, DENSE = 0.2, 0.5
+# A distance from row to row, in lengths of a row, at which a pass over the rows takes about as long as without gaps.
+GAP = 1.5
 # Numbers of which the share is that of a dense matrix.
 LOOKED_AT = 1 << 18
 # Rows that tell the mean of a column well enough, at least.
@@ -30,10 +32,10 @@ FAR = 0.5
 
 
 def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
-    """Return a matrix that is dense, row- or column-major, if many of its numbers are not 0, else sparse.
+    """Return a matrix that is dense if many of its numbers are not 0, else sparse.
 
-    A dense array of float64 or float32 is not copied, unless its rows or its columns have gaps. Nor are compressed
-    sparse rows of float64.
+    A dense array of float64 or float32 is not copied if the numbers of each column stand side by side, or the numbers
+    of each row do and rows follow each other closely. Nor are compressed sparse rows of float64.
 
     Raises:
         DataError: X contains dates or complex numbers, or is a masked array.
@@ -49,8 +51,48 @@ def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
         return array.astype(np.float64)
     if array.size and _share(array) < SPARSE:
         return scipy.sparse.csr_array(array, dtype=np.float64)
-    by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
-    return np.require(array, _kind(array.dtype), ["F", "A"] if by_columns else ["C", "A"])
+    in_place = array.dtype in FLOATS and array.flags.aligned and (_has_near_rows(array) or _has_lines(array.T))
+    return array if in_place else np.require(array, _kind(array.dtype), ["C", "A"])
+
+
+class Lines(NamedTuple):
+    """The memory of a dense matrix: its rows, or else its columns, are lines of numbers that stand side by side.
+
+    Attributes:
+        numbers: all lines and the gaps between them, as they lie in memory.
+        by_rows: whether rows are the lines.
+        first: place of the first line.
+        step: distance from a line to the next; negative for columns of which the last one comes first.
+    """
+
+    numbers: Array
+    by_rows: bool
+    first: int
+    step: int
+
+
+def lines(X: Dense) -> Lines:
+    """Return where the numbers of a matrix from `dense_or_sparse` stand."""
+    by_rows = _has_near_rows(X)
+    matrix = X if by_rows else X.T
+    n_lines, length = matrix.shape
+    step = matrix.strides[0] // X.itemsize if n_lines > 1 else length
+    way = (n_lines - 1) * step
+    lowest = matrix[-1:] if way < 0 else matrix[:1]
+    size = abs(way) + length if matrix.size else 0
+    numbers = np.lib.stride_tricks.as_strided(lowest, (size,), (X.itemsize,), writeable=False)
+    return Lines(numbers, by_rows, max(-way, 0), step)
+
+
+def _has_lines(X: Array) -> bool:
+    """Return whether the numbers of a row stand side by side, and rows a whole number of numbers apart."""
+    return bool((X.shape[1] == 1 or X.strides[1] == X.itemsize) and (len(X) == 1 or X.strides[0] % X.itemsize == 0))
+
+
+def _has_near_rows(X: Array) -> bool:
+    """Return whether the rows of a matrix are lines with gaps so small that they do not slow down reading."""
+    length = X.shape[1] * X.itemsize
+    return _has_lines(X) and (len(X) == 1 or length <= X.strides[0] <= GAP * length)
 
 
 def refuse_kinds(X: object) -> None:
@@ -70,7 +112,8 @@ def far_from_zero(X: Dense) -> npt.NDArray[np.float64] | None:
     """
     step = min(X.size // LOOKED_AT, len(X) // FEWEST_ROWS)
     rows = np.ascontiguousarray(X[:: max(1, step)], dtype=np.float64)
-    means, spreads = rows.mean(axis=0), rows.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means, spreads = rows.mean(axis=0), rows.std(axis=0)
     is_far = np.abs(means) > FAR * spreads
     return np.where(is_far, means, 0.0) if is_far.any() else None
 

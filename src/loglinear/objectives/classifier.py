@@ -14,7 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import dense_or_sparse, far_from_zero
+from ..data.matrix import dense_or_sparse, far_from_zero, lines
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -61,10 +61,10 @@ class ClassifierObjective:
     Source: Berger, Della Pietra & Della Pietra (1996); Mathur & Chakrabarti (2010), Eq. 5.
     Cost: an evaluation of a sparse matrix passes over it twice, by rows and by columns, on all threads; the first
     evaluation makes copies of the matrix for that, which are kept. Values that single precision holds exactly are kept
-    in single precision, and ones are not kept at all. A dense array of float64 or float32, row- or column-major, is not
-    copied but kept as it is, so it must not be changed; an evaluation passes over it once. Arithmetic is in double
-    precision. A dense matrix of which less than a fifth is not 0 becomes sparse, a sparse one of which more than half
-    is not 0 becomes dense.
+    in single precision, and ones are not kept at all. A dense array of float64 or float32, by rows or by columns,
+    is not copied but kept as it is, so it must not be changed; an evaluation passes over it once. Arithmetic is in
+    double precision. A dense matrix of which less than a fifth is not 0 becomes sparse, a sparse one of which more than
+    half is not 0 becomes dense.
 
     Args:
         X: samples, shape (n_samples, n_columns), sparse or dense; finite.
@@ -73,8 +73,9 @@ class ClassifierObjective:
         n_classes: at least 2.
         intercept: whether to add a column of ones, the last; or the value of that column, not 0; or "scaled", which
             gives it the norm of the largest other column, for the sake of the solvers. Then a number is subtracted from
-            columns of a dense matrix that are far from 0, such as years, in a copy: otherwise each weight can only move
-            together with the intercept. `coefficients` and `weights_of` go by the columns of X.
+            columns of a dense matrix that are far from 0, such as years: otherwise each weight can only move together
+            with the intercept. It is subtracted from each block of rows that a pass copies into the cache.
+            `coefficients` and `weights_of` go by the columns of X.
         threads: 0 for all cores. Values and gradients do not depend on it.
 
     Raises:
@@ -115,11 +116,9 @@ class ClassifierObjective:
         shift: Vector | None = None
         if isinstance(matrix, np.ndarray):
             shift = far_from_zero(matrix) if isinstance(intercept, str) and matrix.size else None
-            matrix = matrix if shift is None else matrix - shift
-            by_rows = matrix.flags.c_contiguous
-            numbers = matrix.reshape(-1) if by_rows else matrix.T.reshape(-1)
+            table = lines(matrix)
             core = _core.ClassifierObjective.of_table(
-                numbers, (n_samples, n_columns), *labels_and_weights, by_rows=by_rows, **options
+                table.numbers, (n_samples, n_columns), table[1:], shift, *labels_and_weights, **options
             )
         else:
             ids = matrix.indices
