@@ -118,6 +118,25 @@ def test_pairs_keep_what_they_say_in_other_units():
             np.testing.assert_allclose(s * scale, after - before, rtol=0.02)
             np.testing.assert_allclose(y / scale, 2.5 * (after - before), rtol=0.02)
             assert changed.SY[row, row] == pytest.approx(float(s.astype(float) @ y), rel=1e-6)
+            # Two roundings to the nearest of numbers of eight binary digits.
+            assert (np.abs(s * scale - (after - before)) <= 2.1 * 2.0**-8 * np.abs(after - before)).all()
+
+
+def test_units_are_those_of_the_curvature_and_the_l2_penalty():
+    problem = problem_of(ElasticNet(l1=0.2, l2=3.0))
+    state = minimize(problem, LabelSets(first=None, steps=5, tolerance=0.0), stop=Stop(max_iterations=1)).state
+    zeros = np.zeros(problem.n_features)
+    nll, gradient, likely = problem.objective.likely_labels(zeros, 1e-3)
+    small = problem.objective.pruned(
+        likely,
+        zeros[state.features],
+        nll,
+        gradient[state.features],
+        bound=1e-3,
+        links=3e-3,
+        features=state.features,
+    )
+    np.testing.assert_allclose(state.history.scale, 1.0 / np.sqrt(small.curvatures + 3.0 + 1.0))
 
 
 @pytest.mark.parametrize("stop", [4, 5, 6, 7, 8])
@@ -130,6 +149,18 @@ def test_a_run_that_corrects_its_pruned_objective_resumes_bitwise(stop):
     resumed = minimize(problem, solver, state=state, stop=Stop(max_iterations=12))
     assert resumed.w.tobytes() == whole.w.tobytes()
     assert resumed.gradient_evaluations == whole.gradient_evaluations
+
+
+@pytest.mark.parametrize("stop", [3, 6, 8])
+def test_a_checkpoint_from_before_pruned_objectives_lasted_leads_to_the_same_optimum(stop):
+    problem, solver = problem_of(ElasticNet(l1=0.2)), LabelSets(passes=4, steps=5, **EXACT)
+    begun = minimize(problem, solver, stop=Stop(max_iterations=stop)).state
+    old = copy.copy(begun)
+    for name in ("made", "is_slow"):
+        del old.__dict__[name]
+    resumed = minimize(problem, solver, state=pickle.loads(pickle.dumps(old)), stop=Stop(max_iterations=500))
+    least = minimize(problem, OWLQN(**EXACT), stop=Stop(max_iterations=3000)).objective
+    assert resumed.objective == pytest.approx(least, rel=1e-11)
 
 
 def test_the_guard_weakens_where_it_holds_back_and_grows_where_the_pruned_objective_goes_astray():
