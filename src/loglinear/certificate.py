@@ -61,8 +61,8 @@ def verdict(problem: Problem, state: State, status: Status, gap: float | None = 
     violation = known_violation(problem, state)
     if is_moved or is_partial(state):
         violation = problem.violation(w, evaluated()[1])
-    known = state.gap if satisfies(state, WithGap) else None
-    gap = useful(known, state.objective) if gap is None and known is not None else gap
+    by_solver = state.gap if satisfies(state, WithGap) else None
+    gap = useful(by_solver, state.objective) if gap is None and by_solver is not None else gap
     if gap is not None:
         gap = max(gap - (state.objective - objective), 0.0)
     elif not no_bound(problem):

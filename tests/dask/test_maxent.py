@@ -45,6 +45,18 @@ def test_the_optimum_is_that_of_the_whole_matrix(client, options, classes, inter
 
 
 @pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
+def test_columns_far_from_zero_end_at_the_optimum_of_the_whole_matrix(client, multi_class):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    y = (X @ rng.normal(size=(5, 3)) + rng.gumbel(size=(120, 3))).argmax(axis=1)
+    options = {"l1": 0.5, "multi_class": multi_class, "tolerance": 1e-13}
+    there = MaxEnt(client=client, **options).fit(chunks(X + 1000.0, y))
+    here = loglinear.MaxEnt(**options, solver="owlqn").fit(X, y)
+    for far, whole in zip(there.results_, here.results_, strict=True):
+        assert far.objective == pytest.approx(whole.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
 def test_a_training_starts_from_a_model(client, multi_class):
     X, y = samples(classes="abc")
     options = {"l2": 0.5, "tolerance": 1e-13, "multi_class": multi_class}
@@ -182,7 +194,7 @@ def test_a_checkpoint_resumes(client, tmp_path):
 def test_mistakes_are_named(client):
     X, y = samples()
     model = MaxEnt(client=client)
-    with pytest.raises(DataError, match=r"chunk 1: X of shape \(1, 12\) and y of shape \(2,\)"):
+    with pytest.raises(DataError, match=r"chunk 1: X has shape \(1, 12\), but y has shape \(2,\)"):
         model.fit([(X[:5], y[:5]), (X[5:6], y[5:7])])
     with pytest.raises(DataError, match="12 columns, others 3"):
         model.fit([(X[:5], y[:5]), (X[5:9, :3], y[5:9])])
@@ -192,7 +204,7 @@ def test_mistakes_are_named(client):
         model.fit(X, y)
     with pytest.raises(DataError, match="chunk 0: a sample weight is not a finite number >= 0"):
         model.fit([(X[:3], y[:3], [1.0, -1.0, 1.0])])
-    with pytest.raises(DataError, match=r"chunk 0: X of shape \(3, 12\) and weights of shape \(2,\)"):
+    with pytest.raises(DataError, match=r"chunk 0: X has shape \(3, 12\), but weights has shape \(2,\)"):
         model.fit([(X[:3], y[:3], [1.0, 1.0])])
     with pytest.raises(OptionError, match="multi_class"):
         MaxEnt(client=client, multi_class="one").fit(chunks(X, y))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ClassifierObjective, MaxEnt
+from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, minimize
 from loglinear.data.matrix import far_from_zero
+from loglinear.objectives.groups import LocalGroup
+from loglinear.objectives.matrix_parts import ChunkOfSamples, ClassifierParts, MatrixPart
+from loglinear.solvers import OWLQN
 
 PENALTIES = [{"l2": 1.0}, {"l1": 1.0, "l2": 0.0}, {"l1": 0.5, "l2": 0.5}]
 
@@ -94,3 +100,64 @@ def test_the_array_that_was_given_is_left_as_it_was_and_columns_around_zero_are_
     scores = moved @ coef[0] + intercept[0]
     nll = np.logaddexp(0.0, np.where(y == 1, -scores, scores)).sum()
     assert objective.value_and_gradient(objective.weights_of(coef, intercept))[0] == pytest.approx(nll)
+
+
+def in_parts(X, y, weights, at):
+    chunks = [ChunkOfSamples.of("rows", X[a:b], y[a:b], weights[a:b]) for a, b in pairwise([0, *at, len(y)])]
+    return ClassifierParts(LocalGroup(chunks), class_weights=lambda classes, totals: None)
+
+
+def trained(data, penalty):
+    problem = Problem(data, ElasticNet(**penalty, unpenalised=data.n_unpenalised))
+    return minimize(problem, OWLQN(tolerance=1e-13))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("far", [3.0, 1e5])
+@pytest.mark.parametrize("at", [(), (20, 20, 150)], ids=["one part", "four parts, one empty"])
+def test_data_in_parts_end_at_the_optimum_of_columns_around_zero(n_classes, penalty, far, at):
+    X, y, weights = table(5, n_classes)
+    moved = in_parts(X + far * np.array([1.0, -1.0, 0.0, 2.0]), y, weights, at)
+    near = ClassifierObjective(X, y, weights, n_classes=n_classes, intercept="scaled")
+    assert moved.shift is not None
+    assert moved.shift[2] == 0.0
+    result, best = trained(moved, penalty), trained(near, penalty)
+    assert result.status.converged
+    assert result.objective == pytest.approx(best.objective, rel=1e-8)
+    np.testing.assert_allclose(moved.coefficients(result.w)[0], near.coefficients(best.w)[0], atol=1e-3)
+
+
+def test_the_parts_share_what_is_subtracted_and_scale_the_intercept_as_one_piece_does():
+    X, y, weights = table(6, 3)
+    X = X + 40.0
+    X[:30, 1] = 0.0  # a part by itself would be sparse, or its columns near 0
+    X[:30, 2:] = 0.0
+    parts = in_parts(X, y, weights, (30, 100))
+    one = in_parts(X, y, weights, ())
+    np.testing.assert_allclose(parts.shift, X.mean(axis=0))
+    np.testing.assert_allclose(parts.shift, one.shift)
+    assert parts.intercept == pytest.approx(one.intercept)
+    whole = ClassifierObjective(X, y, weights, n_classes=3, intercept=parts.intercept, shift=parts.shift)
+    w = np.sin(np.arange(parts.n_features))
+    (value, gradient), (expected, whole_gradient) = parts.value_and_gradient(w), whole.value_and_gradient(w)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, whole_gradient, rtol=1e-10, atol=1e-8)
+    assert parts.intercept == pytest.approx(np.sqrt(((X - parts.shift) ** 2).T @ weights / weights.sum()).max())
+    coef, intercept = whole.coefficients(w)
+    np.testing.assert_allclose(parts.coefficients(w)[1], intercept)
+    np.testing.assert_allclose(parts.weights_of(coef, intercept), w)
+
+
+def test_a_part_that_travels_keeps_what_is_subtracted():
+    X, y, weights = table(7, 2)
+    (part,) = in_parts(X + 40.0, y, weights, ()).group.objects
+    w = np.ones(5)
+    assert isinstance(part, MatrixPart)
+    assert pickle.loads(pickle.dumps(part)).value_and_gradient(w)[0] == part.value_and_gradient(w)[0]
+
+
+def test_parts_that_are_sparse_together_are_left_as_they_are():
+    X, y, weights = table(8, 2)
+    X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, X + 100.0, 0.0)
+    assert in_parts(X, y, weights, (60,)).shift is None

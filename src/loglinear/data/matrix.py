@@ -9,9 +9,20 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ..errors import DataError
+from ..vectors import Vector
 from .inputs import Array, Matrix
 
-__all__ = ["FLOATS", "Dense", "Lines", "dense_or_sparse", "far_from_zero", "lines", "refuse_kinds"]
+__all__ = [
+    "FLOATS",
+    "Dense",
+    "Lines",
+    "dense_or_sparse",
+    "far_columns",
+    "far_from_zero",
+    "is_mostly_filled",
+    "lines",
+    "refuse_kinds",
+]
 
 Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
 
@@ -43,7 +54,7 @@ def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
     refuse_kinds(X)
     if scipy.sparse.issparse(X):
         matrix = scipy.sparse.csr_array(X)
-        if matrix.ndim == 2 and matrix.nnz > DENSE * np.prod(matrix.shape, dtype=np.float64):
+        if matrix.ndim == 2 and is_mostly_filled(matrix.nnz, matrix.shape):
             return matrix.astype(_kind(matrix.dtype)).toarray()
         return matrix.astype(np.float64, copy=False)
     array: Array = np.asarray(X)
@@ -95,6 +106,11 @@ def _has_near_rows(X: Array) -> bool:
     return _has_lines(X) and (len(X) == 1 or length <= X.strides[0] <= GAP * length)
 
 
+def is_mostly_filled(n_entries: int, shape: tuple[int, int]) -> bool:
+    """Return whether a sparse matrix has so many entries that it becomes dense."""
+    return n_entries > DENSE * float(np.prod(shape, dtype=np.float64))
+
+
 def refuse_kinds(X: object) -> None:
     """Raise DataError if an array contains dates or complex numbers, or is masked."""
     if isinstance(X, np.ma.MaskedArray):
@@ -105,7 +121,7 @@ def refuse_kinds(X: object) -> None:
         raise DataError(message)
 
 
-def far_from_zero(X: Dense) -> npt.NDArray[np.float64] | None:
+def far_from_zero(X: Dense) -> Vector | None:
     """Return a number to subtract from each column, shape (n_columns,); None if none is farther from 0 than it varies.
 
     It is the mean of some rows, and 0 for columns that are near 0. It does not depend on the layout of X.
@@ -113,7 +129,11 @@ def far_from_zero(X: Dense) -> npt.NDArray[np.float64] | None:
     step = min(X.size // LOOKED_AT, len(X) // FEWEST_ROWS)
     rows = np.ascontiguousarray(X[:: max(1, step)], dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        means, spreads = rows.mean(axis=0), rows.std(axis=0)
+        return far_columns(rows.mean(axis=0), rows.std(axis=0))
+
+
+def far_columns(means: Vector, spreads: Vector) -> Vector | None:
+    """Return what `far_from_zero` returns, for columns with these means and standard deviations."""
     is_far = np.abs(means) > FAR * spreads
     return np.where(is_far, means, 0.0) if is_far.any() else None
 

@@ -77,6 +77,8 @@ class ClassifierObjective:
             with the intercept. It is subtracted from each block of rows that a pass copies into the cache.
             `coefficients` and `weights_of` go by the columns of X.
         threads: 0 for all cores. Values and gradients do not depend on it.
+        shift: what to subtract from the columns, shape (n_columns,), instead of what "scaled" chooses. The matrix
+            becomes dense, and there has to be an intercept.
 
     Raises:
         DataError: a value is not finite, a weight is negative, or sizes do not fit.
@@ -105,17 +107,20 @@ class ClassifierObjective:
         n_classes: int,
         intercept: float | str = True,
         threads: int = 0,
+        shift: Vector | None = None,
     ) -> None:
         matrix = dense_or_sparse(X)
+        if shift is not None and not isinstance(matrix, np.ndarray):
+            matrix = matrix.toarray()
         if matrix.ndim != 2:
             message = f"X has {matrix.ndim} dimension; give a matrix of shape (n_samples, n_columns)"
             raise DataError(message)
         n_samples, n_columns = matrix.shape
         labels_and_weights = _numbers(targets, n_samples, n_classes), _weights(weights)
         options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, **_intercept(intercept)}
-        shift: Vector | None = None
         if isinstance(matrix, np.ndarray):
-            shift = far_from_zero(matrix) if isinstance(intercept, str) and matrix.size else None
+            if shift is None and isinstance(intercept, str) and matrix.size:
+                shift = far_from_zero(matrix)
             table = lines(matrix)
             core = _core.ClassifierObjective.of_table(
                 table.numbers, (n_samples, n_columns), table[1:], shift, *labels_and_weights, **options
@@ -234,12 +239,11 @@ class ClassifierObjective:
 
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
-        coef, intercept = coefficients(w, self.n_outputs, self.intercept)
-        return coef, intercept if self.shift is None else intercept - coef @ self.shift
+        return coefficients(w, self.n_outputs, self.intercept, self.shift)
 
     def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
         """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
-        return weights_of(coef, intercept if self.shift is None else intercept + coef @ self.shift, self.intercept)
+        return weights_of(coef, intercept, self.intercept, self.shift)
 
     @property
     def design(self) -> scipy.sparse.csr_array:
@@ -498,27 +502,31 @@ def _intercept(intercept: float | str) -> dict[str, Any]:
     return {"intercept": float(intercept) if intercept else None}
 
 
-def coefficients(w: Vector, n_outputs: int, intercept: float) -> tuple[Vector, Vector]:
+def coefficients(w: Vector, n_outputs: int, intercept: float, shift: Vector | None = None) -> tuple[Vector, Vector]:
     """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score.
 
     Args:
         w: weights, column by column, the intercept's last.
         n_outputs: number of scores.
         intercept: value of the intercept's column; 0 without an intercept.
+        shift: what was subtracted from the columns; None for nothing.
     """
     matrix = w.reshape(-1, n_outputs)
     if not intercept:
         return matrix.T, np.zeros(n_outputs)
-    return matrix[:-1].T, matrix[-1] * intercept
+    coef, by_intercept = matrix[:-1].T, matrix[-1] * intercept
+    return coef, by_intercept if shift is None else by_intercept - coef @ shift
 
 
-def weights_of(coef: Vector, intercept: Vector, scale: float) -> Vector:
+def weights_of(coef: Vector, intercept: Vector, scale: float, shift: Vector | None = None) -> Vector:
     """Return the weights, column by column, of which `coefficients` makes these.
 
     Args:
         coef: shape (n_outputs, columns).
         intercept: what the intercept adds to each score, shape (n_outputs,); ignored without an intercept.
         scale: value of the intercept's column; 0 without an intercept.
+        shift: what was subtracted from the columns; None for nothing.
     """
+    intercept = intercept if shift is None else intercept + coef @ shift
     rows = np.vstack([coef.T, intercept / scale]) if scale else coef.T
     return np.ascontiguousarray(rows, dtype=np.float64).ravel()

@@ -14,6 +14,7 @@ from ..data.corpus import Corpus
 from ..data.frames import as_column, as_matrix
 from ..data.inputs import Array, Classes, Matrix
 from ..data.labels import check_several
+from ..data.matrix import far_columns, is_mostly_filled
 from ..data.samples import labels_and_weights, samples_with
 from ..errors import DataError
 from ..vectors import Vector
@@ -91,20 +92,28 @@ class MatrixPart:
         chunk: rows and classes.
         classes: all classes, sorted.
         intercept: value of the intercept's column; 0 for none.
+        shift: what to subtract from the columns, shape (n_columns,); None for nothing.
         class_weights: weight of each class; None for 1.
 
     Attributes:
         n_samples: number of samples of the chunk.
     """
 
-    def __init__(self, chunk: ChunkOfSamples, classes: Array, intercept: float, class_weights: Vector | None) -> None:
-        self._recipe: Recipe = MatrixPart, (chunk, classes, intercept, class_weights)
+    def __init__(
+        self,
+        chunk: ChunkOfSamples,
+        classes: Array,
+        intercept: float,
+        shift: Vector | None,
+        class_weights: Vector | None,
+    ) -> None:
+        self._recipe: Recipe = MatrixPart, (chunk, classes, intercept, shift, class_weights)
         self._n_bytes, self.n_samples = chunk.__sizeof__(), chunk.X.shape[0]
         X, (targets, weights) = chunk.X, chunk.weighed(classes, class_weights)
         if not self.n_samples:  # an objective needs at least one sample; this one has weight 0
             X, targets, weights = scipy.sparse.csr_array((1, X.shape[1])), np.zeros(1, np.intp), np.zeros(1)
         self.core: ClassifierObjective = ClassifierObjective(
-            X, targets, weights, n_classes=len(classes), intercept=intercept or False, threads=1
+            X, targets, weights, n_classes=len(classes), intercept=intercept or False, threads=1, shift=shift
         )
 
     def _derived(self, core: ClassifierObjective, method: Callable[..., MatrixPart], *arguments: object) -> MatrixPart:
@@ -147,7 +156,8 @@ class ClassifierParts(PartsObjective):
 
     Args:
         chunks: a group of `ChunkOfSamples`.
-        intercept: whether there is an intercept; its column has the norm of the largest other column.
+        intercept: whether there is an intercept; its column has the norm of the largest other column. Then a number is
+            subtracted from columns that are far from 0, in all chunks the same (see `ClassifierObjective`).
         class_weights: returns the weight of each class, None for 1, for the sorted classes and the sums of the weights
             of their samples.
 
@@ -157,6 +167,7 @@ class ClassifierParts(PartsObjective):
     Attributes:
         classes: sorted.
         n_columns: without the intercept's.
+        shift: what was subtracted from each column, shape (n_columns,); None for nothing.
     """
 
     def __init__(
@@ -168,12 +179,13 @@ class ClassifierParts(PartsObjective):
         self.n_columns = seen.n_columns
         self.n_outputs = 1 if len(self.classes) == 2 else len(self.classes)
         by_class = class_weights(self.classes, seen.totals)
-        self.intercept = 0.0
+        self.intercept, self.shift = 0.0, None
         if intercept:
-            squares, total = chunks.total("measure", _measured, self.classes, by_class)
+            self.shift = _shift(chunks, seen)
+            squares, total = chunks.total("measure", _measured, self.classes, by_class, self.shift)
             largest = float(np.sqrt(squares.max(initial=0.0) / total)) if total else 0.0
             self.intercept = largest or 1.0
-        parts = chunks.mapped("lay-out", MatrixPart, self.classes, self.intercept, by_class)
+        parts = chunks.mapped("lay-out", MatrixPart, self.classes, self.intercept, self.shift, by_class)
         self._set(parts, seen.n_samples)
 
     def _set(self, parts: Group, n_samples: int) -> None:
@@ -206,27 +218,28 @@ class ClassifierParts(PartsObjective):
 
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
-        return coefficients(w, self.n_outputs, self.intercept)
+        return coefficients(w, self.n_outputs, self.intercept, self.shift)
 
     def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
         """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
-        return weights_of(coef, intercept, self.intercept)
+        return weights_of(coef, intercept, self.intercept, self.shift)
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """Facts about chunks: their classes with the weights of their samples, the numbers of columns and samples."""
+    """Facts about chunks: their classes with the weights of their samples, numbers of columns, samples and entries."""
 
     classes: Array
     totals: Vector
     n_columns: int
     n_samples: int
+    n_entries: int
 
 
 def _seen(chunk: ChunkOfSamples) -> _Seen:
     classes, targets = np.unique(chunk.y, return_inverse=True)
     totals: Vector = np.bincount(targets, chunk.weights).astype(np.float64)
-    return _Seen(classes, totals, chunk.X.shape[1], chunk.X.shape[0])
+    return _Seen(classes, totals, chunk.X.shape[1], chunk.X.shape[0], chunk.X.nnz)
 
 
 def _joined(left: _Seen, right: _Seen) -> _Seen:
@@ -239,10 +252,29 @@ def _joined(left: _Seen, right: _Seen) -> _Seen:
     totals = np.zeros(classes.size)
     for seen in chunks:
         totals[np.searchsorted(classes, seen.classes)] += seen.totals
-    return _Seen(classes, totals, left.n_columns, left.n_samples + right.n_samples)
+    n_samples, n_entries = left.n_samples + right.n_samples, left.n_entries + right.n_entries
+    return _Seen(classes, totals, left.n_columns, n_samples, n_entries)
 
 
-def _measured(chunk: ChunkOfSamples, classes: Array, class_weights: Vector | None) -> tuple[Vector, float]:
-    """Return the sums of weighted squares in each column, and of weights."""
+def _shift(chunks: Group, seen: _Seen) -> Vector | None:
+    """Return what to subtract from each column; None for nothing, as of sparse chunks."""
+    if not is_mostly_filled(seen.n_entries, (seen.n_samples, seen.n_columns)):
+        return None
+    sums, squares = chunks.total("add up", _added_up)
+    means = sums / seen.n_samples
+    return far_columns(means, np.sqrt(np.maximum(squares / seen.n_samples - means**2, 0.0)))
+
+
+def _added_up(chunk: ChunkOfSamples) -> tuple[Vector, Vector]:
+    """Return the sums of the numbers in each column, and of their squares."""
+    ones = np.ones(chunk.X.shape[0])
+    return np.asarray(chunk.X.T @ ones), np.asarray(chunk.X.power(2).T @ ones)
+
+
+def _measured(
+    chunk: ChunkOfSamples, classes: Array, class_weights: Vector | None, shift: Vector | None
+) -> tuple[Vector, float]:
+    """Return the sums of weighted squares in each column, less the shift, and of weights."""
     _, weights = chunk.weighed(classes, class_weights)
-    return np.asarray(chunk.X.power(2).T @ weights), float(weights.sum())
+    squares = chunk.X.power(2) if shift is None else (chunk.X.toarray() - shift) ** 2
+    return np.asarray(squares.T @ weights), float(weights.sum())
