@@ -216,3 +216,14 @@ def test_what_all_weights_gain_together_is_a_real_decrease(seed, n_classes, pena
     value = nll + problem.penalty.value(w)
     least = minimize(problem, ProxGradient(tolerance=0.0), stop=Stop(max_iterations=2000)).objective
     assert 0.0 <= gain <= value - least + 1e-6
+
+
+def test_a_bound_that_leaves_room_for_better_weights_has_all_weights_tried():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((10, 20)), np.arange(10) % 5
+    best = MaxEnt(l2=0.0025, tolerance=1e-12).fit(X, y).result_.objective
+    with pytest.warns(UserWarning, match="stalled"):
+        result = MaxEnt(l2=0.0025, solver="sag").fit(X, y).result_
+    assert result.objective > 1.02 * best
+    assert result.gap >= result.objective - best
+    assert result.status is Status.STALLED

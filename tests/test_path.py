@@ -36,6 +36,18 @@ def test_nothing_is_selected_at_the_largest_useful_l1_and_something_below_it(n_c
     assert below.result.w[:penalised].any()
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
+def test_all_penalised_weights_are_exactly_0_at_the_first_point(seed, kind):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 5))
+    objective = ClassifierObjective(kind(X), X[:, 0] + rng.logistic(size=200) > 0.5, n_classes=2)
+    first, second = path(Problem(objective, ElasticNet(unpenalised=1)), 2, ratio=0.5).points
+    assert not first.result.w[:-1].any()
+    assert first.result.w[-1] != 0.0
+    assert second.n_active > 1
+
+
 @pytest.mark.parametrize("l2", [0.0, 0.5])
 def test_every_point_is_the_optimum_of_a_cold_fit(l2):
     given = problem(l2=l2)

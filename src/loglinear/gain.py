@@ -15,8 +15,9 @@ Along d = w, too: on separable data every single weight gains little, and all of
 where samples are far on the wrong side, their curvature is 0 along each weight, and scaling down gains much.
 
 On columns far from 0, such as years, no single weight gains anything, because each can only move together with the
-intercept. So where the columns' values are far from 1, a few steps of conjugate gradients look for better weights by
-all of them together. They are tried, so the gain is a real one.
+intercept. So where the columns' values are far from 1, or with L2 the bound of the distance from the optimum leaves
+room for better weights, a few steps of conjugate gradients look for them by all weights together. They are tried, so
+the gain is a real one.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ NEAR = 0.02
 SHARE = 0.01
 # ... or of this share of the objective without weights: the optimum may be 0, as on separable data without penalty.
 OF_START = 1e-3
-# What all weights together gain is too little if it is at most this share of the objective.
+# Where columns are far from 0, what all weights together gain is too little if it is at most this share.
 SHARE_OF_ALL = 1e-3
-# Columns are far from 0 where the intercept's, which is as large as the largest, has at least this value.
-FAR = 2.5
+# Columns may be far from 0 where the intercept's, which is as large as the largest, has at least this value.
+LARGE_INTERCEPT = 2.5
 # Products with the Hessian, and steps along what they find: whole, a half, and so on.
 PRODUCTS, TRIALS = 12, 3
 # The step over which the gradient is differentiated, as a share of the largest step.
@@ -50,7 +51,8 @@ STEP = 1e-5
 def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: float | None = None) -> bool:
     """Whether the objective at w is as good as at its optimum, by the bound of the distance or by the largest gain.
 
-    Cost: none where the bound or the slopes suffice, as is usual; else up to three evaluations.
+    Cost: none where the bound or the slopes suffice, as is usual; else up to three evaluations, or with all weights
+    together up to `PRODUCTS` and `TRIALS` more.
 
     Args:
         problem: objective and penalty.
@@ -76,8 +78,11 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     if gap is not None and gap <= NEAR * objective:
         return True
     gain = largest_gain(problem, w, gradient, SHARE * objective) / SHARE
-    if problem.is_uneven or problem.intercept_scale > FAR:
-        gain = max(gain, gain_of_all(problem, w, nll, gradient, SHARE_OF_ALL * objective) / SHARE_OF_ALL)
+    is_far = problem.is_uneven or problem.intercept_scale > LARGE_INTERCEPT
+    # Without L2 the bound comes down late, and says little about the weights.
+    if is_far or (gap is not None and problem.penalty.l2 > 0.0):
+        share = SHARE_OF_ALL if is_far else SHARE
+        gain = max(gain, gain_of_all(problem, w, nll, gradient, share * objective) / share)
     if gain <= objective:
         return True
     if not w.any():

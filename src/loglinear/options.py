@@ -68,11 +68,11 @@ def option(*, default: T, help: str, check: Check | None = None, choices: Sequen
         default: value of an option that is not given.
         help: description in docstrings; its first clause, up to a semicolon or a full stop, is the help of the flag.
         check: called with the name and the value of the option; raises OptionError.
-        choices: values of an option that is a name; they make the check, and shells complete them.
+        choices: values of an option that is a name; they make the check if there is none, and shells complete them.
     """
     from dataclasses import field
 
-    if choices:
+    if choices and check is None:
         check = partial(one_of, choices=choices)
         check = optional(check) if default is None else check
     return field(default=default, metadata={"help": help, "check": check, "choices": tuple(choices)})

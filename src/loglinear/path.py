@@ -126,7 +126,7 @@ def path(
             ``ProxNewton``, with a tolerance of 1e-8, and all others ``GraftingLight``. With two classes, no callbacks
             and no limits but ``max_iterations``, each point of ``ProxNewton`` is one native call: its trace has the
             last record only.
-        w0: starting weights of the first point; zeros by default.
+        w0: starting weights of the first point; by default zeros, and of two classes the best intercept.
         stop: limits of each point; None for no limits.
         score: function of the weights, such as a development score; higher is better.
         further: continue to smaller strengths, with the same ratio, until the score gets worse or the objective reaches
@@ -173,13 +173,19 @@ def trainer(
 
     Args:
         problem: objective and penalty; its l1 is ignored.
-        w0: weights to start the first point from; zeros by default.
+        w0: weights to start the first point from; by default zeros, and of two classes the best intercept.
         solver: see `path`.
         stop: limits of each point; None for no limits.
         callbacks: see `path`.
     """
     method, limits, observers = solver or path_solver(problem), stop or Stop(), tuple(callbacks)
-    at = None if observers else newton_path(problem, solver, limits, lambda: starting_weights(problem, w0))
+
+    def start() -> Vector:
+        # Other weights of 0 might leave 0 for a moment while the intercept is on its way.
+        alone = intercept_alone(problem) if w0 is None else None
+        return starting_weights(problem, w0) if alone is None else alone
+
+    at = None if observers else newton_path(problem, solver, limits, start)
     if at is not None:
         return lambda strength, _: at(strength)
 

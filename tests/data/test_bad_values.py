@@ -158,3 +158,16 @@ def test_two_columns_of_one_name_are_an_error_of_every_estimator():
     for fit in (lambda: MaxEnt().fit(frame, Y), lambda: PairwiseMRF().fit(frame)):
         with pytest.raises(DataError, match="X has two columns called 'a'; give every column its own name"):
             fit()
+
+
+@pytest.mark.parametrize("X", [np.array([[1.0, 10**400], [1.0, 2.0]], dtype=object), [[1.0, 10**400], [1.0, 2.0]]])
+def test_a_whole_number_too_large_for_a_float_is_named_with_its_column_and_row(X):
+    with pytest.raises(DataError, match="column 1 of X is too large for a float in row 0; divide the column by"):
+        MaxEnt().fit(X, [0, 1])
+
+
+def test_a_column_of_complex_numbers_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0 + 1.0j]})
+    with pytest.raises(DataError, match="Complex data not supported: column 'b' of X has type complex128"):
+        MaxEnt().fit(frame, [0, 1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -286,3 +287,68 @@ def test_separable_data_without_a_penalty_have_no_best_weights_which_a_warning_s
         MaxEnt(l2=0.0).fit(X, y)
     MaxEnt(l2=0.0).fit([*X, [1.5], [1.5]], [*y, 0, 1])
     MaxEnt(l2=1e-3).fit(X, y)
+
+
+NOISY = np.random.default_rng(0).standard_normal((60, 4))
+CLASSES = (NOISY[:, 0] + np.random.default_rng(1).logistic(size=60) > 0.0).astype(int)
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_a_copy_of_a_generator_draws_the_seed(make):
+    def weights(random_state):
+        return MaxEnt(solver="sag", max_iterations=2, random_state=random_state).fit(NOISY, CLASSES).coef_
+
+    generator = make(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(weights(generator), weights(generator))
+        np.testing.assert_array_equal(weights(generator), weights(make(0)))
+        assert not np.array_equal(weights(generator), weights(make(1)))
+    draw = generator.randint if isinstance(generator, np.random.RandomState) else generator.integers
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(weights(make(0)), weights(int(draw(2**31 - 1))))
+
+
+def test_a_model_file_has_the_seed_that_a_generator_draws(tmp_path):
+    model = MaxEnt(random_state=np.random.RandomState(0)).fit(NOISY, CLASSES)
+    model.save(tmp_path / "model.loglinear")
+    loaded = MaxEnt.load(tmp_path / "model.loglinear")
+    assert loaded.random_state == np.random.RandomState(0).randint(2**31 - 1)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ((label for label in CLASSES), "y is a generator, which can be gone through only once; give list.y."),
+        (iter(CLASSES.tolist()), "y is a list_iterator, which can be gone through only once; give list.y."),
+        ([10**30 if label else 3 for label in CLASSES], "a class is a number of 100 bits; give the classes as strings"),
+    ],
+)
+def test_classes_that_no_array_holds_are_refused(y, message):
+    with pytest.raises(DataError, match=message):
+        MaxEnt().fit(NOISY, y)
+
+
+def test_class_weights_that_leave_nothing_to_learn_from_are_refused():
+    with pytest.raises(OptionError, match=r"class_weight=\{0: 0, 1: 0.0\} gives no class with samples a weight"):
+        MaxEnt(class_weight={0: 0, 1: 0.0}).fit(NOISY, CLASSES)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "auto"])
+def test_scikit_learns_names_of_softmax_are_explained(name):
+    with pytest.raises(OptionError, match=f"multi_class='{name}' is not one of softmax, ovr; \"softmax\" is the model"):
+        MaxEnt(multi_class=name).fit(NOISY, CLASSES)
+
+
+@pytest.mark.parametrize("kind", [MaxEnt, ChainCRF])
+def test_how_much_to_print_is_a_number(kind):
+    data = (NOISY, CLASSES) if kind is MaxEnt else (X, Y)
+    with pytest.raises(OptionError, match="verbose='x' is not a whole number of at least 0"):
+        kind(verbose="x").fit(*data)
+
+
+def test_the_number_of_iterations_cannot_be_changed():
+    model = MaxEnt().fit(NOISY, CLASSES)
+    with pytest.raises(ValueError, match="read-only"):
+        model.n_iter_[0] = 99

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 
@@ -140,3 +141,12 @@ def test_other_classes_name_the_one_that_opens_a_classifier_of_texts(tmp_path):
     for opener in (Tagger, ChainCRF.load):
         with pytest.raises(ModelFileError, match=r"open it with loglinear\.TextClassifier"):
             opener(tmp_path / "m")
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.coo_matrix])
+def test_a_sparse_matrix_is_one_of_the_words_or_refused(kind):
+    model = TextClassifier().fit(["good film", "bad film", "good"], ["+", "-", "+"])
+    matrix = kind(np.eye(len(model.words_)))
+    np.testing.assert_array_equal(model.predict(matrix), model.predict(model.words_))
+    with pytest.raises(DataError, match=r"X has shape \(2, 9\), but the classifier has 3 words; give texts"):
+        model.predict(kind(np.ones((2, 9))))

@@ -59,6 +59,8 @@ def _of_column(values: Array, called: str) -> Exception | None:
         return _not_finite(called, int(bad[0]), float(values[bad[0]])) if bad.size else None
     if values.dtype.kind in "mM":
         return dates_in(called)
+    if values.dtype.kind == "c":
+        return DataError(f"Complex data not supported: {called} has type {values.dtype}; give numbers")
     if values.dtype.kind not in "OUST":
         return None
     return next(_of_objects(values, called), None)
@@ -71,6 +73,8 @@ def _of_objects(values: Array, called: str) -> Iterator[Exception]:
             yield dates_in(called)
         try:
             number = math.nan if value is None else float(value)
+        except OverflowError:
+            yield DataError(f"{called} is too large for a float in row {row}; divide the column by a power of 10")
         except ValueError:
             yield not_numbers(called, value, f" in row {row}")
         except TypeError as error:

@@ -21,6 +21,7 @@ __all__ = [
     "check_sentence",
     "check_several",
     "check_single",
+    "check_small",
     "check_targets",
     "typed",
 ]
@@ -201,6 +202,9 @@ def check_classes(y: Any) -> None:
         y: classes in an order; only the values of sequences and of arrays of objects are looked at, others have one
             type.
     """
+    if isinstance(y, Iterator):
+        message = f"y is a {type(y).__name__}, which can be gone through only once; give list(y)"
+        raise DataError(message)
     if y is not None and not hasattr(y, "__array__"):
         check_ordered(y, "y")
     if not isinstance(y, (list, tuple)) and getattr(getattr(y, "dtype", None), "kind", "") != "O":
@@ -213,6 +217,14 @@ def check_classes(y: Any) -> None:
     if len({issubclass(kind, str) for kind in kinds}) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         message = f"the classes have several types: {names}; use one type"
+        raise DataError(message)
+
+
+def check_small(labels: Iterable[object]) -> None:
+    """Raise DataError if a class is a whole number that no array of NumPy's holds."""
+    large = next((label for label in labels if isinstance(label, int) and label.bit_length() > 64), None)
+    if large is not None:
+        message = f"a class is a number of {large.bit_length()} bits; give the classes as strings"
         raise DataError(message)
 
 

@@ -11,6 +11,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import Field, fields
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -196,6 +197,8 @@ class Estimator(RunOptions):
     def _options(self, kind: type[T], **others: object) -> T:
         """Return a dataclass of options with the values of the parameters of the same names, or other values."""
         values = {field.name: getattr(self, field.name) for field in fields(kind) if field.name in vars(self)}  # type: ignore[arg-type]
+        if "random_state" in values:
+            values["random_state"] = _seed_of(values["random_state"])
         return kind(**values | others)
 
     @property
@@ -204,7 +207,12 @@ class Estimator(RunOptions):
         return thread_count(self.n_jobs)
 
     def _observers(self, callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
-        """Return the callbacks, followed by a callback that prints if the estimator is verbose."""
+        """Return the callbacks, followed by a callback that prints if the estimator is verbose.
+
+        Raises:
+            OptionError: an option of `RunOptions` is out of range.
+        """
+        self._options(RunOptions)
         if not self.verbose:
             return tuple(callbacks)
         from .training.run import Printer
@@ -307,6 +315,16 @@ def _has_made_constructor(kind: type) -> bool:
     """Whether the constructor of an estimator's class, defined or inherited, is a generated one."""
     home = next(base for base in kind.__mro__ if "__init__" in vars(base))
     return home is object or _is_of_options(home) or vars(home)["__init__"] in _CONSTRUCTORS
+
+
+def _seed_of(random_state: object) -> object:
+    """Return the seed that a generator of NumPy draws, which is left as it was; anything else as it is."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(random_state, (numpy.random.RandomState, numpy.random.Generator)):
+        return random_state
+    generator = deepcopy(random_state)
+    draw = generator.integers if isinstance(generator, numpy.random.Generator) else generator.randint
+    return int(draw(2**31 - 1))
 
 
 def _base_estimator() -> Any:

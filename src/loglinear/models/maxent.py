@@ -32,7 +32,7 @@ from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
 from ..data.frames import Frame, as_column, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
-from ..data.labels import check_classes, check_several
+from ..data.labels import check_classes, check_several, check_small
 from ..data.matrix import FLOATS, refuse_kinds
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
@@ -49,7 +49,7 @@ from .scikit_learn import BaseEstimator, ClassifierMixin
 from .training.apart import Trained, log_shares, train_apart
 from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
-from .training.cross_validation import CrossValidation, cross_validated
+from .training.cross_validation import CrossValidation, check_solver_for_cv, cross_validated
 from .training.options import (
     ChosenSolverParameters,
     ClassifierParameters,
@@ -150,8 +150,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 in one fold.
 
         Warns:
-            DataWarning: there is a class for most samples, no column varies, or X seems to be numbers in strings.
-            UserWarning: the model to start from has another template.
+            DataWarning: there is a class for most samples, no column varies, or X seems to be lists of numbers in
+                strings.
+            UserWarning: the model to start from has another template, or l1="cv" leaves no column.
 
         Raises:
             OptionError: an option is out of range, or differs from the checkpoint.
@@ -195,6 +196,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             labels = self._checked_classes(y, corpus)
         # Whole numbers and text are classes in any case, and the check takes longer than a fit of few samples.
         if labels.dtype.kind not in "iubUS":
+            check_small(labels.tolist())
             with warnings.catch_warnings():
                 # `check_several` says it in other words.
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
@@ -227,7 +229,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         """Raise OptionError if an option is out of range, before data are read."""
         self._options(DevOptions).check(has_data=has_dev)
         self._options(ChosenSolverParameters)
-        self._solver_options(1.0 if self.l1 == "cv" else self.l1).check()
+        options = self._solver_options(1.0 if self.l1 == "cv" else self.l1)
+        options.check()
+        if self.l1 == "cv":
+            check_solver_for_cv(options)
         self._options(ClassifierParameters)
 
     def _solver_options(self, l1: float) -> SolverOptions:
@@ -323,6 +328,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             return None
         weights = np.array(_check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True))
         by_class = self._class_weights(classes, np.bincount(targets, weights).astype(np.float64))
+        if by_class is not None and not (weights * by_class[targets]).any() and weights.any():
+            message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
+            raise OptionError(message)
         return weights if by_class is None else np.asarray(weights * by_class[targets])
 
     def _class_weights(self, classes: Array, totals: Vector) -> Vector | None:
@@ -363,6 +371,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 dev=dev,
                 w0=w0,
                 saving=saving,
+                warns_if_empty=self.cross_validation_ is None,
                 named=partial(self._named, n_outputs),
             )
             return replace(result, start=account)
@@ -375,7 +384,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self.coef_: Vector | scipy.sparse.csr_array = np.ascontiguousarray(np.concatenate([one.coef for one in models]))
         self.intercept_ = np.concatenate([one.intercept for one in models])
         self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
+        self.n_iter_.flags.writeable = False
         self._set_results(*results)
+        if self.cross_validation_ is not None and not self.coef_.any():
+            warn(f"no feature is left: l1='cv' chose l1={self.l1_:g}, as none helps to predict held-out samples")
         for result in results:
             check_end(result)
 
@@ -391,7 +403,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             raise OptionError(message)
         l2 = self._solver_options(1.0).penalty().l2
         numbers = None if groups is None else _numbers_of(groups, data.n_samples)
-        seed, apart = self.random_state or 0, self._trains_apart()
+        seed, apart = self._solver_options(1.0).random_state or 0, self._trains_apart()
         return cross_validated(data, l2, seed=seed, classes=self.classes_, groups=numbers, apart=apart)
 
     def _named(self, n_outputs: int, feature: int) -> str:
@@ -664,7 +676,7 @@ def _named_columns(X: Corpus | Samples | Frame) -> Iterator[None]:
     """Raise scikit-learn's errors about values of X as errors that name the column."""
     try:
         yield
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         named = bad_value(X)
         if named is None:
             raise

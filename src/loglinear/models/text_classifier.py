@@ -114,9 +114,13 @@ class TextClassifier(MaxEnt, TextOptions):
         return self.counted(texts)
 
     def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
-        """Return texts as a matrix over the words with weights; a matrix of them is returned as it is."""
-        if isinstance(X, scipy.sparse.csr_array):
-            return X
+        """Return texts as a matrix over the words with weights; a sparse matrix of them stays what it is."""
+        if scipy.sparse.issparse(X):
+            matrix = scipy.sparse.csr_array(X)
+            if matrix.ndim != 2 or matrix.shape[1] != len(self.words_):
+                message = f"X has shape {matrix.shape}, but the classifier has {len(self.words_)} words; give texts"
+                raise DataError(message)
+            return matrix
         matrix = self._counts.matrix(texts_of(X))
         return matrix if self._columns is None else matrix[:, self._columns]
 

@@ -14,6 +14,7 @@ from loglinear.models.training import cross_validation
 from loglinear.models.training.cross_validation import FOLDS, CrossValidation, folds_of
 from loglinear.objectives.classifier import ClassifierObjective
 from loglinear.path import largest_l1
+from loglinear.solvers import LBFGS
 
 
 def samples(n_classes: int = 2, n: int = 120, *, seed: int = 0):
@@ -172,14 +173,14 @@ def test_groups_that_cannot_be_folds_are_refused():
         MaxEnt(l1="cv").fit(X, y, groups=groups[:5])
     with pytest.raises(DataError, match=r"groups have several types \(.*\); give numbers or strings"):
         MaxEnt(l1="cv").fit(X, y, groups=[None, 1] * 60)
-    with pytest.raises(DataError, match="the groups leave all samples of '2' in one fold; give more groups, or a numb"):
+    with pytest.raises(DataError, match="the groups leave all samples of 2 in one fold; give more groups, or a numb"):
         MaxEnt(l1="cv").fit(X, y, groups=np.where(y == 2, -1, groups))
 
 
 def test_a_strength_that_cannot_be_chosen_is_refused():
     X, y = samples(3)
     alone = np.where(np.arange(y.size) == 5, 7, y)
-    with pytest.raises(DataError, match="needs two or more samples of each class, and '7' has one; give a number"):
+    with pytest.raises(DataError, match="needs two or more samples of each class, and 7 has one; give a number"):
         MaxEnt(l1="cv").fit(X, alone)
     with pytest.raises(DataError, match="needs samples of two or more classes with weights above 0"):
         MaxEnt(l1="cv").fit(X, y, (y == 0).astype(float))
@@ -210,3 +211,21 @@ def test_a_file_has_the_chosen_strength_and_a_clone_the_option(tmp_path):
     loaded = MaxEnt.load(tmp_path / "model")
     assert loaded.l1 == loaded.l1_ == model.l1_
     assert clone(model).l1 == "cv"
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "bfgs", LBFGS()])
+def test_a_solver_without_l1_penalties_is_refused_before_the_folds(solver, monkeypatch):
+    X, y = samples()
+    monkeypatch.setattr(cross_validation, "folds_of", None)
+    with pytest.raises(OptionError, match="bfgs does not support an L1 penalty, and l1='cv' chooses one; leave out"):
+        MaxEnt(l1="cv", solver=solver).fit(X, y)
+
+
+@pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "softmax"), (3, "ovr")])
+def test_a_strength_that_leaves_no_feature_is_said_to_be_chosen_once(n_classes, multi_class):
+    X, y = samples(n_classes)
+    with pytest.warns(UserWarning, match="no feature is left") as caught:
+        model = MaxEnt(l1="cv", multi_class=multi_class).fit(X, np.random.default_rng(6).permutation(y))
+    assert not model.coef_.any()
+    expected = f"no feature is left: l1='cv' chose l1={model.l1_:g}, as none helps to predict held-out samples"
+    assert [str(warning.message) for warning in caught] == [expected]

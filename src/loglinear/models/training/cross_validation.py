@@ -15,11 +15,15 @@ from ...objectives.classifier import ClassifierObjective
 from ...path import PathPoint, largest_l1, onward, trainer
 from ...penalty import ElasticNet
 from ...problem import Problem
+from ...protocols import satisfies
+from ...solvers.common.conditions import no_l1
+from ...solvers.common.needs import Declaring
 from ...vectors import Vector, count_nonzero, dot, on_threads
 from .apart import log_shares
+from .options import SolverOptions
 from .resampling import in_parallel
 
-__all__ = ["FOLDS", "CrossValidation", "cross_validated", "folds_of"]
+__all__ = ["FOLDS", "CrossValidation", "check_solver_for_cv", "cross_validated", "folds_of"]
 
 FOLDS = 5
 # Ratio of a strength to the one before: 50 strengths down to a hundredth.
@@ -50,6 +54,14 @@ class CrossValidation:
         """The largest strength whose loss is within one standard error of the lowest loss."""
         lowest = self.losses.argmin()
         return float(self.strengths[np.argmax(self.losses <= self.losses[lowest] + self.errors[lowest])])
+
+
+def check_solver_for_cv(options: SolverOptions) -> None:
+    """Raise OptionError if the solver cannot train with the L1 penalty that is chosen."""
+    name, solver = options.make_solver()
+    if satisfies(solver, Declaring) and no_l1 in solver.needs.conditions:
+        message = f"{name} does not support an L1 penalty, and l1='cv' chooses one; leave out solver, or use owlqn"
+        raise OptionError(message)
 
 
 def cross_validated(
@@ -129,14 +141,13 @@ def folds_of(
             with a weight.
     """
     rows = np.random.default_rng(seed).permutation(np.flatnonzero(objective.weights > 0.0))
-    targets = objective.targets[rows]
+    targets, names = objective.targets[rows], np.asarray(classes).tolist()
     counts = np.bincount(targets, minlength=len(classes))
     if np.count_nonzero(counts) < 2:
         message = "l1='cv' needs samples of two or more classes with weights above 0; give a number"
         raise DataError(message)
     for target in np.flatnonzero(counts == 1).tolist():
-        name = str(classes[target])
-        message = f"l1='cv' needs two or more samples of each class, and {name!r} has one; give a number"
+        message = f"l1='cv' needs two or more samples of each class, and {names[target]!r} has one; give a number"
         raise DataError(message)
     if groups is None:
         by_class = rows[np.argsort(targets, kind="stable")]
@@ -144,8 +155,8 @@ def folds_of(
         return [np.sort(by_class[fold::n]) for fold in range(n)]
     fold_of, table = _folds_of_groups(targets, groups[rows], counts)
     for target in np.flatnonzero((table == counts).any(axis=0) & (counts > 0)).tolist():
-        name = str(classes[target])
-        message = f"l1='cv': the groups leave all samples of {name!r} in one fold; give more groups, or a number"
+        name = repr(names[target])
+        message = f"l1='cv': the groups leave all samples of {name} in one fold; give more groups, or a number"
         raise DataError(message)
     return [np.sort(rows[fold_of == fold]) for fold in range(len(table))]
 

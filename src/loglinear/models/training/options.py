@@ -17,6 +17,7 @@ from ...options import (
     fail,
     limit,
     mapping,
+    one_of,
     option,
     option_class,
     optional,
@@ -75,6 +76,13 @@ def check_class_weight(name: str, value: object) -> None:
         fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")
 
 
+def check_multi_class(name: str, value: object) -> None:
+    """Raise OptionError if a value is neither "softmax" nor "ovr"; scikit-learn has other names."""
+    if value in ("multinomial", "auto"):
+        fail(name, value, 'is not one of softmax, ovr; "softmax" is the model that scikit-learn calls multinomial')
+    one_of(name, value, ("softmax", "ovr"))
+
+
 def thread_count(n_jobs: object, name: str = "n_jobs") -> int:
     """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
 
@@ -124,7 +132,11 @@ class Minimisation(Options):
         "not for a solver object.",
         check=optional(mapping),
     )
-    random_state: int = option(default=0, help="random seed of stochastic solvers. None is 0.", check=SEED)
+    random_state: int = option(
+        default=0,
+        help="random seed of stochastic solvers. None is 0; of a generator of NumPy, a copy draws the seed.",
+        check=SEED,
+    )
     max_iterations: int | None = option(
         default=1000, help="maximum number of iterations. None for no limit.", check=partial(limit, whole=True)
     )
@@ -285,6 +297,7 @@ class ClassifierParameters(Options):
         help='how to handle more than two classes: "softmax" (one model) or "ovr" (one model per class against the '
         "rest)",
         choices=("softmax", "ovr"),
+        check=check_multi_class,
     )
     fit_intercept: bool = option(default=True, help="fit an intercept", check=truth_value)
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(

@@ -71,6 +71,7 @@ def train(
     dev: DevData | None = None,
     w0: Vector | None = None,
     saving: Saving | None = None,
+    warns_if_empty: bool = True,
     named: Callable[[int], str] | None = None,
 ) -> Result:
     """Minimise an objective with its penalty.
@@ -84,6 +85,7 @@ def train(
         dev: development data. They are scored at every step, before the callbacks see its record.
         w0: starting weights, shape (n_features,); zeros by default.
         saving: writes checkpoints, and resumes from one.
+        warns_if_empty: whether to warn if the L1 penalty has left no feature.
         named: returns what messages call the attribute or column of a feature, given the feature's number.
 
     Returns:
@@ -114,7 +116,8 @@ def train(
             raise ObjectiveError(message) from error
         raise
     result = replace(result, state=None)
-    _warn_if_empty(problem, result)
+    if warns_if_empty:
+        _warn_if_empty(problem, result)
     _warn_if_separable(problem, result)
     if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
         warn(scaling)
