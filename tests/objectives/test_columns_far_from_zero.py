@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, minimize
+from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, minimize, path
 from loglinear.data.matrix import far_from_zero
 from loglinear.objectives.groups import LocalGroup
 from loglinear.objectives.matrix_parts import ChunkOfSamples, ClassifierParts, MatrixPart
@@ -161,3 +161,17 @@ def test_parts_that_are_sparse_together_are_left_as_they_are():
     X, y, weights = table(8, 2)
     X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, X + 100.0, 0.0)
     assert in_parts(X, y, weights, (60,)).shift is None
+
+
+@pytest.mark.parametrize("far", [0.0, 1000.0])
+def test_violations_of_a_path_are_by_columns_as_they_were_given(far):
+    X, y, weights = table(9, 2)
+    objective = ClassifierObjective(X + far, y, weights, n_classes=2, intercept="scaled")
+    for point in path(Problem(objective, ElasticNet(unpenalised=1)), 4).points:
+        coef, intercept = objective.coefficients(point.result.w)
+        p = 1.0 / (1.0 + np.exp(-((X + far) @ coef[0] + intercept[0])))
+        gradient = (X + far).T @ (weights * (p - y))
+        of_zeros = np.maximum(abs(gradient) - point.l1, 0.0)
+        slopes = np.where(coef[0] != 0.0, gradient + point.l1 * np.sign(coef[0]), of_zeros)
+        largest = max(abs(slopes).max(), abs(weights @ (p - y)))
+        assert point.result.violation == pytest.approx(largest, rel=1e-3, abs=1e-7)

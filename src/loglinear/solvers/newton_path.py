@@ -179,11 +179,15 @@ class _Points:
 
     def _result(self, l1: float, reached: Reached, status: Status, seconds: float) -> Result:
         w, objective, nll, violation = reached.w, reached.objective, reached.nll, reached.violation
-        gap = useful(reached.gap, objective)
-        if status is Status.CONVERGED and (gap is None or gap > NEAR * objective):
+        gap, is_moved = useful(reached.gap, objective), self.problem.shift is not None
+        is_unclear = status is Status.CONVERGED and (gap is None or gap > NEAR * objective)
+        if is_moved or is_unclear:
             penalised = replace(self.problem, penalty=self.problem.penalty.with_l1(l1))
             gradient = np.empty_like(w)
-            if not has_settled(penalised, w, penalised.evaluate(w, gradient), gradient, gap):
+            evaluated = penalised.evaluate(w, gradient)
+            if is_moved:  # by columns as they were given
+                violation = penalised.violation(w, gradient)
+            if is_unclear and not has_settled(penalised, w, evaluated, gradient, gap):
                 status = Status.STALLED
         steps, evaluations = reached.steps, reached.evaluations
         nnz = vectors.count_nonzero(w)
