@@ -54,7 +54,7 @@ DEFAULTS = {
     "hybrid": {"growth": 1.1, "first": 1, "seed": 0, "inner": LBFGS()},
     "iis": TOLERANCES,
     "label_sets": {
-        "bound": 1e-3, "steps": 20, "select": 1000, "first": SGDL1(learning_rate=0.1, passes=5),
+        "bound": 1e-3, "steps": 20, "select": 1000, "first": SGDL1(learning_rate=0.1, passes=5, batch_size=16),
         "inner": OWLQN(memory=10, tolerance=1e-4),
     },
     "lbfgs": LINE_SEARCH | {"memory": 6},
@@ -67,6 +67,7 @@ DEFAULTS = {
     "sg": VISITS,
     "sgd_l1": VISITS | {
         "penalty": "cumulative", "schedule": "exponential", "decay": 0.85, "tail": 0.0, "line_search": False,
+        "batch_size": 1,
     },
     "two_stage": {"first": SGDL1(learning_rate=0.2, passes=5), "second": OWLQN(tolerance=1e-4)},
     AROW: ONLINE | {"variance": 1.0, "gamma": 1.0},

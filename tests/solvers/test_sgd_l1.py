@@ -156,6 +156,62 @@ def test_pass_equals_the_equations(penalty, seed, valued, l1, l2, eta):
     compare(data, seed, penalty, l1, l2, eta)
 
 
+class BatchReference(Reference):
+    """Updates of several samples, each from the weights before the batch, after which all weights are penalised."""
+
+    def run_batches(self, order, rates, size):
+        everything = np.ones(len(self.v), bool)
+        self.penalise(everything)
+        for first in range(0, len(order), size):
+            batch, etas = order[first : first + size], rates[first : first + size]
+            gradients = [self.objective(j)[1] for j in batch]
+            for eta in etas:
+                self.scale /= 1.0 + eta * self.l2
+                self.u += eta * self.l1 / self.scale
+            for eta, gradient in zip(etas, gradients, strict=True):
+                self.v -= eta / self.scale * gradient
+            self.penalise(everything)
+        return self.scale * self.v, self.scale * self.q, self.scale * self.u
+
+
+def compare_batches(data, seed, size, l1, l2, eta, reference=BatchReference):
+    rng = np.random.default_rng(seed)
+    n, samples = data.whole.n_features, data.whole.n_samples
+    w, q, u = np.zeros(n), np.zeros(n), 0.0
+    for _ in range(2):
+        order, rates = rng.permutation(samples), eta * rng.uniform(0.5, 1.0, samples)
+        expected = reference(data, "cumulative", l1, l2, w, q, u).run_batches(order, rates, size)
+        u, evaluations = data.whole.per_sample().sgd_l1_batches(
+            w, q, u, visits=order, rates=rates, l1=l1, l2=l2, batch_size=size
+        )
+        np.testing.assert_allclose(w, expected[0], rtol=1e-4, atol=2e-5)
+        np.testing.assert_allclose(q, expected[1], rtol=1e-4, atol=2e-5)
+        assert u == pytest.approx(expected[2])
+        assert evaluations == sum(tokens > 0 for tokens in data.tokens)
+
+
+class SweptReference(Reference):
+    """The paper's updates, each of which penalises all weights."""
+
+    def run_batches(self, order, rates, size):
+        assert size == 1
+        self.data.used = np.ones((len(order), len(self.v)), bool)
+        return self.run(order, rates, line_search=False)
+
+
+@LAWS
+@given(**CASES)
+def test_with_batches_of_one_the_penalty_is_the_cumulative_one_after_each_update(seed, valued, l1, l2, eta):
+    compare_batches(PerSample(*sentences(12, seed, valued=valued)), seed, 1, l1, l2, eta, SweptReference)
+
+
+@LAWS
+@given(**CASES, size=st.sampled_from([1, 3, 5, 16]))
+def test_samples_of_a_batch_step_from_the_same_weights(seed, valued, l1, l2, eta, size):
+    data = PerSample(*sentences(12, seed, valued=valued), list(np.random.default_rng(seed).choice([0.5, 1, 2], 12)))
+    compare_batches(data, seed, size, l1, l2, eta)
+
+
 @LAWS
 @pytest.mark.parametrize("penalty", ["clipping_lazy", "cumulative"])
 @given(**CASES)

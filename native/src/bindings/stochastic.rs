@@ -7,7 +7,7 @@ use crate::bindings::interrupt::interruptible;
 use crate::error::Result;
 use crate::stochastic::online::{self, Arow, AveragedPerceptron, Learner, PassiveAggressive, Slack};
 use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
-use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings};
+use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings, batches};
 use crate::stochastic::{adagrad, sg};
 use crate::threads::Interrupt;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -130,6 +130,39 @@ impl SamplePasses {
         let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = Settings { penalty, l1, l2, rates, visits: &visits, line_search };
         let pass = |w: &mut _, q: &mut _, interrupt: &_| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt);
+        let outcome = self.update(py, [w, q], pass)?;
+        Ok((outcome.u, outcome.evaluations))
+    }
+
+    /// Whether passes can go by batches: see `sgd_l1_batches`.
+    #[getter]
+    fn has_batches(&self) -> bool {
+        batches::suits(&self.inner.objective)
+    }
+
+    /// A pass like `sgd_l1_pass` with the cumulative penalty, in single precision and with several samples an update.
+    #[pyo3(signature = (w, q, u, *, visits, rates, l1, l2, batch_size))]
+    #[allow(clippy::too_many_arguments)]
+    fn sgd_l1_batches(
+        &self,
+        py: Python<'_>,
+        w: &Bound<'_, PyArray1<f64>>,
+        q: &Bound<'_, PyArray1<f64>>,
+        u: f64,
+        visits: PyReadonlyArray1<'_, i64>,
+        rates: PyReadonlyArray1<'_, f64>,
+        l1: f64,
+        l2: f64,
+        batch_size: usize,
+    ) -> PyResult<(f64, usize)> {
+        if !self.has_batches() || batch_size == 0 {
+            let message =
+                "passes by batches need batches of 1 sample or more, and labels that are all known and allowed";
+            return Err(OptionError::new_err(message));
+        }
+        let (visits, rates) = self.rated(&visits, &rates)?;
+        let settings = batches::Settings { l1, l2, rates, visits: &visits, batch_size };
+        let pass = |w: &mut _, q: &mut _, interrupt: &_| batches::pass(&self.inner, w, q, u, &settings, interrupt);
         let outcome = self.update(py, [w, q], pass)?;
         Ok((outcome.u, outcome.evaluations))
     }

@@ -1,6 +1,6 @@
-//! A vector of doubles that starts on a cache line.
+//! A vector of numbers that starts on a cache line.
 //!
-//! Rows padded to `numeric::LANES` then fill whole cache lines. A plain `Vec` starts 16 bytes into a cache line, and every
+//! Rows of doubles padded to `numeric::LANES` then fill whole cache lines. A plain `Vec` starts 16 bytes into a cache line, and every
 //! access to eight of its doubles touches two lines.
 
 use crate::memory::reserve;
@@ -9,19 +9,19 @@ use std::ops::{Deref, DerefMut};
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Doubles whose first one starts a cache line; reads and writes as a slice. Memory that it cannot have is a panic that carries
+/// Numbers, the first of which starts a cache line; reads and writes as a slice. Memory that it cannot have is a panic that carries
 /// `memory::OutOfMemory`.
 #[derive(Default)]
-pub struct Aligned {
+pub struct Aligned<T = f64> {
     /// Padding up to the first cache line of the allocation, then the numbers.
-    values: Vec<f64>,
+    values: Vec<T>,
     /// Length of the padding.
     start: usize,
 }
 
-impl Aligned {
+impl<T: Copy + Default> Aligned<T> {
     /// `len` numbers, all equal to `value`.
-    pub fn new(len: usize, value: f64) -> Self {
+    pub fn new(len: usize, value: T) -> Self {
         let mut aligned = Aligned::with_capacity(len);
         aligned.resize(len, value);
         aligned
@@ -29,15 +29,15 @@ impl Aligned {
 
     /// No numbers yet, and room for `capacity` of them.
     fn with_capacity(capacity: usize) -> Self {
-        let mut values: Vec<f64> = Vec::new();
-        reserve(&mut values, capacity.saturating_add(LINE / size_of::<f64>()));
+        let mut values: Vec<T> = Vec::new();
+        reserve(&mut values, capacity.saturating_add(LINE / size_of::<T>()));
         let start = values.as_ptr().align_offset(LINE);
-        values.resize(start, 0.0);
+        values.resize(start, T::default());
         Aligned { values, start }
     }
 
     /// Changes the length, like `Vec::resize`; new numbers are `value`.
-    pub fn resize(&mut self, len: usize, value: f64) {
+    pub fn resize(&mut self, len: usize, value: T) {
         if self.start + len > self.values.capacity() {
             let mut larger = Aligned::with_capacity(len.max(2 * self.len()));
             larger.values.extend_from_slice(self);
@@ -52,23 +52,23 @@ impl Aligned {
     }
 }
 
-impl Deref for Aligned {
-    type Target = [f64];
+impl<T> Deref for Aligned<T> {
+    type Target = [T];
 
     #[inline(always)]
-    fn deref(&self) -> &[f64] {
+    fn deref(&self) -> &[T] {
         &self.values[self.start..]
     }
 }
 
-impl DerefMut for Aligned {
+impl<T> DerefMut for Aligned<T> {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [f64] {
+    fn deref_mut(&mut self) -> &mut [T] {
         &mut self.values[self.start..]
     }
 }
 
-impl Clone for Aligned {
+impl<T: Copy + Default> Clone for Aligned<T> {
     fn clone(&self) -> Self {
         let mut copy = Aligned::with_capacity(self.len());
         copy.values.extend_from_slice(self);
@@ -76,7 +76,7 @@ impl Clone for Aligned {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        self.resize(source.len(), 0.0);
+        self.resize(source.len(), T::default());
         self.copy_from_slice(source);
     }
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn numbers_start_on_a_cache_line_and_survive_growth() {
-        let mut vector = Aligned::default();
+        let mut vector = Aligned::<f64>::default();
         for len in [0, 1, 3, 24, 1000, 5, 100_000] {
             let before: Vec<f64> = vector.to_vec();
             vector.resize(len, 7.0);

@@ -9,8 +9,10 @@ pub mod aligned;
 pub mod arch;
 pub mod chunks;
 pub mod powers;
+pub mod products;
 pub mod ragged;
 pub mod random;
+pub mod single;
 pub mod store;
 pub mod vectors;
 

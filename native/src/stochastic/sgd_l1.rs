@@ -9,7 +9,10 @@
 //!
 //! An update costs what the features of the sentence cost, except with `Naive` and `Clipping`, which by definition touch all
 //! weights.
+//!
+//! `batches` makes passes in single precision, several sentences an update.
 
+pub mod batches;
 mod line_search;
 mod penalty;
 mod update;

@@ -109,6 +109,21 @@ impl Matrix {
     }
 }
 
+/// The row and the column of each transition in a matrix with a row for the label that a transition leaves.
+pub fn pair_places(features: &Features) -> impl Iterator<Item = (usize, usize)> {
+    features.transitions.iter().map(|&[from, to]| (usize::from(from), usize::from(to)))
+}
+
+/// The row and the label of each feature in dense rows.
+pub fn row_places(features: &Features) -> impl Iterator<Item = (usize, usize)> {
+    (0..features.n_dense).flat_map(|row| features.labels(row).iter().map(move |&label| (row, usize::from(label))))
+}
+
+/// The number of the first feature that is neither a link nor in a dense row.
+pub fn first_cell(features: &Features) -> usize {
+    features.first_state() + features.state_range(0..features.n_dense).end
+}
+
 impl<'a> Weights<'a> {
     /// Lays out w and its state; `inward` converts both to the numbers that the loops use. Where a row of labels has no feature,
     /// the weight is 0 and its state `nowhere`.
@@ -120,7 +135,7 @@ impl<'a> Weights<'a> {
         inward: impl Fn(f64, f64) -> (f64, f64),
     ) -> Self {
         let features = &*objective.features;
-        let first_cell = features.first_state() + features.state_range(0..features.n_dense).end;
+        let first_cell = first_cell(features);
         for (w, state) in w[..first_cell].iter_mut().zip(&mut state[..first_cell]) {
             (*w, *state) = inward(*w, *state);
         }
@@ -155,17 +170,9 @@ impl<'a> Weights<'a> {
     fn exchange(&mut self, load: bool) {
         let features = self.features;
         let pairs = 0..features.transitions.len();
-        let places = features.transitions.iter().map(|&[from, to]| (usize::from(from), usize::from(to)));
-        self.pairs.exchange(places, &mut self.w[pairs.clone()], &mut self.state[pairs], load);
-        let dense = features.state_range(0..features.n_dense);
-        let states = features.first_state()..features.first_state() + dense.end;
-        let mut start = 0;
-        let places = features.state_attributes[..features.n_dense].iter().enumerate().flat_map(|(row, &(_, end))| {
-            let labels = &features.state_labels[start..end as usize];
-            start = end as usize;
-            labels.iter().map(move |&label| (row, usize::from(label)))
-        });
-        self.rows.exchange(places, &mut self.w[states.clone()], &mut self.state[states], load);
+        self.pairs.exchange(pair_places(features), &mut self.w[pairs.clone()], &mut self.state[pairs], load);
+        let states = features.first_state()..self.first_cell;
+        self.rows.exchange(row_places(features), &mut self.w[states.clone()], &mut self.state[states], load);
     }
 
     /// Calls `work` with every weight and its solver state: O(n_features).

@@ -37,7 +37,7 @@ from .prox_gradient import ProxGradient
 from .prox_newton import ProxNewton
 from .sag import SAG, SAGPasses
 from .sg import ASG, SG, Pegasos, SGPasses
-from .sgd_l1 import SGDL1, SGDL1Passes
+from .sgd_l1 import SGDL1, SGDL1Batches
 from .two_stage import TwoStage
 
 __all__ = [
@@ -142,7 +142,7 @@ SolverName = Literal[
 
 if TYPE_CHECKING:
 
-    class NativePasses(AdaGradPasses, SAGPasses, SGDL1Passes, SGPasses, Protocol):
+    class NativePasses(AdaGradPasses, SAGPasses, SGDL1Batches, SGPasses, Protocol):
         """The passes of all solvers that the native module makes; its `SamplePasses` has them."""
 
 

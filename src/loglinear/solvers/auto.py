@@ -25,6 +25,7 @@ from .owlqn import OWLQN
 from .parameter_mixing import Mixable, ParameterMixing
 from .prox_gradient import ProxGradient
 from .prox_newton import NewtonSteps, ProxNewton
+from .sgd_l1 import BATCH_SIZE, has_batches
 from .two_stage import TwoStage
 
 __all__ = ["Auto", "few_weights"]
@@ -204,7 +205,9 @@ def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Map
     by_sample = objective.order == 1 and is_tame
     rate = _rate(objective)
     if not penalty.l1 and by_sample:
-        return TwoStage, SMOOTH | {"learning_rate": SHARE_OF_SMOOTH * rate}, f"no L1 penalty, and {size}"
+        stage: StagesOptions = {"learning_rate": SHARE_OF_SMOOTH * rate}
+        stage["batch_size"] = BATCH_SIZE if has_batches(problem) else 1
+        return TwoStage, SMOOTH | stage, f"no L1 penalty, and {size}"
     if not penalty.l1:
         return LBFGS, {}, f"no L1 penalty, and {_untamed(problem, objective)}"
     first = SPARSE | {"learning_rate": rate} if is_tame else {}

@@ -25,11 +25,14 @@ from .common.pruning import Likely, Prunable, Pruned, of_all_features, of_first_
 from .common.quasi_newton import ROUNDING, QuasiNewtonState, check_numbers, stopping_status
 from .common.working_set import Features, penalty_on, worst
 from .owlqn import OWLQN
-from .sgd_l1 import SGDL1, SGDL1State
+from .sgd_l1 import BATCH_SIZE, SGDL1, SGDL1State, by_batches
 
 __all__ = ["LabelSets", "LabelSetsState"]
 
-FIRST, INNER = SGDL1(passes=5, learning_rate=0.1), OWLQN(memory=10, tolerance=1e-4)
+FIRST = SGDL1(passes=5, learning_rate=0.1, batch_size=BATCH_SIZE)
+INNER = OWLQN(memory=10, tolerance=1e-4)
+# Options of SGD-L1 without which passes go by batches.
+WITHOUT_BATCHES = {"penalty", "line_search"}
 # Labels with a marginal above this multiple of the bound keep their links to the labels of neighbouring tokens, in
 # first order and in second, where the links of a token grow with the cube of its labels.
 LINKS, LINKS_OF_TRIPLES = 3.0, 10.0
@@ -203,7 +206,8 @@ class LabelSets:
         steps: most steps of a round, >= 1.
         select: most features selected for a round, >= 1; only with L1.
         first: SGD-L1, whose passes come first unless the start has weights; None for no such passes. They are left out
-            where the objective has none, and undone if they end above the start.
+            where the objective has none, go sample by sample where it has no batches, and are undone if they end above
+            the start.
         inner: OWL-QN.
         options: of SGD-L1 and OWL-QN, by name, instead of a ``first`` and an ``inner`` with these options.
 
@@ -235,7 +239,8 @@ class LabelSets:
         self.bound = real_number("bound", bound, "a number above 0 and below 1", lambda x: 0.0 < x < 1.0)
         self.steps = whole_number("steps", steps, 1, 2**31 - 1)
         self.select = whole_number("select", select, 1, 2**62)
-        self.first = None if first is None else inner_solver("first", first, SGDL1, options)
+        of_first = {"batch_size": 1, **options} if WITHOUT_BATCHES & options.keys() else options
+        self.first = None if first is None else inner_solver("first", first, SGDL1, of_first)
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options, *filter(None, (self.first, self.inner)))
         # OWL-QN's own test is about S, not about F.
@@ -260,7 +265,7 @@ class LabelSets:
         start = of_first_order(problem)
         if self.first is None or state.status is not Status.RUNNING or state.w.any() or not suits(SGDL1, start):
             return state
-        first = self.first.init(start, np.zeros(start.n_features))
+        first = by_batches(self.first, start).init(start, np.zeros(start.n_features))
         return replace(state, first=first, before=state.objective, stage=start)
 
     def step(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
@@ -270,7 +275,7 @@ class LabelSets:
         assert self.first is not None
         stage = state.stage or of_first_order(problem)
         try:
-            first = self.first.step(stage, state.first)
+            first = by_batches(self.first, stage).step(stage, state.first)
         except ObjectiveError:
             first = replace(state.first, w=np.zeros_like(state.first.w), status=Status.PASSES_MADE)
         w = of_all_features(problem, first.w)

@@ -6,7 +6,8 @@
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lattice::{Lattice, edges_into};
 use crate::chain::inference::transitions::Transitions;
-use crate::numeric::{self, LANES, in_tiles};
+use crate::numeric::products::{multiply, multiply_in_place, transposed_product, vector_matrix};
+use crate::numeric::{self, LANES};
 use pulp::Simd;
 
 /// Largest |state score| + |transition score| for which scaled probabilities cannot leave the range of a double:
@@ -146,62 +147,6 @@ impl Lattice {
     }
 }
 
-/// out(i, j) += sum over t of a(t, i) * b(t, j), for i below `rows`; all three have rows of length `width`.
-#[inline(always)]
-pub(super) fn transposed_product<S: Simd>(simd: S, a: &[f64], b: &[f64], width: usize, rows: usize, out: &mut [f64]) {
-    let (b, _) = S::as_simd_f64s(b);
-    let (out, _) = S::as_mut_simd_f64s(out);
-    let stride = out.len() / rows;
-    let mut row = 0;
-    while row < rows {
-        let mut at = 0;
-        while at < stride {
-            let tile = Tile { row, width, stride, at };
-            match (rows - row >= 4, stride - at) {
-                (true, 1) => tile.add::<S, 4, 1>(simd, a, b, out),
-                (true, 2) => tile.add::<S, 4, 2>(simd, a, b, out),
-                (true, _) => tile.add::<S, 4, 3>(simd, a, b, out),
-                (false, 1) => tile.add::<S, 1, 1>(simd, a, b, out),
-                (false, 2) => tile.add::<S, 1, 2>(simd, a, b, out),
-                (false, _) => tile.add::<S, 1, 3>(simd, a, b, out),
-            }
-            at += 3;
-        }
-        row += if rows - row >= 4 { 4 } else { 1 };
-    }
-}
-
-/// A part of the result that stays in registers over all tokens.
-struct Tile {
-    row: usize,
-    width: usize,
-    stride: usize,
-    at: usize,
-}
-
-impl Tile {
-    #[inline(always)]
-    fn add<S: Simd, const R: usize, const N: usize>(self, simd: S, a: &[f64], b: &[S::f64s], out: &mut [S::f64s]) {
-        let Tile { row, width, stride, at } = self;
-        let mut sums = [[simd.splat_f64s(0.0); N]; R];
-        for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(stride)) {
-            let (a, b) = (&a[row..row + R], &b[at..at + N]);
-            for r in 0..R {
-                let factor = simd.splat_f64s(a[r]);
-                for n in 0..N {
-                    sums[r][n] = simd.mul_add_e_f64s(factor, b[n], sums[r][n]);
-                }
-            }
-        }
-        for r in 0..R {
-            let out = &mut out[(row + r) * stride + at..][..N];
-            for n in 0..N {
-                out[n] = simd.add_f64s(out[n], sums[r][n]);
-            }
-        }
-    }
-}
-
 /// A product of many positive numbers as mantissa and exponent, so that one logarithm serves them all.
 pub(super) struct LogProduct {
     mantissa: f64,
@@ -239,65 +184,5 @@ impl LogProduct {
             *log += product.exponent as f64 * std::f64::consts::LN_2;
         }
         logs
-    }
-}
-
-/// out = a * b * factor, element by element.
-#[inline(always)]
-pub(super) fn multiply<S: Simd>(simd: S, out: &mut [f64], a: &[f64], b: &[f64], factor: f64) {
-    let factor = simd.splat_f64s(factor);
-    let (out, _) = S::as_mut_simd_f64s(out);
-    let (a, _) = S::as_simd_f64s(a);
-    let (b, _) = S::as_simd_f64s(b);
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = simd.mul_f64s(simd.mul_f64s(a, factor), b);
-    }
-}
-
-/// target *= a * factor, element by element.
-#[inline(always)]
-pub(super) fn multiply_in_place<S: Simd>(simd: S, target: &mut [f64], a: &[f64], factor: f64) {
-    let factor = simd.splat_f64s(factor);
-    let (target, _) = S::as_mut_simd_f64s(target);
-    let (a, _) = S::as_simd_f64s(a);
-    for (target, &a) in target.iter_mut().zip(a) {
-        *target = simd.mul_f64s(*target, simd.mul_f64s(a, factor));
-    }
-}
-
-/// out(j) = sum over i of vector(i) * matrix(i, j); the matrix has rows as long as `out`.
-#[inline(always)]
-pub(super) fn vector_matrix<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &mut [f64]) {
-    let (out, _) = S::as_mut_simd_f64s(out);
-    let (matrix, _) = S::as_simd_f64s(matrix);
-    in_tiles!(out.len(), |at, N| tile::<S, N>(simd, vector, matrix, at, out));
-}
-
-/// N vectors of columns of a vector-matrix product, in registers. Even and odd rows add up apart, for shorter chains.
-#[inline(always)]
-fn tile<S: Simd, const N: usize>(simd: S, vector: &[f64], matrix: &[S::f64s], at: usize, out: &mut [S::f64s]) {
-    let mut even = [simd.splat_f64s(0.0); N];
-    let mut odd = even;
-    let mut rows = matrix.chunks_exact(out.len());
-    let mut values = vector.chunks_exact(2);
-    for pair in &mut values {
-        let (Some(first), Some(second)) = (rows.next(), rows.next()) else { break };
-        let (first, second) = (&first[at..at + N], &second[at..at + N]);
-        let (a, b) = (simd.splat_f64s(pair[0]), simd.splat_f64s(pair[1]));
-        for n in 0..N {
-            even[n] = simd.mul_add_e_f64s(a, first[n], even[n]);
-            odd[n] = simd.mul_add_e_f64s(b, second[n], odd[n]);
-        }
-    }
-    if let ([value], Some(row)) = (values.remainder(), rows.next()) {
-        let value = simd.splat_f64s(*value);
-        let row = &row[at..at + N];
-        for n in 0..N {
-            even[n] = simd.mul_add_e_f64s(value, row[n], even[n]);
-        }
-    }
-    let out = &mut out[at..at + N];
-    for n in 0..N {
-        out[n] = simd.add_f64s(even[n], odd[n]);
     }
 }

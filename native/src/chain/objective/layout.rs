@@ -70,7 +70,7 @@ macro_rules! for_each_entry {
         }
     };
 }
-pub(super) use for_each_entry;
+pub(crate) use for_each_entry;
 
 impl SentenceEntries {
     /// No entries, for a number of sentences.

@@ -52,6 +52,7 @@ class StagesOptions(OWLQNOptions, total=False):
     tail: float
     passes: int
     line_search: bool
+    batch_size: int
     seed: int
 
 

@@ -2,13 +2,12 @@
 
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lattice::Lattice;
-use crate::chain::inference::scaled::{
-    LogProduct, has_vanished, multiply, multiply_in_place, transposed_product, vector_matrix,
-};
+use crate::chain::inference::scaled::{LogProduct, has_vanished};
 use crate::chain::inference::second::buffers::Buffers;
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
 use crate::numeric;
+use crate::numeric::products::{multiply, multiply_in_place, transposed_product, vector_matrix};
 use pulp::Simd;
 
 impl Lattice {

@@ -1,0 +1,209 @@
+//! The steps of a sentence, by forward-backward on probabilities in single precision.
+//!
+//! Scores of states are taken less the largest of their token, those of transitions less the largest of all, and none counts as
+//! less than -`MOST`: so every number of the recursions, scaled as in `chain::inference::scaled`, keeps within the range of single
+//! precision. Labels less likely than exp(-`MOST`) have wrong marginals, which are next to 0.
+
+use crate::numeric::aligned::Aligned;
+use crate::numeric::products::{Number, multiply, multiply_in_place, transposed_product, vector_matrix};
+use crate::numeric::single;
+use crate::stochastic::samples::Sample;
+use crate::stochastic::sgd_l1::batches::sums::{Sums, threshold};
+use pulp::Simd;
+use std::ops::Range;
+
+/// The largest difference of two scores.
+const MOST: f32 = 40.0;
+
+/// Transitions, and buffers for the sentences of a batch.
+pub struct Chain {
+    labels: usize,
+    width: usize,
+    /// 1 for labels, 0 for padding.
+    ones: Aligned<f32>,
+    /// 0 for labels, the lowest number for padding.
+    floor: Aligned<f32>,
+    /// exp(scores of transitions), and the same transposed; padding is 0.
+    exp: Aligned<f32>,
+    exp_transposed: Aligned<f32>,
+    /// Potentials of the sentence, tokens x width.
+    potentials: Aligned<f32>,
+    alpha: Aligned<f32>,
+    beta: Aligned<f32>,
+    /// Factors 1 / sum(alpha) that keep the recursions in range.
+    rescale: Vec<f32>,
+    /// Steps of the cells of all sentences so far, tokens x width each, and their ranges.
+    steps: Aligned<f32>,
+    ranges: Vec<Range<usize>>,
+    /// labels x width: sums of the expected counts of transitions times the step, before they are multiplied by `exp`.
+    counts: Aligned<f32>,
+    /// The step of each sentence.
+    lengths: Vec<f32>,
+}
+
+impl Chain {
+    /// For rows of `labels` labels, padded to `width`.
+    pub fn new(labels: usize, width: usize) -> Chain {
+        let matrix = || Aligned::new(labels * width, 0.0);
+        let (mut ones, mut floor) = (Aligned::new(width, 0.0), Aligned::new(width, f32::MIN));
+        ones[..labels].fill(1.0);
+        floor[..labels].fill(0.0);
+        Chain {
+            labels,
+            width,
+            ones,
+            floor,
+            exp: matrix(),
+            exp_transposed: matrix(),
+            potentials: Aligned::default(),
+            alpha: Aligned::default(),
+            beta: Aligned::new(width, 0.0),
+            rescale: Vec::new(),
+            steps: Aligned::default(),
+            ranges: Vec::new(),
+            counts: matrix(),
+            lengths: Vec::new(),
+        }
+    }
+
+    /// Takes over the weights of transitions, scale * threshold(pairs, u).
+    #[inline(always)]
+    pub fn set_transitions<S: Simd>(&mut self, simd: S, pairs: &[f32], u: f32, scale: f32) {
+        let Chain { labels, width, exp, exp_transposed, ones, .. } = self;
+        let (u, by) = (simd.splat_f32s(u), simd.splat_f32s(scale));
+        // Padding counts as a score of 0 here.
+        let mut most = simd.splat_f32s(0.0);
+        for (exp, &p) in f32::cut_mut::<S>(exp).iter_mut().zip(f32::cut::<S>(pairs)) {
+            *exp = simd.mul_f32s(by, threshold(simd, p, u));
+            most = simd.max_f32s(most, *exp);
+        }
+        let most = simd.splat_f32s(simd.reduce_max_f32s(most));
+        for exp in f32::cut_mut::<S>(exp) {
+            *exp = at_least(simd, simd.sub_f32s(*exp, most));
+        }
+        single::exp_in_place(simd, exp);
+        exp.chunks_exact_mut(*width).for_each(|row| multiply_in_place(simd, row, ones, 1.0));
+        for (to, row) in exp_transposed.chunks_exact_mut(*width).enumerate() {
+            let column = exp[to..].iter().step_by(*width);
+            row[..*labels].iter_mut().zip(column).for_each(|(transposed, &exp)| *transposed = exp);
+        }
+    }
+
+    /// Forgets the sentences of the batch before.
+    pub fn begin_batch(&mut self) {
+        self.steps.clear();
+        self.ranges.clear();
+        self.lengths.clear();
+        self.counts.fill(0.0);
+    }
+
+    /// The steps of the cells of a sentence, by its number in the batch.
+    #[inline(always)]
+    pub fn steps(&self, number: usize) -> &[f32] {
+        &self.steps[self.ranges[number].clone()]
+    }
+
+    /// Computes the steps of a sample at the weights scale * threshold(sums, u): `length` times the gradient of log p(y|x).
+    #[inline(always)]
+    pub fn infer<S: Simd>(&mut self, simd: S, sums: &Sums, sample: Sample<'_>, (u, scale): (f32, f32), length: f32) {
+        let size = if length == 0.0 { 0 } else { sample.tokens().len() * self.width };
+        let start = self.steps.len();
+        self.steps.resize(start + size, 0.0);
+        self.ranges.push(start..start + size);
+        self.lengths.push(length);
+        if size == 0 {
+            return;
+        }
+        self.potentials.resize(size, 0.0);
+        self.potentials.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.floor));
+        sums.add_weights(simd, sample, u, &mut self.potentials);
+        self.exponentiate(simd, scale);
+        self.forward(simd);
+        self.backward(simd, start, length);
+        let steps = &mut self.steps[start..];
+        for (row, &label) in steps.chunks_exact_mut(self.width).zip(sample.gold) {
+            row[label as usize] += length;
+        }
+    }
+
+    /// Turns scores into potentials.
+    #[inline(always)]
+    fn exponentiate<S: Simd>(&mut self, simd: S, scale: f32) {
+        let Chain { width, ones, potentials, .. } = self;
+        let scale = simd.splat_f32s(scale);
+        for row in potentials.chunks_exact_mut(*width) {
+            let row = f32::cut_mut::<S>(row);
+            let most = row.iter().fold(simd.splat_f32s(f32::MIN), |most, &scores| simd.max_f32s(most, scores));
+            let most = simd.splat_f32s(simd.reduce_max_f32s(most));
+            for scores in row {
+                *scores = at_least(simd, simd.mul_f32s(scale, simd.sub_f32s(*scores, most)));
+            }
+        }
+        single::exp_in_place(simd, potentials);
+        potentials.chunks_exact_mut(*width).for_each(|row| multiply_in_place(simd, row, ones, 1.0));
+    }
+
+    #[inline(always)]
+    fn forward<S: Simd>(&mut self, simd: S) {
+        let Chain { labels, width, exp, potentials, alpha, rescale, .. } = self;
+        let (labels, width) = (*labels, *width);
+        alpha.resize(potentials.len(), 0.0);
+        rescale.clear();
+        rescale.push(1.0);
+        alpha[..width].copy_from_slice(&potentials[..width]);
+        for (token, row) in potentials.chunks_exact(width).enumerate().skip(1) {
+            let (before, rest) = alpha.split_at_mut(token * width);
+            let (previous, current) = (&before[(token - 1) * width..], &mut rest[..width]);
+            let factor = 1.0 / sum(simd, previous);
+            rescale.push(factor);
+            vector_matrix(simd, &previous[..labels], exp, current);
+            multiply_in_place(simd, current, row, factor);
+        }
+    }
+
+    /// Writes -length * marginals to the steps from `start` on, and adds the counts of transitions times the length.
+    #[inline(always)]
+    fn backward<S: Simd>(&mut self, simd: S, start: usize, length: f32) {
+        let Chain { labels, width, ones, exp_transposed, potentials, alpha, beta, rescale, counts, .. } = self;
+        let (labels, width) = (*labels, *width);
+        let last = alpha.len() - width;
+        beta.copy_from_slice(ones);
+        multiply_in_place(simd, beta, ones, length / sum(simd, &alpha[last..]));
+        let steps = self.steps[start..].chunks_exact_mut(width);
+        for ((token, alpha), steps) in alpha.chunks_exact(width).enumerate().zip(steps).rev() {
+            multiply(simd, steps, alpha, beta, -1.0);
+            if token == 0 {
+                break;
+            }
+            let incoming = &mut potentials[token * width..][..width];
+            multiply_in_place(simd, incoming, beta, rescale[token]);
+            vector_matrix(simd, &incoming[..labels], exp_transposed, beta);
+        }
+        transposed_product(simd, &alpha[..last], &potentials[width..], width, labels, counts);
+    }
+
+    /// Makes the steps of all sentences of the batch on the sums of transitions.
+    #[inline(always)]
+    pub fn step_pairs(&self, pairs: &mut [f32], batch: &[Sample<'_>]) {
+        let counts = self.counts.iter().zip(&*self.exp);
+        pairs.iter_mut().zip(counts).for_each(|(p, (count, exp))| *p -= count * exp);
+        for (sample, length) in batch.iter().zip(&self.lengths).filter(|(_, length)| **length != 0.0) {
+            for pair in sample.gold.windows(2) {
+                pairs[pair[0] as usize * self.width + pair[1] as usize] += length;
+            }
+        }
+    }
+}
+
+/// Scores that are not less than -`MOST`.
+#[inline(always)]
+fn at_least<S: Simd>(simd: S, scores: S::f32s) -> S::f32s {
+    simd.max_f32s(simd.splat_f32s(-MOST), scores)
+}
+
+/// The sum of a row.
+#[inline(always)]
+fn sum<S: Simd>(simd: S, row: &[f32]) -> f32 {
+    let vectors = f32::cut::<S>(row).iter();
+    simd.reduce_sum_f32s(vectors.fold(simd.splat_f32s(0.0), |sum, &vector| simd.add_f32s(sum, vector)))
+}
