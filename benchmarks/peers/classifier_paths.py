@@ -40,7 +40,7 @@ def own_problem(case: Case, threads: int) -> Problem:
     """The objective of a classifier as `MaxEnt` makes it, and its penalty."""
     intercept = "scaled" if case.intercept else False
     objective = ClassifierObjective(case.X, case.y, n_classes=case.n_classes, intercept=intercept, threads=threads)
-    return Problem(objective, ElasticNet(unpenalised=objective.n_unpenalised))
+    return Problem(objective, ElasticNet(unpenalised=objective.n_unpenalised), objective.n_outputs)
 
 
 def own_path(threads: int, solver: Solver | None, case: Case, strengths: Sequence[float]) -> list[Weights]:
@@ -77,7 +77,9 @@ def path_programs(case: Case, threads: Sequence[int]) -> dict[str, PathWeights]:
     for number_of_threads in threads:
         programs[f"loglinear, {number_of_threads} thread(s)"] = partial(own_path, number_of_threads, None)
     programs[f"loglinear prox_newton, {threads[-1]} thread(s)"] = partial(own_path, threads[-1], ProxNewton())
-    ways = {"glmnet": glmnet_weights, "adelie": adelie_weights, "skglm": skglm_path}
+    ways = {"glmnet": glmnet_weights}
+    if case.kind == "binary":  # of a softmax, adelie has penalties of whole rows only
+        ways |= {"adelie": adelie_weights, "skglm": skglm_path}
     if not case.intercept:
         ways["celer"] = celer_path
     for name, weights in ways.items():

@@ -261,5 +261,7 @@ def path_cases(samples: int | None, only: str) -> Iterator[Case]:
     cancer = Data("breast cancer 569 x 30", partial(shipped_table, "breast_cancer"), settings="l1+")
     table = Data("table 20,000 x 100", partial(made_table, 20_000, 100), settings="l1+")
     earn = Data("tf-idf earn", partial(one_topic, samples), settings="l1+ l1")
-    for data in (cancer, table, earn):
+    small = [Data(name, partial(shipped_table, name), "softmax", "l1+") for name in ("iris", "wine", "digits")]
+    topics = Data(f"tf-idf {MANY_TOPICS} topics", partial(first_topics, samples), "softmax", "l1+")
+    for data in (cancer, table, earn, *small, topics):
         yield from data.cases(only)

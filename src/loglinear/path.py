@@ -16,9 +16,9 @@ from .options import real_number, whole_number
 from .penalty import ElasticNet
 from .problem import Problem
 from .result import Result, Status
-from .solvers import LBFGS, Solver
+from .solvers import LBFGS, GraftingLight, Solver
 from .solvers.common.working_set import Block
-from .solvers.newton_path import intercept_alone, newton_path, path_solver
+from .solvers.newton_path import MOST_ACTIVE, intercept_alone, newton_path, path_solver
 from .stopping import Stop
 from .vectors import Vector
 
@@ -122,11 +122,11 @@ def path(
         problem: objective and penalty; its l1 is ignored.
         l1: strengths, > 0, in any order; or their number, >= 2, spaced geometrically from ``largest_l1`` down.
         ratio: ratio of the last strength to the first, in (0, 1), if l1 is a number.
-        solver: a solver for L1 penalties. By default, classifiers of two classes, or with few weights, take steps of
-            ``ProxNewton``, with a tolerance of 1e-8, and all others ``GraftingLight``. With two classes, no callbacks
-            and no limits but ``max_iterations``, each point of ``ProxNewton`` is one native call: its trace has the
-            last record only.
-        w0: starting weights of the first point; by default zeros, and of two classes the best intercept.
+        solver: a solver for L1 penalties. By default, classifiers take steps of ``ProxNewton``, with a tolerance of
+            1e-8, and all others ``GraftingLight``, as do three classes or more from 1,000 non-zero weights on. With no
+            callbacks and no limits but ``max_iterations``, each point of ``ProxNewton`` is one native call: its trace
+            has the last record only.
+        w0: starting weights of the first point; by default zeros, and of classifiers the best intercept.
         stop: limits of each point; None for no limits.
         score: function of the weights, such as a development score; higher is better.
         further: continue to smaller strengths, with the same ratio, until the score gets worse or the objective reaches
@@ -173,12 +173,13 @@ def trainer(
 
     Args:
         problem: objective and penalty; its l1 is ignored.
-        w0: weights to start the first point from; by default zeros, and of two classes the best intercept.
+        w0: weights to start the first point from; by default zeros, and of classifiers the best intercept.
         solver: see `path`.
         stop: limits of each point; None for no limits.
         callbacks: see `path`.
     """
-    method, limits, observers = solver or path_solver(problem), stop or Stop(), tuple(callbacks)
+    limits, observers = stop or Stop(), tuple(callbacks)
+    usual = solver or path_solver(problem)
 
     def start() -> Vector:
         # Other weights of 0 might leave 0 for a moment while the intercept is on its way.
@@ -186,12 +187,14 @@ def trainer(
         return starting_weights(problem, w0) if alone is None else alone
 
     at = None if observers else newton_path(problem, solver, limits, start)
-    if at is not None:
-        return lambda strength, _: at(strength)
 
     def train(strength: float, w: npt.ArrayLike | None) -> Result:
+        has_many = solver is None and problem.n_classes > 1 and w is not None
+        has_many = has_many and vectors.count_nonzero(np.asarray(w)) >= MOST_ACTIVE
+        if at is not None and not has_many:
+            return at(strength)
         penalised = replace(problem, penalty=problem.penalty.with_l1(strength))
-        return minimize(penalised, method, w, stop=limits, callbacks=observers)
+        return minimize(penalised, GraftingLight() if has_many else usual, w, stop=limits, callbacks=observers)
 
     return train
 

@@ -161,12 +161,11 @@ def test_columns_much_alike_take_few_steps_and_sweeps(n_classes):
     assert end.objective == pytest.approx(minimize(problem, TIGHT).objective, rel=1e-7)
 
 
-def test_only_few_weights_are_taken():
+def test_only_few_weights_are_taken_without_an_l1_penalty():
     wide = objective(0, 30, 170)
-    with pytest.raises(
-        OptionError, match="supports at most 500 weights with three classes or more, not 513; use owlqn"
-    ):
-        minimize(spared(wide, 1.0, 0.0), ProxNewton())
+    with pytest.raises(OptionError, match="needs an L1 penalty, but l1=0, and 513 weights are more than 500"):
+        minimize(spared(wide, 0.0, 1.0), ProxNewton())
+    assert minimize(spared(wide, 1.0, 0.0), ProxNewton()).status is Status.CONVERGED
 
 
 def test_small_tables_of_many_weights_end_at_the_optimum_by_default():
@@ -178,6 +177,40 @@ def test_small_tables_of_many_weights_end_at_the_optimum_by_default():
     best = minimize(problem, LBFGS(memory=50, tolerance=1e-13, gradient_tolerance=0.0))
     assert end.chosen == "lbfgs (the objective is smooth)"
     assert end.objective <= best.objective + 1e-6
+
+
+def table_of_classes(n, d, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    scores = X @ (rng.normal(size=(d, n_classes)) * (rng.random((d, 1)) < 0.2))
+    return X, (scores / 2.0 + rng.gumbel(size=scores.shape)).argmax(axis=1)
+
+
+def some_digits():
+    X, y = pytest.importorskip("sklearn.datasets").load_digits(return_X_y=True)
+    return X[::3], y[::3]
+
+
+@pytest.mark.parametrize(
+    ("load", "l1", "chosen"),
+    [
+        (some_digits, 1.0, "prox_newton (few columns and classes)"),
+        (some_digits, 10.0, "prox_newton (few columns and classes)"),
+        (lambda: table_of_classes(300, 300, 5), 1.0, "prox_newton (few columns and classes)"),
+        (lambda: table_of_classes(300, 60, 20), 1.0, "owlqn (an L1 penalty)"),
+        (lambda: table_of_classes(300, 60, 20), 5.0, "owlqn (an L1 penalty)"),
+    ],
+)
+def test_many_weights_with_an_l1_penalty_end_at_the_optimum_by_default(load, l1, chosen):
+    X, y = load()
+    data = ClassifierObjective(X, y, n_classes=int(y.max()) + 1, intercept="scaled")
+    problem = spared(data, l1, 0.0)
+    assert problem.n_features > 500
+    end = minimize(problem, Auto())
+    best = minimize(problem, ProxNewton(tolerance=1e-12, gradient_tolerance=0.0, precision=0.01))
+    assert (end.status, end.chosen) == (Status.CONVERGED, chosen)
+    assert end.objective <= best.objective * (1.0 + 1e-6)
+    assert end.w.any()
 
 
 @pytest.mark.parametrize("strengths", [(0.0, 1.0), (0.0, 0.01), (1.0, 0.0), (0.1, 0.0), (1.0, 1.0)])

@@ -1,6 +1,10 @@
-"""Native paths of two classes against the same steps one by one, and the laws of their points."""
+"""Native paths of classifiers against the same steps one by one, and the laws of their points."""
 
 from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,12 +41,14 @@ def table(kind):
     return X, y, rng.integers(0, 4, size=X.shape[0]) * 0.5
 
 
-def problem(kind, *, intercept=True, weighted=False, l2=0.0, threads=1):
+def problem(kind, n_classes=2, *, intercept=True, weighted=False, l2=0.0, threads=1):
     X, y, weights = table(kind)
-    objective = ClassifierObjective(
-        X, y, weights if weighted else None, n_classes=2, intercept="scaled" if intercept else False, threads=threads
-    )
-    return Problem(objective, ElasticNet(0.0, l2, objective.n_unpenalised))
+    if n_classes > 2:
+        y = y + (np.random.default_rng(7).random(y.size) < 0.3)
+    weights = weights if weighted else None
+    scaled = "scaled" if intercept else False
+    objective = ClassifierObjective(X, y, weights, n_classes=n_classes, intercept=scaled, threads=threads)
+    return Problem(objective, ElasticNet(0.0, l2, objective.n_unpenalised), objective.n_outputs)
 
 
 def at(given, l1):
@@ -50,6 +56,7 @@ def at(given, l1):
 
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
+every_number_of_classes = pytest.mark.parametrize("n_classes", [2, 3])
 every_problem = pytest.mark.parametrize(
     ("intercept", "weighted", "l2"), [(True, False, 0.0), (False, True, 0.0), (True, True, 0.7), (False, False, 0.3)]
 )
@@ -74,21 +81,27 @@ def points_with_checks(given, number):
 
 
 @every_kind
+@every_number_of_classes
 @every_problem
-def test_every_point_meets_the_optimality_conditions_and_its_gap_bounds_the_distance(kind, intercept, weighted, l2):
-    given = problem(kind, intercept=intercept, weighted=weighted, l2=l2)
-    for point, best, nll, violation in points_with_checks(given, 12):
+def test_every_point_meets_the_optimality_conditions_and_its_gap_bounds_the_distance(
+    kind, n_classes, intercept, weighted, l2
+):
+    given = problem(kind, n_classes, intercept=intercept, weighted=weighted, l2=l2)
+    for point, best, nll, violation in points_with_checks(given, 10):
         result = point.result
         assert result.nll == pytest.approx(nll, rel=1e-12)
         # No column was lost: the violation that the native half reports is that of all columns.
         assert result.violation == pytest.approx(violation, rel=1e-6, abs=1e-9 * point.l1)
         assert best.result.gap <= 1e-4 * result.objective
+        if n_classes > 2 and intercept:
+            assert abs(result.w[-n_classes:].sum()) <= 1e-9
 
 
 @every_kind
+@every_number_of_classes
 @pytest.mark.parametrize("intercept", [True, False])
-def test_points_are_those_of_the_same_steps_one_by_one(kind, intercept):
-    given, steps = problem(kind, intercept=intercept, l2=0.1), []
+def test_points_are_those_of_the_same_steps_one_by_one(kind, n_classes, intercept):
+    given, steps = problem(kind, n_classes, intercept=intercept, l2=0.1), []
     solver = ProxNewton(tolerance=1e-12, gradient_tolerance=0.0)
     strengths = largest_l1(given) * np.geomspace(0.9, 0.05, 5)
     native = path(given, strengths, solver=solver).points
@@ -97,13 +110,14 @@ def test_points_are_those_of_the_same_steps_one_by_one(kind, intercept):
     for one, other in zip(native, single, strict=True):
         assert len(one.result.trace) == 1
         assert one.result.objective == pytest.approx(other.result.objective, rel=1e-10)
-        scores = [given.objective.core.scores(point.result.w) for point in (one, other)]
-        np.testing.assert_allclose(*scores, atol=1e-4)
+        shares = [given.objective.probabilities(point.result.w) for point in (one, other)]
+        np.testing.assert_allclose(*shares, atol=1e-5)
 
 
 @every_kind
-def test_points_are_bitwise_the_same_on_any_number_of_threads(kind):
-    paths = [path(problem(kind, threads=threads), 8) for threads in (1, 2, 3)]
+@every_number_of_classes
+def test_points_are_bitwise_the_same_on_any_number_of_threads(kind, n_classes):
+    paths = [path(problem(kind, n_classes, threads=threads), 8) for threads in (1, 2, 3)]
     for points in zip(*(whole.points for whole in paths), strict=True):
         first, *others = (point.result for point in points)
         for other in others:
@@ -112,39 +126,47 @@ def test_points_are_bitwise_the_same_on_any_number_of_threads(kind):
 
 
 @every_kind
+@every_number_of_classes
 @pytest.mark.parametrize("weighted", [True, False])
-def test_the_largest_l1_is_that_of_the_intercept_alone(kind, weighted):
-    given = problem(kind, weighted=weighted)
-    free = given.objective.restrict(np.array([given.n_features - 1]))
+def test_the_largest_l1_is_that_of_the_intercept_alone(kind, n_classes, weighted):
+    given = problem(kind, n_classes, weighted=weighted)
+    last = np.arange(given.n_features - given.objective.n_unpenalised, given.n_features)
+    free = given.objective.restrict(last)
     w = np.zeros(given.n_features)
-    w[-1:] = minimize(Problem(free), LBFGS(tolerance=0.0), stop=Stop(max_iterations=100)).w
+    w[last] = minimize(Problem(free), LBFGS(tolerance=0.0), stop=Stop(max_iterations=100)).w
     gradient = given.objective.value_and_gradient(w)[1]
-    assert largest_l1(given) == pytest.approx(np.abs(gradient[:-1]).max(), rel=1e-5)
+    assert largest_l1(given) == pytest.approx(np.abs(gradient[: last[0]]).max(), rel=1e-5)
+    first = path(given, [largest_l1(given) * (1.0 + 1e-6)]).points[0].result
+    assert (first.status, first.w[: last[0]].any()) == (Status.CONVERGED, False)
 
 
-def of_three(kind, *, intercept=True, weighted=False, l2=0.0):
-    X, y, weights = table(kind)
-    y = y + (np.random.default_rng(7).random(y.size) < 0.3)
-    objective = ClassifierObjective(
-        X, y, weights if weighted else None, n_classes=3, intercept="scaled" if intercept else False
-    )
-    return Problem(objective, ElasticNet(0.0, l2, objective.n_unpenalised), 3)
+@every_number_of_classes
+def test_classifiers_take_newton_steps_unless_the_penalty_has_groups(n_classes):
+    assert isinstance(path_solver(problem("rare", n_classes)), ProxNewton)
+    grouped = Problem(problem("dense", n_classes).objective, GroupLasso(1.0))
+    assert isinstance(path_solver(grouped), GraftingLight)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "odd"])
-@every_problem
-def test_points_of_three_classes_are_optima_and_their_gaps_bound_the_distance(kind, intercept, weighted, l2):
-    given = of_three(kind, intercept=intercept, weighted=weighted, l2=l2)
-    assert len([*points_with_checks(given, 8)]) == 8
+def test_three_classes_with_many_weights_that_are_not_0_take_other_steps(monkeypatch):
+    monkeypatch.setattr(sys.modules["loglinear.path"], "MOST_ACTIVE", 12)
+    given = problem("dense", 3)
+    strengths = largest_l1(given) * np.geomspace(0.9, 0.01, 8)
+    points = path(given, strengths).points
+    for before, point in pairwise(points):
+        assert (len(point.result.trace) == 1) == (before.n_active < 12)
+    assert points[0].n_active < 12 <= points[-2].n_active
+    native = path(given, strengths, solver=ProxNewton(tolerance=1e-8)).points
+    for one, other in zip(points, native, strict=True):
+        assert len(other.result.trace) == 1
+        assert one.result.objective == pytest.approx(other.result.objective, rel=1e-3)
 
 
-def test_the_solver_of_a_path_depends_on_the_number_of_weights():
-    assert isinstance(path_solver(of_three("dense")), ProxNewton)
-    assert isinstance(path_solver(of_three("rare")), GraftingLight)
-    middle = ClassifierObjective(np.eye(100), np.arange(100) % 3, n_classes=3)
-    assert isinstance(path_solver(Problem(middle, ElasticNet(unpenalised=3), 3)), GraftingLight)
-    assert isinstance(path_solver(problem("rare")), ProxNewton)
-    assert isinstance(path_solver(Problem(problem("dense").objective, GroupLasso(1.0))), GraftingLight)
+def test_points_of_three_classes_are_those_of_another_solver():
+    given = problem("dense", 3, l2=0.1)
+    strengths = largest_l1(given) * np.geomspace(0.9, 0.05, 5)
+    native, others = (path(given, strengths, solver=solver).points for solver in (None, OWLQN(tolerance=1e-12)))
+    for one, other in zip(native, others, strict=True):
+        assert one.result.objective == pytest.approx(other.result.objective, rel=1e-8)
 
 
 def test_a_walk_starts_at_the_given_weights():
@@ -174,16 +196,15 @@ def test_a_lower_tolerance_makes_more_steps():
     assert loose < tight
 
 
-def test_other_solvers_penalties_and_classes_keep_their_own_ways():
-    given, start = problem("dense"), lambda: np.zeros(13)
+@every_number_of_classes
+def test_other_solvers_and_penalties_keep_their_own_ways(n_classes):
+    given = problem("dense", n_classes)
+    start = partial(np.zeros, given.n_features)
     assert newton_path(given, None, Stop(), start)
     assert newton_path(given, Auto(), Stop(), start)
     assert not newton_path(given, OWLQN(), Stop(), start)
     spared = Problem(given.objective, ElasticNet(unpenalised=2))
     assert not newton_path(spared, None, Stop(), start)
-    X, y, _ = table("dense")
-    three = ClassifierObjective(X, y + (X[:, 0] > 0.0), n_classes=3)
-    assert not newton_path(Problem(three, ElasticNet(unpenalised=3)), None, Stop(), start)
 
 
 def test_ctrl_c_leaves_the_points_that_are_done_and_the_weights_of_the_current_one(monkeypatch):

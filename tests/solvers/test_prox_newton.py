@@ -161,7 +161,7 @@ def test_starting_elsewhere_ends_at_the_same_optimum():
 def test_what_it_cannot_do_is_refused_with_a_remedy():
     three = ClassifierObjective(np.eye(3, 200), [0, 1, 2], n_classes=3)
     for bad, word in (
-        (Problem(three, ElasticNet(1.0, 0.0, 3)), "at most 500 weights with three classes or more, not 603; use owlqn"),
+        (Problem(three, ElasticNet(0.0, 1.0, 3)), "needs an L1 penalty, but l1=0, and 603 weights are more than 500"),
         (Problem(Logistic(5, 20), ElasticNet(1.0)), "owlqn"),
         (Problem(problem(d=500).objective, ElasticNet(0.0, 1.0, 1)), "lbfgs"),
         (Problem(problem().objective, ElasticNet(1.0)), "intercept"),

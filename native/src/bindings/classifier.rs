@@ -19,7 +19,7 @@ use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::path::{Reached, Walk};
 use crate::classifier::point::Point;
 use crate::classifier::table::{Layout, Numbers, Table};
-use crate::classifier::{dual, gram, newton, softmax};
+use crate::classifier::{dual, gram, newton};
 use crate::threads::locked;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -385,15 +385,6 @@ impl ClassifierObjective {
         }
         let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0 };
         let quick = self.is_quick();
-        if n_scores == 0 {
-            let (mut point, mut slopes) = (w.to_vec(), gradient.to_vec());
-            let done = interruptible_unless(quick, py, |interrupt| {
-                softmax::step(&self.inner, &mut point, &mut slopes, &settings, interrupt)
-            })?;
-            w.copy_from_slice(&point);
-            gradient.copy_from_slice(&slopes);
-            return Ok(done.into());
-        }
         let (old_w, old_scores, old_gradient) = (w.to_vec(), scores.to_vec(), gradient.to_vec());
         let (done, point) = interruptible_unless(quick, py, |interrupt| {
             let mut point = Point::of_scores(&self.inner, old_w, old_scores, old_gradient);
@@ -401,12 +392,12 @@ impl ClassifierObjective {
             Ok((done, point))
         })?;
         w.copy_from_slice(&point.w);
-        scores.copy_from_slice(&point.scores);
+        scores.copy_from_slice(&point.scores[..n_scores]);
         gradient.copy_from_slice(&point.gradient);
         Ok(done.into())
     }
 
-    /// The start of a path of minima with two classes: steps of proximal Newton begin at `w`, with these options.
+    /// The start of a path of minima: steps of proximal Newton begin at `w`, with these options.
     #[pyo3(signature = (w, *, l2, precision, sweeps, least))]
     fn path(
         &self,
@@ -418,7 +409,6 @@ impl ClassifierObjective {
         least: usize,
     ) -> PyResult<ClassifierPath> {
         let w = weights(&w, self.inner.n_features())?;
-        self.check_binary(w)?;
         let settings = NewtonSettings { l1: 0.0, l2, precision, sweeps, least, excluded: 0..0, stride: 1, enough: 0.0 };
         let walk = py.detach(|| Walk::new(Arc::clone(&self.inner), w.to_vec(), settings));
         Ok(ClassifierPath { walk: Mutex::new(walk), is_quick: self.is_quick() })

@@ -479,7 +479,7 @@ pub fn norms(table: &Table, weight: impl Fn(usize) -> f64 + Sync, pool: Pool) ->
 
 simd_task!(
     /// A block of rows, copied.
-    Copied<'a>(columns: Columns<'a>, rows: Range<usize>, stride: usize, out: &'a mut [f64]) -> (),
+    pub Copied<'a>(columns: Columns<'a>, rows: Range<usize>, stride: usize, out: &'a mut [f64]) -> (),
     |simd| columns.copy(simd, rows, 0..columns.count(), stride, out)
 );
 

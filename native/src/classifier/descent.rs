@@ -49,7 +49,7 @@ pub fn minimise(
     interrupt: &Interrupt,
 ) -> Result<Ending> {
     let mut settings = settings.clone();
-    let d = classifier.design.n_columns();
+    let d = classifier.n_penalised();
     let small = |violation: f64, w: &[f64]| violation <= rules.gradient_tolerance * norm(&w[..d]).max(1.0);
     let (mut objective, mut violation) = point.measure(classifier, (settings.l1, settings.l2), &settings.excluded);
     let (mut steps, mut evaluations, mut failed) = (0, 0, false);

@@ -4,6 +4,7 @@
 
 use crate::classifier::objective::Classifier;
 use crate::classifier::products::Products;
+use crate::classifier::softmax;
 use crate::numeric::LANES;
 use crate::numeric::ragged::{Id, Value, with_entries};
 use crate::threads;
@@ -66,6 +67,16 @@ impl Gram {
         });
         let pairs: usize = counts.iter().map(|&count| (count as usize).pow(2)).sum();
         Some(PER_PAIR * pairs as f64 / (2 * entries) as f64)
+    }
+
+    /// The matrix of a step where delta is 0, if it is written out at once: with three classes or more, or of a dense table.
+    pub fn at_once(classifier: &Classifier, columns: &[usize], here: Here<'_>) -> Option<Gram> {
+        let Here { curvatures, residuals, stride, is_spared, .. } = here;
+        if classifier.n_outputs() == 1 {
+            return Gram::of_table(classifier, columns, curvatures, stride);
+        }
+        let size = columns.len() + classifier.n_features() - classifier.n_penalised();
+        Some(Gram::of_matrix(softmax::hessian(classifier, columns, residuals, stride, is_spared), size))
     }
 
     /// The matrix of a dense table where delta is 0, estimated from one of `stride` blocks of samples; none if the matrix of samples
@@ -186,15 +197,30 @@ impl Gram {
     }
 }
 
+/// What X' D X is computed from at the weights of a step.
+#[derive(Clone, Copy)]
+pub struct Here<'a> {
+    /// Two classes: the diagonal of D.
+    pub curvatures: &'a [f64],
+    /// weight * (p - y) of each sample.
+    pub residuals: &'a [f64],
+    /// The gradient.
+    pub gradient: &'a [f64],
+    /// The matrix is estimated from one of so many blocks of samples.
+    pub stride: usize,
+    /// Whether the weights have no penalty.
+    pub is_spared: bool,
+}
+
 /// X' D X at the weights of an earlier step, over the columns that later steps may need.
 ///
 /// D changes little near a minimum: a step with an old matrix costs one pass over the data, and does as well as long as it decreases
 /// the objective about as much as it predicts.
 #[derive(Default)]
 pub struct KeptGram {
-    /// The columns in ascending order.
+    /// The columns in ascending order; with three classes or more, the weights.
     columns: Vec<usize>,
-    /// The matrix, the intercept's row last; none if it is to be computed.
+    /// The matrix, the intercept's rows last; none if it is to be computed.
     matrix: Option<Vec<f64>>,
     /// Whether matrices are kept; otherwise each step has its own.
     is_on: bool,
@@ -204,7 +230,7 @@ pub struct KeptGram {
 
 /// Columns of the smallest matrix that is kept.
 const LEAST_KEPT: usize = 32;
-/// Columns of the largest matrix that is kept of a sparse one.
+/// Columns of the largest matrix that is kept of a sparse one, or with columns that may be needed with three classes or more.
 const MOST_KEPT: usize = 1000;
 
 impl KeptGram {
@@ -235,33 +261,33 @@ impl KeptGram {
         gram
     }
 
-    /// The matrix over a working set with the given `curvatures`, as `Gram::of_table` estimates it of a dense table. None of a sparse
-    /// one if it is not kept. Columns that may be needed next are chosen `among` some, or all.
+    /// The matrix over a working set, as `Gram::at_once` makes it. None of a sparse one with two classes if it is not kept. Columns that
+    /// may be needed next are chosen `among` some, or all.
     pub fn fresh(
         &mut self,
         classifier: &Classifier,
         working_set: &[usize],
-        (among, gradient): (Option<&[usize]>, &[f64]),
-        curvatures: &[f64],
-        stride: usize,
+        among: Option<&[usize]>,
+        here: Here<'_>,
     ) -> Option<Gram> {
         if !self.is_on {
-            return Gram::of_table(classifier, working_set, curvatures, stride);
+            return Gram::at_once(classifier, working_set, here);
         }
-        let columns = match among {
-            Some(columns) => with_next(columns.iter().copied(), working_set, gradient),
-            None => with_next(0..classifier.design.n_columns(), working_set, gradient),
+        let most = match classifier.n_outputs() {
+            1 => 2 * working_set.len(),
+            _ => (2 * working_set.len()).min(MOST_KEPT.max(working_set.len())),
         };
-        let gram = match classifier.design.table() {
-            Some(_) => Gram::of_table(classifier, &columns, curvatures, stride)?,
-            None if columns.len() > MOST_KEPT => return None,
-            None => Gram::new(
-                classifier,
-                &columns,
-                classifier.intercept.is_some(),
-                curvatures,
-                &vec![0.0; curvatures.len()],
-            ),
+        let columns = match among {
+            Some(columns) => with_next(columns.iter().copied(), working_set, most, here.gradient),
+            None => with_next(0..classifier.n_penalised(), working_set, most, here.gradient),
+        };
+        let gram = match Gram::at_once(classifier, &columns, here) {
+            Some(gram) => gram,
+            None if classifier.design.table().is_some() || columns.len() > MOST_KEPT => return None,
+            None => {
+                let (has_intercept, zeros) = (classifier.intercept.is_some(), vec![0.0; here.curvatures.len()]);
+                Gram::new(classifier, &columns, has_intercept, here.curvatures, &zeros)
+            }
         };
         (self.columns, self.matrix) = (columns, Some(gram.matrix));
         self.over(classifier, working_set)
@@ -270,11 +296,11 @@ impl KeptGram {
     /// The part of the matrix over a working set; none if it lacks a column.
     fn over(&self, classifier: &Classifier, working_set: &[usize]) -> Option<Gram> {
         let (matrix, n) = (self.matrix.as_ref()?, self.columns.len());
-        let intercept = classifier.intercept.map(|_| n);
+        let intercept = n..n + classifier.n_features() - classifier.n_penalised();
         let place = |column: &usize| self.columns.binary_search(column).ok();
         let places: Vec<usize> = working_set.iter().map(place).collect::<Option<Vec<usize>>>()?;
+        let whole = intercept.end;
         let places: Vec<usize> = places.into_iter().chain(intercept).collect();
-        let whole = n + usize::from(intercept.is_some());
         Some(Gram::of_matrix(part(matrix, whole, &places), places.len()))
     }
 }
@@ -289,9 +315,14 @@ fn part(matrix: &[f64], size: usize, places: &[usize]) -> Vec<f64> {
     part
 }
 
-/// A working set and the columns that may enter it next, the columns of `among` with the largest derivatives: as many again.
-fn with_next(among: impl ExactSizeIterator<Item = usize>, working_set: &[usize], gradient: &[f64]) -> Vec<usize> {
-    let most = (2 * working_set.len()).max(LEAST_KEPT);
+/// A working set and the columns that may enter it next, the columns of `among` with the largest derivatives: `most` in all.
+fn with_next(
+    among: impl ExactSizeIterator<Item = usize>,
+    working_set: &[usize],
+    most: usize,
+    gradient: &[f64],
+) -> Vec<usize> {
+    let most = most.max(LEAST_KEPT);
     if most >= among.len() {
         return among.collect();
     }

@@ -1,6 +1,7 @@
 //! Maximum-entropy classifiers over sparse and dense matrices.
 
 pub mod as_chain;
+pub mod curvature;
 pub mod dense;
 pub mod descent;
 pub mod dual;

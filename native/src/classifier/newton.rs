@@ -1,4 +1,4 @@
-//! A proximal Newton step on a working set, for classifiers of two classes, most of all with an L1 penalty (Yuan, Ho & Lin 2012,
+//! A proximal Newton step on a working set, for classifiers, most of all with an L1 penalty (Yuan, Ho & Lin 2012,
 //! "An improved GLMNET for L1-regularized logistic regression", Algorithms 3 and 4; working set as in Massias, Gramfort &
 //! Salmon 2018).
 //!
@@ -10,6 +10,9 @@
 //! is then the solution of a system of equations. `leap` goes faster where sweeps are slow. `search` has the line search: over a sparse matrix it needs X delta alone; over a
 //! dense one it evaluates the objective at each point, which makes one pass, and has the gradient at the end.
 //!
+//! With three classes or more (`softmax`), a column has a weight for each class, and the Hessian of all weights of the working set is
+//! written out in place of X' D X. What is said here of columns holds for weights.
+//!
 //! Departures from Algorithms 3 and 4:
 //! - the subproblem is solved to `precision` of the violation that it begins with;
 //! - after some sweeps over all columns, sweeps visit the columns whose weights are not 0, and then leaps take turns with sweeps over
@@ -18,7 +21,8 @@
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back. Of a sparse matrix, with an L1
 //!   penalty, it is at least the whole curvature: steps may then go beyond w + delta.
 
-use crate::classifier::gram::{Column, Gram, KeptGram, is_small, violation, with_steepest};
+use crate::classifier::curvature::{DAMPING, bound};
+use crate::classifier::gram::{Column, Gram, Here, KeptGram, is_small, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::point::{Moving, Point};
 use crate::classifier::scaled::Scaled;
@@ -123,6 +127,8 @@ pub fn step(
     Ok(done)
 }
 
+/// Most weights of a working set with three classes or more, whose Hessian is written out.
+const MOST_WEIGHTS: usize = 2000;
 /// Sweeps over the data before `Gram::worth` is checked.
 const FIRST_SWEEPS: usize = 3;
 /// Sweeps over the columns whose weights are not 0, between two sweeps over all columns.
@@ -155,18 +161,9 @@ pub struct Subproblem<'a> {
     violation: f64,
 }
 
-/// The least entry of D, as a share of |residual| * `bound`.
-pub const DAMPING: f64 = 0.1;
-
-/// The curvature of the parabola that touches log(1 + exp(m)) at m and is above it everywhere (Jaakkola & Jordan 2000,
-/// twice their lambda).
-pub fn bound(m: f64) -> f64 {
-    if m < 1e-6 { 0.25 } else { 0.5 * (0.5 * m).tanh() / m }
-}
-
-/// Whether a step may go beyond w + delta: over a sparse matrix, with an L1 penalty.
+/// Whether a step may go beyond w + delta: with two classes, over a sparse matrix, with an L1 penalty.
 fn is_long(classifier: &Classifier, settings: &NewtonSettings) -> bool {
-    classifier.design.table().is_none() && settings.l1 > 0.0
+    classifier.design.table().is_none() && settings.l1 > 0.0 && classifier.n_outputs() == 1
 }
 
 /// The least H_jj: smaller values are rounding errors.
@@ -192,7 +189,7 @@ impl<'a> Subproblem<'a> {
             let least = damping * size * bound(0.0);
             if newton >= least { newton } else { newton.max(damping * size * bound(score.abs())) }
         };
-        let n = classifier.design.n_columns();
+        let n = classifier.n_penalised();
         let column = |id: usize| Column {
             id,
             w: w[id],
@@ -200,21 +197,25 @@ impl<'a> Subproblem<'a> {
             curvature: 0.0,
             delta: 0.0,
         };
-        let working_set = working_set(among, &w[..n], gradient, settings);
+        let most = if classifier.n_outputs() > 1 { MOST_WEIGHTS } else { usize::MAX };
+        let working_set = working_set(among, &w[..n], gradient, settings, most);
         let old = grams.old(classifier, &working_set);
+        let is_binary = classifier.n_outputs() == 1;
         let curvatures: Vec<f64> = match old {
-            Some(_) => Vec::new(),
-            None => residuals.iter().zip(scores).enumerate().map(curvature).collect(),
+            None if is_binary => residuals.iter().zip(scores).enumerate().map(curvature).collect(),
+            _ => Vec::new(),
         };
         // Without an L1 penalty the columns are few: the step is the solution of a system of equations.
-        let is_solved = settings.l1 == 0.0 && !grams.is_on() && is_small(working_set.len() + 1);
+        let is_solved = settings.l1 == 0.0 && !grams.is_on() && is_small(working_set.len() + 1) && is_binary;
+        let (stride, is_spared) = (settings.stride, settings.l1 == 0.0 && settings.l2 == 0.0);
+        let here = Here { curvatures: &curvatures, residuals, gradient, stride, is_spared };
         let fresh = || match is_solved {
             true => Some(Gram::estimated(classifier, &working_set, &curvatures, settings.stride)),
-            false => grams.fresh(classifier, &working_set, (among, gradient), &curvatures, settings.stride),
+            false => grams.fresh(classifier, &working_set, among, here),
         };
         let gram = old.or_else(fresh);
         let columns = working_set.into_iter().map(column).collect();
-        let intercepts = classifier.intercept.map(|_| column(n)).into_iter().collect();
+        let intercepts = (n..w.len()).map(column).collect();
         Subproblem::over(classifier, settings, (columns, intercepts), curvatures, gram)
     }
 
@@ -403,8 +404,15 @@ impl<'a> Subproblem<'a> {
 }
 
 /// The working set, by ascending column: all columns whose weights are not 0, and as many others (or more, up to `least` columns
-/// in all) with the largest violations. If it is chosen `among` some columns, the weights of all others are at their optimum, 0.
-fn working_set(among: Option<&[usize]>, w: &[f64], gradient: &[f64], settings: &NewtonSettings) -> Vec<usize> {
+/// in all) with the largest violations. If it is chosen `among` some columns, the weights of all others are at their optimum, 0. Of
+/// more than `most`, it has those with the largest violations.
+fn working_set(
+    among: Option<&[usize]>,
+    w: &[f64],
+    gradient: &[f64],
+    settings: &NewtonSettings,
+    most: usize,
+) -> Vec<usize> {
     let (mut chosen, mut others) = (Vec::new(), Vec::new());
     let mut look = |(column, (&w, &g)): (usize, (&f64, &f64))| {
         if w != 0.0 || settings.l1 == 0.0 && !settings.excluded.contains(&column) {
@@ -417,6 +425,11 @@ fn working_set(among: Option<&[usize]>, w: &[f64], gradient: &[f64], settings: &
         Some(columns) => columns.iter().for_each(|&j| look((j, (&w[j], &gradient[j])))),
         None => w.iter().zip(gradient).enumerate().for_each(look),
     }
-    let room = (2 * chosen.len()).max(settings.least) - chosen.len();
+    if chosen.len() > most {
+        let size = |&j: &usize| violation(w[j], gradient[j] + settings.l2 * w[j], settings.l1).abs();
+        chosen.select_nth_unstable_by(most - 1, |a, b| size(b).total_cmp(&size(a)).then(a.cmp(b)));
+        chosen.truncate(most);
+    }
+    let room = (2 * chosen.len()).max(settings.least).min(most) - chosen.len();
     with_steepest(chosen, others, room, gradient)
 }

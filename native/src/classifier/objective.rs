@@ -11,7 +11,7 @@
 
 use crate::classifier::dense::{Pass, Sums, Task, norms};
 use crate::classifier::matrix::Design;
-use crate::classifier::residuals::{Binary, Classes, ColumnSums, Multinomial, Purpose, Scored};
+use crate::classifier::residuals::{BATCH, Binary, Classes, ColumnSums, Multinomial, Purpose, Scored, Scores};
 use crate::classifier::sliced::Sliced;
 use crate::classifier::table::Table;
 use crate::error::{Error, Result, check_weights};
@@ -161,6 +161,11 @@ impl Classifier {
         self.design.n_columns() + usize::from(self.intercept.is_some())
     }
 
+    /// Number of weights of the columns, without those of the intercept.
+    pub fn n_penalised(&self) -> usize {
+        self.design.n_columns() * self.n_outputs()
+    }
+
     /// Number of weights.
     pub fn n_features(&self) -> usize {
         self.n_columns() * self.n_outputs()
@@ -243,7 +248,7 @@ impl Classifier {
     }
 
     /// Distance in memory from the outputs of a sample to the outputs of the next.
-    fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         if self.n_outputs() == 1 { 1 } else { numeric::padded(self.n_outputs()) }
     }
 
@@ -323,25 +328,31 @@ impl Classifier {
         }
     }
 
-    /// Two classes: writes the residuals weight * (p - y) at the given scores and returns the negative log-likelihood.
+    /// Writes the residuals weight * (p - y) at the given scores and returns the negative log-likelihood. Both have a padded row of
+    /// outputs for each sample.
     pub fn residuals(&self, scores: &[f64], residuals: &mut [f64]) -> f64 {
         residuals.copy_from_slice(scores);
-        let pieces = residuals.chunks_mut(SCORES).enumerate().collect();
+        let width = self.width();
+        let samples = (SCORES / width).next_multiple_of(BATCH);
+        let pieces = residuals.chunks_mut(samples * width).enumerate().collect();
         let parts = threads::share(self.pool, pieces, |(piece, out)| {
-            arch().dispatch(Scored { targets: self.classes(), first: piece * SCORES, out })
+            arch().dispatch(Scored { targets: self.classes(), first: piece * samples, out, width })
         });
         parts.iter().sum()
     }
 
-    /// Two classes: writes the gradient at the weights from the residuals of the samples.
+    /// Writes the gradient at the weights from the residuals of the samples.
     pub fn gradient(&self, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
         if let Some(table) = self.design.table() {
             let zeros = vec![0.0; gradient.len()];
             let sums = self.pass(table, Task::Gradient, &zeros, (&mut residuals.to_vec(), &mut []), interrupt);
             return self.write(&sums, gradient);
         }
-        let (gradient, intercept) = gradient.split_at_mut(self.design.n_columns());
-        intercept.fill(self.value() * residuals.iter().sum::<f64>());
+        let (gradient, intercept) = gradient.split_at_mut(self.n_penalised());
+        self.write_intercept(residuals, intercept);
+        if self.n_outputs() > 1 {
+            return self.backward(self.sides(), residuals, gradient, interrupt);
+        }
         let columns = self.design.columns();
         with_entries!(columns, all => {
             threads::share(self.pool, pieces_of(&columns.pieces, gradient, 1), |(piece, out)| {
@@ -352,28 +363,60 @@ impl Classifier {
         });
     }
 
-    /// Two classes, a sparse matrix: writes the derivatives at some of the columns and at the intercept.
-    pub fn gradient_of(&self, columns: &[usize], residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
-        let lists = self.design.columns();
-        gradient[self.design.n_columns()..].fill(self.value() * residuals.iter().sum::<f64>());
-        with_entries!(lists, all => {
-            let parts = threads::share(self.pool, columns.chunks(COLUMNS_AT_ONCE).collect(), |some: &[usize]| {
-                let sum = |&column: &usize| lists.combine_one(column, all, residuals);
-                if interrupt.is_set() { Vec::new() } else { some.iter().map(sum).collect() }
-            });
-            let sums = parts.into_iter().flatten();
-            columns.iter().zip(sums).for_each(|(&column, sum): (&usize, f64)| gradient[column] = sum);
-        });
+    /// Writes the derivatives at the intercept.
+    fn write_intercept(&self, residuals: &[f64], intercept: &mut [f64]) {
+        let width = self.width();
+        for (class, to) in intercept.iter_mut().enumerate() {
+            *to = self.value() * residuals[class..].iter().step_by(width).sum::<f64>();
+        }
     }
 
-    /// Two classes: X w.
+    /// A sparse matrix: writes the derivatives at some of the columns and at the intercept.
+    pub fn gradient_of(&self, columns: &[usize], residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
+        let (lists, outputs, width) = (self.design.columns(), self.n_outputs(), self.width());
+        let (gradient, intercept) = gradient.split_at_mut(self.n_penalised());
+        self.write_intercept(residuals, intercept);
+        let at_once = (COLUMNS_AT_ONCE / width).max(1);
+        let parts = threads::share(self.pool, columns.chunks(at_once).collect(), |some: &[usize]| {
+            let mut sums = vec![0.0; some.len() * outputs];
+            if interrupt.is_set() {
+                return sums;
+            }
+            if width == 1 {
+                with_entries!(lists, all => {
+                    let pairs = sums.iter_mut().zip(some);
+                    pairs.for_each(|(to, &column)| *to = lists.combine_one(column, all, residuals));
+                });
+            } else {
+                let (columns, out) = (some.iter().copied(), &mut sums[..]);
+                arch().dispatch(ColumnSums { lists, residuals, columns, out, n_classes: outputs, width });
+            }
+            sums
+        });
+        for (some, sums) in columns.chunks(at_once).zip(parts) {
+            for (&column, sums) in some.iter().zip(sums.chunks_exact(outputs)) {
+                gradient[column * outputs..][..outputs].copy_from_slice(sums);
+            }
+        }
+    }
+
+    /// X w, a padded row of outputs for each sample.
     pub fn scores(&self, w: &[f64]) -> Vec<f64> {
-        let mut scores = vec![0.0; self.n_samples()];
+        let width = self.width();
+        let mut scores = vec![0.0; self.n_samples() * width];
         if let Some(table) = self.design.table() {
             self.pass(table, Task::Scores, w, (&mut scores, &mut []), &Interrupt::default());
             return scores;
         }
         let rows = self.design.rows();
+        if width > 1 {
+            let mut padded = Aligned::default();
+            let (columns, intercept) = self.padded(w, &mut padded);
+            threads::share(self.pool, pieces_of(&rows.pieces, &mut scores, width), |(samples, out)| {
+                arch().dispatch(Scores { rows, columns, intercept: &intercept, samples, out, width });
+            });
+            return scores;
+        }
         let of_intercept = w[self.design.n_columns()..].iter().sum::<f64>() * self.value();
         with_entries!(rows, all => {
             threads::share(self.pool, pieces_of(&rows.pieces, &mut scores, 1), |(piece, out)| {
@@ -384,10 +427,10 @@ impl Classifier {
         scores
     }
 
-    /// Two classes: an evaluation at `w` that uses only the rows. It spares methods that never evaluate again the making of
-    /// other forms of the matrix.
+    /// An evaluation at `w`. With two classes it uses only the rows: that spares methods that never evaluate again the making of other
+    /// forms of the matrix.
     pub fn start(&self, w: &[f64]) -> Start {
-        let n = self.n_samples();
+        let n = self.n_samples() * self.width();
         let (mut gradient, mut residuals) = (vec![0.0; w.len()], vec![0.0; n]);
         if let Some(table) = self.design.table() {
             let mut scores = vec![0.0; n];
@@ -398,6 +441,10 @@ impl Classifier {
         }
         let scores = self.scores(w);
         let nll = self.residuals(&scores, &mut residuals);
+        if self.n_outputs() > 1 {
+            self.gradient(&residuals, &mut gradient, &Interrupt::default());
+            return Start { nll, scores, residuals, gradient };
+        }
         let (rows, value) = (self.design.rows(), self.value());
         let (columns, intercept) = gradient.split_at_mut(self.design.n_columns());
         intercept.fill(value * residuals.iter().sum::<f64>());
@@ -436,15 +483,7 @@ impl Classifier {
     ) -> Result<Vec<f64>> {
         let (width, outputs) = (self.width(), self.n_outputs());
         scratch.residuals.resize(self.n_samples() * width, 0.0);
-        if width > 1 {
-            // Padded rows of weights are whole vectors of the processor.
-            scratch.rows.resize(self.n_columns() * width, 0.0);
-            let rows = scratch.rows.par_chunks_exact_mut(width).zip(w.par_chunks_exact(outputs));
-            self.install(|| rows.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w)));
-        }
-        let columns = &(if width > 1 { &*scratch.rows } else { w })[..self.design.n_columns() * width];
-        let of_intercept = &w[self.design.n_columns() * outputs..];
-        let intercept: Vec<f64> = of_intercept.iter().map(|w| self.value() * w).collect();
+        let (columns, intercept) = self.padded(w, &mut scratch.rows);
         let intercept = &intercept[..];
         let pieces = pieces_of(sides.pieces(ROWS), &mut scratch.residuals, width);
         let parts = threads::share(self.pool, pieces, |(samples, out)| match sides {
@@ -467,6 +506,21 @@ impl Classifier {
         Ok(sums)
     }
 
+    /// The weights of the columns in padded rows of outputs, which are whole vectors of the processor, and what the intercept adds to the
+    /// score of each output.
+    fn padded<'a>(&self, w: &'a [f64], rows: &'a mut Aligned) -> (&'a [f64], Vec<f64>) {
+        let (width, outputs) = (self.width(), self.n_outputs());
+        let (columns, intercept) = w.split_at(self.n_penalised());
+        let intercept = intercept.iter().map(|w| self.value() * w).collect();
+        if width == 1 {
+            return (columns, intercept);
+        }
+        rows.resize(self.design.n_columns() * width, 0.0);
+        let pairs = rows.par_chunks_exact_mut(width).zip(columns.par_chunks_exact(outputs));
+        self.install(|| pairs.with_min_len(1024).for_each(|(row, w)| row[..outputs].copy_from_slice(w)));
+        (rows, intercept)
+    }
+
     /// Writes the gradient at the weights of each column: the sum of value * residuals over the column.
     fn backward(&self, sides: BothSides<'_>, residuals: &[f64], gradient: &mut [f64], interrupt: &Interrupt) {
         let pieces = pieces_of(sides.pieces(COLUMNS), gradient, self.n_outputs());
@@ -487,19 +541,19 @@ fn pieces_of<'a>(ranges: &[Range<usize>], out: &'a mut [f64], columns: usize) ->
     ranges.iter().cloned().zip(places).collect()
 }
 
-/// Two classes: columns whose derivatives a thread computes at a time.
+/// Derivatives that a thread computes at a time.
 const COLUMNS_AT_ONCE: usize = 256;
-/// Two classes: scores that a thread turns into residuals at a time.
+/// Scores that a thread turns into residuals at a time.
 const SCORES: usize = 4096;
 
-/// Two classes: an evaluation of the objective.
+/// An evaluation of the objective.
 #[derive(Default)]
 pub struct Start {
     /// The negative log-likelihood.
     pub nll: f64,
-    /// x . w of each sample, the intercept included.
+    /// x . w of each sample, the intercept included: a padded row of outputs.
     pub scores: Vec<f64>,
-    /// weight * (p - y) of each sample.
+    /// weight * (p - y) of each sample: a padded row of outputs.
     pub residuals: Vec<f64>,
     pub gradient: Vec<f64>,
 }

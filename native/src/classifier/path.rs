@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::threads::Interrupt;
 use std::sync::Arc;
 
-/// A path of a classifier of two classes on its way.
+/// A path of a classifier on its way.
 pub struct Walk {
     classifier: Arc<Classifier>,
     settings: NewtonSettings,
@@ -66,6 +66,13 @@ impl Walk {
     fn reached(&self, ending: Ending) -> Reached {
         let Point { w, nll, .. } = &self.point;
         let gap = gap(&self.classifier, &self.point, self.largest.as_deref(), &self.settings, ending.objective);
-        Reached { w: w.clone(), nll: *nll, gap, ending }
+        let mut w = w.clone();
+        if self.classifier.n_outputs() > 1 {
+            // What is added to the intercepts of all classes changes nothing.
+            let intercepts = &mut w[self.classifier.n_penalised()..];
+            let mean = intercepts.iter().sum::<f64>() / intercepts.len() as f64;
+            intercepts.iter_mut().for_each(|w| *w -= mean);
+        }
+        Reached { w, nll: *nll, gap, ending }
     }
 }

@@ -5,13 +5,14 @@ use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::screen::Screen;
 use std::ops::Range;
 
-/// Weights of a classifier of two classes, and its evaluation there.
+/// Weights of a classifier, and its evaluation there.
 pub struct Point {
     pub w: Vec<f64>,
     /// The negative log-likelihood.
     pub nll: f64,
+    /// x . w of each sample: a padded row of outputs.
     pub scores: Vec<f64>,
-    /// weight * (p - y) of each sample.
+    /// weight * (p - y) of each sample: a padded row of outputs.
     pub residuals: Vec<f64>,
     /// Of the negative log-likelihood.
     pub gradient: Vec<f64>,
@@ -34,8 +35,9 @@ impl Point {
         Point { w, nll, scores, residuals, gradient, screen: None }
     }
 
-    /// The point at some weights, whose scores and gradient are known.
+    /// The point at some weights, whose gradient is known, and whose scores are unless they are empty.
     pub fn of_scores(classifier: &Classifier, w: Vec<f64>, scores: Vec<f64>, gradient: Vec<f64>) -> Point {
+        let scores = if scores.is_empty() { classifier.scores(&w) } else { scores };
         let mut residuals = vec![0.0; scores.len()];
         let nll = classifier.residuals(&scores, &mut residuals);
         Point { w, nll, scores, residuals, gradient, screen: None }
@@ -44,8 +46,8 @@ impl Point {
     /// The penalised objective, and the largest violation of optimality, `excluded` columns left out: by the intercept itself, not by
     /// the weight of its column.
     pub fn measure(&self, classifier: &Classifier, (l1, l2): (f64, f64), excluded: &Range<usize>) -> (f64, f64) {
-        let d = classifier.design.n_columns();
-        let mut most = classifier.intercept.map_or(0.0, |value| (self.gradient[d] / value).abs());
+        let (d, value) = (classifier.n_penalised(), classifier.intercept.unwrap_or(1.0));
+        let mut most = self.gradient[d..].iter().fold(0.0, |most: f64, g| most.max((g / value).abs()));
         let mut penalty = 0.0;
         let mut look = |(j, (&w, &g)): (usize, (&f64, &f64))| {
             // Most weights are 0, and most of them are at their optimum.

@@ -35,13 +35,15 @@ pub enum Purpose {
     Probabilities,
 }
 
-/// Two classes: turns scores into residuals in place; returns the sum of the samples' negative log-likelihoods.
+/// Turns scores into residuals in place; returns the sum of the samples' negative log-likelihoods.
 pub struct Scored<'a> {
     pub targets: Classes<'a>,
     /// Number of the first sample.
     pub first: usize,
-    /// Scores of consecutive samples, then their residuals.
+    /// Scores of consecutive samples, then their residuals; with three classes or more, a padded row for each sample.
     pub out: &'a mut [f64],
+    /// Length of a padded row; 1 with two classes.
+    pub width: usize,
 }
 
 impl WithSimd for Scored<'_> {
@@ -49,14 +51,22 @@ impl WithSimd for Scored<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let Scored { targets, first, out } = self;
-        let batches = out.chunks_mut(BATCH).enumerate();
-        batches.map(|(batch, out)| logistic(simd, targets, first + batch * BATCH, out, Purpose::Residuals)).sum()
+        let Scored { targets, first, out, width } = self;
+        let mut value = 0.0;
+        // In a closure, the kernels might be compiled for another instruction set.
+        for (batch, out) in out.chunks_mut(BATCH * width).enumerate() {
+            let first = first + batch * BATCH;
+            value += match width {
+                1 => logistic(simd, targets, first, out, Purpose::Residuals),
+                _ => softmax(simd, targets, first, out, width, Purpose::Residuals),
+            };
+        }
+        value
     }
 }
 
 /// Samples whose scores become residuals together.
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 
 /// Two classes: adds the intercept to scores and turns them into residuals or probabilities in place. Returns the sum of the
 /// samples' negative log-likelihoods, and the sum of the residuals.
@@ -122,18 +132,52 @@ impl Multinomial<'_> {
         let Multinomial { targets, rows, columns, intercept, samples, out, width, purpose } = self;
         let mut sums = vec![0.0; 1 + targets.n_classes];
         for (first, out) in samples.step_by(AT_ONCE).zip(out.chunks_mut(AT_ONCE * width)) {
-            for (at, out) in out.chunks_exact_mut(width).enumerate() {
-                let (ids, values) = rows.list(first + at, all);
-                out.fill(0.0);
-                out[..intercept.len()].copy_from_slice(intercept);
-                combine(simd, ids, values, columns, out);
-            }
+            scores(simd, (rows, all), columns, intercept, first, out, width);
             sums[0] += softmax(simd, targets, first, out, width, purpose);
             for row in out.chunks_exact(width) {
                 sums[1..].iter_mut().zip(row).for_each(|(sum, residual)| *sum += residual);
             }
         }
         sums
+    }
+}
+
+/// Three classes or more: computes the scores of some samples; fields as in `Multinomial`.
+pub struct Scores<'a> {
+    pub rows: &'a Lists,
+    pub columns: &'a [f64],
+    pub intercept: &'a [f64],
+    pub samples: Range<usize>,
+    pub out: &'a mut [f64],
+    pub width: usize,
+}
+
+impl WithSimd for Scores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Scores { rows, columns, intercept, samples, out, width } = self;
+        with_entries!(rows, all => scores(simd, (rows, all), columns, intercept, samples.start, out, width));
+    }
+}
+
+/// Computes the scores of consecutive samples.
+#[inline(always)]
+fn scores<S: Simd, I: Id, V: Value>(
+    simd: S,
+    (rows, all): (&Lists, Entries<'_, I, V>),
+    columns: &[f64],
+    intercept: &[f64],
+    first: usize,
+    out: &mut [f64],
+    width: usize,
+) {
+    for (at, out) in out.chunks_exact_mut(width).enumerate() {
+        let (ids, values) = rows.list(first + at, all);
+        out.fill(0.0);
+        out[..intercept.len()].copy_from_slice(intercept);
+        combine(simd, ids, values, columns, out);
     }
 }
 
@@ -228,12 +272,12 @@ fn largest<S: Simd>(simd: S, row: &[f64]) -> f64 {
 }
 
 /// Three classes or more: the gradient at the weights of some columns, the sum of value * residuals over each column.
-pub struct ColumnSums<'a> {
+pub struct ColumnSums<'a, C> {
     /// All columns of the matrix.
     pub lists: &'a Lists,
     /// A padded row of classes for each sample.
     pub residuals: &'a [f64],
-    pub columns: Range<usize>,
+    pub columns: C,
     /// Becomes the gradient, a row of classes for each of the columns.
     pub out: &'a mut [f64],
     pub n_classes: usize,
@@ -241,7 +285,7 @@ pub struct ColumnSums<'a> {
     pub width: usize,
 }
 
-impl WithSimd for ColumnSums<'_> {
+impl<C: Iterator<Item = usize>> WithSimd for ColumnSums<'_, C> {
     type Output = ();
 
     #[inline(always)]
@@ -250,7 +294,7 @@ impl WithSimd for ColumnSums<'_> {
     }
 }
 
-impl ColumnSums<'_> {
+impl<C: Iterator<Item = usize>> ColumnSums<'_, C> {
     /// The kernel for one type of ids and one of values.
     #[inline(always)]
     fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) {

@@ -3,6 +3,8 @@
 //! Let r be the residuals and g = X' r. By Cauchy and Schwarz, |g_j - g0_j| <= |x_j| |r - r0|, where r0 and g0 = X' r0 are of an
 //! earlier point. Where |g0_j| + |x_j| |r - r0| < l1, a weight of 0 is at its optimum: no column is lost (a sphere test, as in El
 //! Ghaoui, Viallon & Rabbani, Pacific Journal of Optimization 8, 2012). Most columns of text are so rare that |x_j| is small.
+//!
+//! With three classes or more each class has its own r and g. The derivatives of a column are computed for all classes, or for none.
 
 use crate::classifier::objective::Classifier;
 use crate::threads::Interrupt;
@@ -15,13 +17,14 @@ pub struct Screen {
     residuals: Vec<f64>,
     /// g0
     gradient: Vec<f64>,
-    /// At least |r - r0| at the last point.
-    distance: f64,
-    /// Column -> whether its derivative was left out at the last point.
+    /// Class -> at least |r - r0| at the last point.
+    distances: Vec<f64>,
+    /// Column -> whether its derivatives were left out at the last point.
     left_out: Vec<bool>,
-    /// The columns that may have to be computed while |r - r0| is at most `reach` and l1 at least `least`, in ascending order.
+    /// The weights of the columns that may have to be computed while |r - r0| is at most `reach` in each class and l1 at least `least`,
+    /// in ascending order.
     candidates: Vec<usize>,
-    reach: f64,
+    reach: Vec<f64>,
     least: f64,
 }
 
@@ -37,15 +40,16 @@ impl Screen {
         let columns = classifier.design.columns();
         let norm = |column: usize| columns.entries(column).map(|(_, x)| x * x).sum::<f64>().sqrt();
         let norms: Vec<f64> = (0..columns.len()).map(norm).collect();
-        let (left_out, candidates) = (vec![false; norms.len()], (0..norms.len()).collect());
+        let (left_out, candidates) = (vec![false; norms.len()], (0..classifier.n_penalised()).collect());
+        let zeros = vec![0.0; classifier.n_outputs()];
         Screen {
             norms,
             residuals: Vec::new(),
             gradient: Vec::new(),
-            distance: 0.0,
+            distances: zeros.clone(),
             left_out,
             candidates,
-            reach: 0.0,
+            reach: zeros,
             least: f64::INFINITY,
         }
     }
@@ -63,19 +67,20 @@ impl Screen {
         interrupt: &Interrupt,
     ) {
         let (columns, limit) = (classifier.design.columns(), l1 * (1.0 - ROUNDING));
+        let outputs = classifier.n_outputs();
         if !self.residuals.is_empty() {
-            let squares = residuals.iter().zip(&self.residuals).map(|(r, r0)| (r - r0) * (r - r0));
-            self.distance = squares.sum::<f64>().sqrt() * (1.0 + ROUNDING);
-            if self.distance > self.reach || limit < self.least {
+            self.measure(residuals, classifier.width());
+            let is_beyond = self.distances.iter().zip(&self.reach).any(|(distance, reach)| distance > reach);
+            if is_beyond || limit < self.least {
                 self.choose(w, limit);
                 gradient.copy_from_slice(&self.gradient);
             }
             let (mut needed, mut work) = (Vec::new(), 0);
-            for &j in &self.candidates {
-                let is_small = self.gradient[j].abs() + self.norms[j] * self.distance < limit;
-                self.left_out[j] = w[j] == 0.0 && is_small;
+            for at in self.candidates.chunks_exact(outputs) {
+                let (j, weights) = (at[0] / outputs, at[0]..at[0] + outputs);
+                self.left_out[j] = !self.may_leave_0(w, j, &self.distances, limit);
                 if self.left_out[j] {
-                    gradient[j] = self.gradient[j];
+                    gradient[weights.clone()].copy_from_slice(&self.gradient[weights]);
                 } else {
                     needed.push(j);
                     work += columns.range(j).len();
@@ -86,26 +91,49 @@ impl Screen {
             }
         }
         classifier.gradient(residuals, gradient, interrupt);
-        (self.residuals, self.gradient, self.distance) = (residuals.to_vec(), gradient.to_vec(), 0.0);
+        (self.residuals, self.gradient) = (residuals.to_vec(), gradient.to_vec());
+        self.distances.fill(0.0);
         self.choose(w, limit);
+    }
+
+    /// Measures |r - r0| in each class; residuals have padded rows of this width.
+    fn measure(&mut self, residuals: &[f64], width: usize) {
+        let outputs = self.distances.len();
+        let mut squares = vec![0.0; outputs];
+        for (r, r0) in residuals.chunks_exact(width).zip(self.residuals.chunks_exact(width)) {
+            for (square, (r, r0)) in squares.iter_mut().zip(r.iter().zip(r0)) {
+                *square += (r - r0) * (r - r0);
+            }
+        }
+        self.distances = squares.into_iter().map(|square: f64| square.sqrt() * (1.0 + ROUNDING)).collect();
+    }
+
+    /// Whether a weight of a column is not 0, or its derivative may be as large as `limit` when |r - r0| is `distances`.
+    #[inline(always)]
+    fn may_leave_0(&self, w: &[f64], column: usize, distances: &[f64], limit: f64) -> bool {
+        let weights = column * distances.len()..(column + 1) * distances.len();
+        let mut pairs = w[weights.clone()].iter().zip(&self.gradient[weights]).zip(distances);
+        pairs.any(|((&w, g), distance)| w != 0.0 || g.abs() + self.norms[column] * distance >= limit)
     }
 
     /// Chooses the candidates anew. All others are left out.
     fn choose(&mut self, w: &[f64], limit: f64) {
-        (self.reach, self.least) = (REACH * self.distance, LEAST * limit);
-        let may_leave_0 =
-            |j: &usize| w[*j] != 0.0 || self.gradient[*j].abs() + self.norms[*j] * self.reach >= self.least;
-        self.candidates = (0..self.norms.len()).filter(may_leave_0).collect();
+        self.reach = self.distances.iter().map(|distance| REACH * distance).collect();
+        self.least = LEAST * limit;
+        let (outputs, columns) = (self.distances.len(), 0..self.norms.len());
+        let may_leave_0 = |&column: &usize| self.may_leave_0(w, column, &self.reach, self.least);
+        self.candidates =
+            columns.filter(may_leave_0).flat_map(|column| column * outputs..(column + 1) * outputs).collect();
         self.left_out.fill(true);
     }
 
-    /// The columns whose weights are not 0, or may leave 0 at the last point, and some others; in ascending order.
+    /// The weights that are not 0, or may leave 0 at the last point, and some others; in ascending order.
     pub fn candidates(&self) -> &[usize] {
         &self.candidates
     }
 
-    /// By how much the derivative at a column may be larger than what `gradient` has left there.
-    pub fn unknown(&self, column: usize) -> f64 {
-        if self.left_out[column] { self.norms[column] * self.distance } else { 0.0 }
+    /// By how much the derivative at a column may be larger in a class than what `gradient` has left there.
+    pub fn unknown(&self, column: usize, class: usize) -> f64 {
+        if self.left_out[column] { self.norms[column] * self.distances[class] } else { 0.0 }
     }
 }

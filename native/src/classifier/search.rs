@@ -5,7 +5,7 @@
 use crate::classifier::gram::{Column, inner};
 use crate::classifier::newton::Subproblem;
 use crate::classifier::point::Moving;
-use crate::numeric::ragged::with_entries;
+use crate::numeric::ragged::{Id, Value, with_entries};
 use std::mem::swap;
 
 /// The point that the line search accepts.
@@ -21,14 +21,34 @@ pub struct Accepted {
 }
 
 impl Subproblem<'_> {
-    /// X delta of a sparse matrix, where the columns are those of the working set that `moves` names, and the intercept's.
+    /// X delta of a sparse matrix, a padded row of outputs for each sample, where the columns are those of the working set that `moves` names, and the intercept's.
     pub(super) fn direction(&self, moves: impl Fn(&Column) -> bool) -> Vec<f64> {
+        if self.classifier.n_outputs() > 1 {
+            return self.direction_of_classes();
+        }
         let of_intercept = self.value() * self.intercepts.iter().map(|intercept| intercept.delta).sum::<f64>();
         let mut direction = vec![of_intercept; self.classifier.n_samples()];
         let lists = self.classifier.design.columns();
         with_entries!(lists, all => for column in self.columns.iter().filter(|column| column.delta != 0.0 && moves(column)) {
             lists.add_to(column.id, all, column.delta, &mut direction);
         });
+        direction
+    }
+
+    /// `direction` of all columns with three classes or more.
+    fn direction_of_classes(&self) -> Vec<f64> {
+        let (classifier, lists) = (self.classifier, self.classifier.design.columns());
+        let (k, width) = (classifier.n_classes, classifier.width());
+        let mut direction = vec![0.0; classifier.n_samples() * width];
+        with_entries!(lists, all => for Column { id, delta, .. } in self.columns.iter().filter(|column| column.delta != 0.0) {
+            let ((ids, values), class) = (lists.list(id / k, all), id % k);
+            ids.iter().zip(values).for_each(|(&i, x)| direction[i.at() * width + class] += delta * x.get());
+        });
+        for row in direction.chunks_exact_mut(width) {
+            row.iter_mut()
+                .zip(&self.intercepts)
+                .for_each(|(score, intercept)| *score += self.value() * intercept.delta);
+        }
         direction
     }
 

@@ -1,107 +1,59 @@
-//! A proximal Newton step for three classes or more, by way of the whole Hessian.
+//! The Hessian with three classes or more, for proximal Newton steps.
 //!
 //! Symbols as in `newton`, and p_k the probability of class k, y the class of a sample. The Hessian has a block X' D_kl X for each
 //! pair of classes, where D_kl is diagonal: s p_k ([k = l] - p_l). A weight's number is that of its column times the number of
 //! classes plus its class; the weights of the intercept are the last.
 //!
-//! For each sample, D_kl is a sum of two parts: that of y against all other classes, s p_y (1 - p_y) v_k v_l, and that of the others
-//! among themselves. Here v_y = 1 and v_k = -p_k / (1 - p_y). As with two classes (`newton`), the first part is raised where a
-//! sample is far on the wrong side.
+//! So the Hessian is X' diag(s p_k) X in the blocks of k = l, less U' diag(1 / s) U over all weights, where U has a row for each
+//! sample with the entries s p_k x_j. Only blocks over some of the weights are computed.
+//!
+//! For each sample, D_kl is the sum of two parts: that of y against all other classes, s p_y (1 - p_y) v_k v_l, and that of the
+//! others among themselves. Here v_y = 1 and v_k = -p_k / (1 - p_y). As with two classes (`newton`), the first part is raised where
+//! a sample is far on the wrong side: U gets another row, with the entries v_k x_j.
 //!
 //! If a number is added to the weights of a column in all classes, the probabilities stay the same. Where no penalty tells such
 //! weights apart, the Hessian gets a curvature in this direction; as the gradient has no part in it, a step has none either.
 
-use crate::classifier::gram::{Column, Gram};
-use crate::classifier::newton::{DAMPING, NewtonSettings, NewtonStep, Subproblem, bound};
+use crate::classifier::curvature::{DAMPING, bound};
+use crate::classifier::dense::{self, Copied, MOST_ROWS};
 use crate::classifier::objective::Classifier;
 use crate::classifier::products::Products;
+use crate::classifier::table::{Columns, Layout, Numbers, Table, stride};
 use crate::error::Result;
-use crate::threads::Interrupt;
+use crate::numeric::arch::arch;
+use crate::numeric::ragged::{Id, NOWHERE, Value, with_entries};
+use crate::threads;
+use std::ops::Range;
 
-/// Makes a step from `w`, at which the gradient is given, to another point: writes its weights and its gradient.
-pub fn step(
+/// The Hessian of the negative log-likelihood over some weights, in ascending order, and those of the intercept, row after row. It is
+/// estimated from one of `stride` blocks of samples. `is_spared` if the weights have no penalty.
+pub fn hessian(
     classifier: &Classifier,
-    w: &mut [f64],
-    gradient: &mut [f64],
-    settings: &NewtonSettings,
-    interrupt: &Interrupt,
-) -> Result<NewtonStep> {
-    let (before, shares) = classifier.shares(w, interrupt)?;
-    let matrix = hessian(classifier, &shares, settings, interrupt)?;
-    let (columns, intercepts) = coordinates(classifier, w, gradient, settings.l2);
-    let (n_columns, gram) = (columns.len(), Gram::of_matrix(matrix, w.len()));
-    let mut subproblem = Subproblem::over(classifier, settings, (columns, intercepts), Vec::new(), Some(gram));
-    let sweeps = subproblem.minimise(interrupt);
-    interrupt.check()?;
-    let promise = subproblem.promise();
-    let mut done =
-        NewtonStep { nll: before, working_set: n_columns, sweeps, promised: -promise, ..NewtonStep::default() };
-    let (mut point, mut slopes, mut failed) = (w.to_vec(), vec![0.0; w.len()], None);
-    let accepted = subproblem.search(promise, before, |length| {
-        subproblem.take(length, &mut point);
-        let nll = classifier.value_and_gradient(&point, &mut slopes, interrupt);
-        nll.unwrap_or_else(|error| {
-            failed = Some(error);
-            f64::NEG_INFINITY
-        })
-    });
-    if let Some(error) = failed {
-        return Err(error);
+    weights: &[usize],
+    residuals: &[f64],
+    stride: usize,
+    is_spared: bool,
+) -> Vec<f64> {
+    let hessian = Hessian::over(classifier, weights, residuals, stride);
+    let size = hessian.size();
+    let mut matrix = vec![0.0; size * size];
+    match classifier.design.table() {
+        Some(table) => hessian.add_dense(table, &mut matrix),
+        None => hessian.add_sparse(&mut matrix),
     }
-    if let Some(accepted) = accepted {
-        (done.nll, done.trials, done.moved) = (accepted.nll, accepted.trials, true);
-        w.copy_from_slice(&point);
-        gradient.copy_from_slice(&slopes);
+    let factor = hessian.factor();
+    if factor != 1.0 {
+        matrix.iter_mut().for_each(|product| *product *= factor);
     }
-    Ok(done)
-}
-
-/// The coordinates at w: those of the columns, and those of the intercept.
-fn coordinates(classifier: &Classifier, w: &[f64], gradient: &[f64], l2: f64) -> (Vec<Column>, Vec<Column>) {
-    let n = classifier.design.n_columns() * classifier.n_classes;
-    let column = |id: usize| {
-        let of_penalty = if id < n { l2 * w[id] } else { 0.0 };
-        Column { id, w: w[id], gradient: gradient[id] + of_penalty, curvature: 0.0, delta: 0.0 }
-    };
-    ((0..n).map(column).collect(), (n..w.len()).map(column).collect())
-}
-
-/// The Hessian of the negative log-likelihood, row after row, where `shares` are the p_k of each sample, sample by sample.
-fn hessian(
-    classifier: &Classifier,
-    shares: &[f64],
-    settings: &NewtonSettings,
-    interrupt: &Interrupt,
-) -> Result<Vec<f64>> {
-    let all: Vec<usize> = (0..classifier.design.n_columns()).collect();
-    let products = Products { classifier, columns: &all, stride: settings.stride };
-    let (k, size) = (classifier.n_classes, products.size());
-    let spreads = Spreads::of(classifier, shares);
-    let (factor, mut matrix) = (products.factor(&spreads.totals()), vec![0.0; (size * k).pow(2)]);
-    let mut diagonal = vec![0.0; classifier.n_samples()];
-    for a in 0..k {
-        for b in a..k {
-            spreads.pair(a, b, &mut diagonal);
-            let block = products.over(&diagonal);
-            for (i, row) in block.chunks_exact(size).enumerate() {
-                for (j, product) in row.iter().enumerate() {
-                    let product = factor * product;
-                    matrix[(i * k + a) * size * k + j * k + b] = product;
-                    matrix[(i * k + b) * size * k + j * k + a] = product;
-                }
-            }
-            interrupt.check()?;
-        }
+    if is_spared {
+        hessian.columns.iter().for_each(|(_, places)| hold(&mut matrix, size, places.clone()));
     }
-    let first = if settings.l1 == 0.0 && settings.l2 == 0.0 { 0 } else { all.len() };
-    for column in first..size {
-        hold(&mut matrix, size * k, column * k..(column + 1) * k);
-    }
-    Ok(matrix)
+    hold(&mut matrix, size, weights.len()..size);
+    matrix
 }
 
 /// Adds curvature along the sum of some weights, about as much as there is along each.
-fn hold(matrix: &mut [f64], size: usize, weights: std::ops::Range<usize>) {
+fn hold(matrix: &mut [f64], size: usize, weights: Range<usize>) {
     let most = weights.clone().map(|at| matrix[at * (size + 1)]).fold(0.0, f64::max);
     for a in weights.clone() {
         for b in weights.clone() {
@@ -110,65 +62,257 @@ fn hold(matrix: &mut [f64], size: usize, weights: std::ops::Range<usize>) {
     }
 }
 
-/// The matrices D_kl.
-struct Spreads<'a> {
+/// Numbers of a piece of U as a table.
+const PIECE: usize = 1 << 20;
+/// Sparse rows: most pieces, the rows of the smallest, and most sums of all pieces together.
+const PIECES: usize = 16;
+const LEAST_ROWS: usize = 512;
+const MOST_SUMS: usize = 1 << 21;
+
+/// What the Hessian over some weights is computed from.
+struct Hessian<'a> {
     classifier: &'a Classifier,
-    /// p_k, class by class.
-    by_class: Vec<f64>,
-    /// Samples that are far on the wrong side: the number of a sample, by how much its first part is raised, and 1 - p_y.
-    raised: Vec<(usize, f64, f64)>,
+    weights: &'a [usize],
+    /// The columns of the weights in ascending order, and the places of each one's weights.
+    columns: Vec<(usize, Range<usize>)>,
+    /// A padded row for each sample.
+    residuals: &'a [f64],
+    stride: usize,
 }
 
-impl Spreads<'_> {
-    fn of<'a>(classifier: &'a Classifier, shares: &[f64]) -> Spreads<'a> {
-        let (k, n) = (classifier.n_classes, classifier.n_samples());
-        let (mut by_class, mut raised) = (vec![0.0; shares.len()], Vec::new());
-        for (sample, row) in shares.chunks_exact(k).enumerate() {
-            row.iter().enumerate().for_each(|(class, p)| by_class[class * n + sample] = *p);
-            let own = classifier.targets[sample] as usize;
-            // Not 1 - p, which has no precision where p is near 1.
-            let others: f64 = row.iter().enumerate().filter(|(class, _)| *class != own).map(|(_, p)| p).sum();
-            let (newton, weight) = (row[own] * others, classifier.weight(sample));
-            if newton < DAMPING * others * bound(0.0) && weight > 0.0 {
-                let margin = (others / row[own].max(f64::MIN_POSITIVE)).ln();
-                let extra = DAMPING * others * bound(margin.abs()) - newton;
-                if extra > 0.0 {
-                    raised.push((sample, weight * extra, others));
-                }
+/// A row of U.
+struct Row {
+    sample: usize,
+    /// What the products of its entries are multiplied by.
+    factor: f64,
+    /// 1 - p_y if it raises the curvature.
+    others: Option<f64>,
+}
+
+/// An entry of a row of X, for one of the weights of its column.
+struct Entry {
+    place: usize,
+    class: usize,
+    x: f64,
+}
+
+/// Sorts entries by place, and adds up those of the same one.
+fn merge(entries: &mut Vec<Entry>) {
+    if !entries.is_sorted_by(|a, b| a.place < b.place) {
+        entries.sort_by_key(|entry| entry.place);
+        entries.dedup_by(|next, entry| {
+            let is_same = next.place == entry.place;
+            entry.x += if is_same { next.x } else { 0.0 };
+            is_same
+        });
+    }
+}
+
+impl<'a> Hessian<'a> {
+    fn over(classifier: &'a Classifier, weights: &'a [usize], residuals: &'a [f64], stride: usize) -> Hessian<'a> {
+        let (k, mut columns) = (classifier.n_classes, Vec::<(usize, Range<usize>)>::new());
+        for (place, weight) in weights.iter().enumerate() {
+            match columns.last_mut() {
+                Some((column, places)) if *column == weight / k => places.end = place + 1,
+                _ => columns.push((weight / k, place..place + 1)),
             }
         }
-        Spreads { classifier, by_class, raised }
+        Hessian { classifier, weights, columns, residuals, stride }
     }
 
-    /// The p_k of a class.
-    fn class(&self, class: usize) -> &[f64] {
-        let n = self.classifier.n_samples();
-        &self.by_class[class * n..][..n]
+    /// The number of rows.
+    fn size(&self) -> usize {
+        self.weights.len() + if self.classifier.intercept.is_some() { self.classifier.n_classes } else { 0 }
     }
 
-    /// Writes D_kl.
-    fn pair(&self, k: usize, l: usize, diagonal: &mut [f64]) {
-        for (entry, (p, q)) in diagonal.iter_mut().zip(self.class(k).iter().zip(self.class(l))) {
-            *entry = if k == l { p * (1.0 - p) } else { -p * q };
+    /// s p_k of a sample.
+    fn share(&self, sample: usize, class: usize) -> f64 {
+        let own = self.classifier.targets[sample] as usize == class;
+        self.residuals[sample * self.classifier.width() + class]
+            + if own { self.classifier.weight(sample) } else { 0.0 }
+    }
+
+    /// Adds X' diag(s p_k) X.
+    fn add_class(&self, class: usize, matrix: &mut [f64]) {
+        let (classifier, k) = (self.classifier, self.classifier.n_classes);
+        let of_class = |&place: &usize| self.weights[place] % k == class;
+        let mut places: Vec<usize> = (0..self.weights.len()).filter(of_class).collect();
+        let columns: Vec<usize> = places.iter().map(|&place| self.weights[place] / k).collect();
+        let products = Products { classifier, columns: &columns, stride: self.stride };
+        places.extend(classifier.intercept.map(|_| self.weights.len() + class));
+        if places.is_empty() {
+            return;
         }
-        if !self.classifier.weights.is_empty() {
-            diagonal.iter_mut().zip(&self.classifier.weights).for_each(|(entry, weight)| *entry *= weight);
-        }
-        for &(sample, extra, others) in &self.raised {
-            let own = self.classifier.targets[sample] as usize;
-            let v = |class: usize| if class == own { 1.0 } else { -self.class(class)[sample] / others };
-            diagonal[sample] += extra * v(k) * v(l);
+        let shares: Vec<f64> = (0..classifier.n_samples()).map(|sample| self.share(sample, class)).collect();
+        let (size, block) = (self.size(), products.over(&shares));
+        for (&a, row) in places.iter().zip(block.chunks_exact(places.len())) {
+            places.iter().zip(row).for_each(|(&b, product)| matrix[a * size + b] += product);
         }
     }
 
-    /// The sum of the D_kk of each sample.
-    fn totals(&self) -> Vec<f64> {
-        let (mut totals, mut diagonal) =
-            (vec![0.0; self.classifier.n_samples()], vec![0.0; self.classifier.n_samples()]);
-        for class in 0..self.classifier.n_classes {
-            self.pair(class, class, &mut diagonal);
-            totals.iter_mut().zip(&diagonal).for_each(|(total, entry)| *total += entry);
+    /// Adds all of the Hessian from a table.
+    fn add_dense(&self, table: &Table, matrix: &mut [f64]) {
+        (0..self.classifier.n_classes).for_each(|class| self.add_class(class, matrix));
+        let size = self.size();
+        for rows in self.all_rows().chunks((PIECE / size.max(1)).max(MOST_ROWS)) {
+            let Ok(outer) = self.dense_outer(table, rows) else { return matrix.fill(f64::NAN) };
+            let factors: Vec<f64> = rows.iter().map(|row| row.factor).collect();
+            let products = dense::gram(Columns::all(&outer, None), &factors, 1, self.classifier.pool);
+            matrix.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
         }
-        totals
+    }
+
+    /// The rows of U.
+    fn all_rows(&self) -> Vec<Row> {
+        let looked_at =
+            (0..self.classifier.n_samples()).filter(|sample| (sample / MOST_ROWS).is_multiple_of(self.stride));
+        looked_at.flat_map(|sample| self.rows(sample)).flatten().collect()
+    }
+
+    /// The rows of U of a sample.
+    fn rows(&self, sample: usize) -> [Option<Row>; 2] {
+        let weight = self.classifier.weight(sample);
+        let row = (weight > 0.0).then(|| Row { sample, factor: -1.0 / weight, others: None });
+        [row, self.raised(sample)]
+    }
+
+    /// The row that raises the curvature of a sample that is far on the wrong side.
+    fn raised(&self, sample: usize) -> Option<Row> {
+        let (weight, own) = (self.classifier.weight(sample), self.classifier.targets[sample] as usize);
+        if weight <= 0.0 {
+            return None;
+        }
+        // Not 1 - p, which has no precision where p is near 1.
+        let others = -self.residuals[sample * self.classifier.width() + own] / weight;
+        let share = self.share(sample, own) / weight;
+        let newton = share * others;
+        if newton >= DAMPING * others * bound(0.0) {
+            return None;
+        }
+        let margin = (others / share.max(f64::MIN_POSITIVE)).ln();
+        let factor = weight * (DAMPING * others * bound(margin.abs()) - newton);
+        (factor > 0.0).then_some(Row { sample, factor, others: Some(others) })
+    }
+
+    /// What the x_j of a row of U are multiplied by in each class.
+    fn multiples(&self, row: &Row, multiples: &mut [f64]) {
+        let own = self.classifier.targets[row.sample] as usize;
+        for (class, multiple) in multiples.iter_mut().enumerate() {
+            let share = self.share(row.sample, class);
+            *multiple = match row.others {
+                None => share,
+                Some(_) if class == own => 1.0,
+                Some(others) => -share / (others * self.classifier.weight(row.sample)),
+            };
+        }
+    }
+
+    /// Rows of U as a table.
+    fn dense_outer(&self, table: &Table, rows: &[Row]) -> Result<Table> {
+        let (k, size) = (self.classifier.n_classes, self.size());
+        let chosen: Vec<usize> = self.columns.iter().map(|(column, _)| *column).collect();
+        let columns = Columns { table, chosen: Some(&chosen), intercept: self.classifier.intercept };
+        let mut numbers = vec![0.0; rows.len() * size];
+        let pieces = rows.chunks(MOST_ROWS).zip(numbers.chunks_mut(MOST_ROWS * size)).collect();
+        threads::share(self.classifier.pool, pieces, |(rows, numbers): (&[Row], &mut [f64])| {
+            let (mut x, mut multiples) = (vec![0.0; stride(columns.count())], vec![0.0; k]);
+            for (row, out) in rows.iter().zip(numbers.chunks_exact_mut(size)) {
+                let length = x.len();
+                arch().dispatch(Copied(columns, row.sample..row.sample + 1, length, &mut x));
+                self.multiples(row, &mut multiples);
+                for ((_, places), x) in self.columns.iter().zip(&x) {
+                    for place in places.clone() {
+                        out[place] = x * multiples[self.weights[place] % k];
+                    }
+                }
+                let of_intercept = out[self.weights.len()..].iter_mut().zip(&multiples);
+                of_intercept.for_each(|(out, multiple)| *out = x[chosen.len()] * multiple);
+            }
+        });
+        let layout = Layout { by_rows: true, first: 0, step: size as isize };
+        Table::new(Numbers::Double(Box::new(numbers)), layout, (rows.len(), size), None)
+    }
+
+    /// Adds all of the Hessian from sparse rows.
+    fn add_sparse(&self, matrix: &mut [f64]) {
+        let (rows, size) = (self.all_rows(), self.size());
+        let n_pieces = (MOST_SUMS / (size * size).max(1)).clamp(1, PIECES);
+        let pieces = rows.chunks(rows.len().div_ceil(n_pieces).max(LEAST_ROWS)).collect();
+        let parts = threads::share(self.classifier.pool, pieces, |rows: &[Row]| self.sparse_part(rows));
+        for part in parts {
+            matrix.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+        for a in 0..size {
+            for b in 0..a {
+                matrix[a * size + b] = matrix[b * size + a];
+            }
+        }
+    }
+
+    /// The upper half of what some rows add.
+    fn sparse_part(&self, rows: &[Row]) -> Vec<f64> {
+        let (size, lists) = (self.size(), self.classifier.design.rows());
+        let mut numbers = vec![NOWHERE; lists.bound()];
+        self.columns.iter().enumerate().for_each(|(number, (column, _))| numbers[*column] = number as u32);
+        let (mut sums, mut entries) = (vec![0.0; size * size], Vec::new());
+        let mut multiples = vec![0.0; self.classifier.n_classes];
+        with_entries!(lists, all => for row in rows {
+            entries.clear();
+            let (columns, values) = lists.list(row.sample, all);
+            for (column, x) in columns.iter().zip(values) {
+                let number = numbers[column.at()];
+                if number != NOWHERE {
+                    let places = self.columns[number as usize].1.clone();
+                    entries.extend(places.map(|place| Entry { place, class: self.weights[place] % multiples.len(), x: x.get() }));
+                }
+            }
+            merge(&mut entries);
+            self.multiples(row, &mut multiples);
+            self.add_row(row, &entries, &multiples, &mut sums);
+        });
+        sums
+    }
+
+    /// Adds the products of the entries of a row of U, and for a sample's first row those of its entries of the same class in X.
+    fn add_row(&self, row: &Row, entries: &[Entry], multiples: &[f64], sums: &mut [f64]) {
+        let (n, size, is_first) = (self.weights.len(), self.size(), row.others.is_none());
+        let value = self.classifier.intercept.unwrap_or(0.0);
+        for (at, a) in entries.iter().enumerate() {
+            let (to, u) = (&mut sums[a.place * size..][..size], multiples[a.class] * a.x);
+            let factor = row.factor * u;
+            for b in &entries[at..] {
+                let of_class = if is_first && a.class == b.class { u * b.x } else { 0.0 };
+                to[b.place] += factor * multiples[b.class] * b.x + of_class;
+            }
+            to[n..].iter_mut().zip(multiples).for_each(|(to, multiple)| *to += factor * value * multiple);
+            if is_first && n < size {
+                to[n + a.class] += u * value;
+            }
+        }
+        for (class, multiple) in multiples.iter().enumerate().take(size - n) {
+            let to = &mut sums[(n + class) * size..][n + class..size];
+            let factor = row.factor * value * value * multiple;
+            to.iter_mut().zip(&multiples[class..]).for_each(|(to, multiple)| *to += factor * multiple);
+            to[0] += if is_first { value * value * multiple } else { 0.0 };
+        }
+    }
+
+    /// The number by which sums over the blocks of samples are multiplied to stand for those over all samples.
+    fn factor(&self) -> f64 {
+        let (k, n) = (self.classifier.n_classes, self.classifier.n_samples());
+        if self.stride == 1 {
+            return 1.0;
+        }
+        let mut multiples = vec![0.0; k];
+        let total = |sample: usize| {
+            let mut total: f64 = (0..k).map(|class| self.share(sample, class)).sum();
+            for row in self.rows(sample).iter().flatten() {
+                self.multiples(row, &mut multiples);
+                total += row.factor * multiples.iter().map(|multiple| multiple * multiple).sum::<f64>();
+            }
+            total
+        };
+        let totals: Vec<f64> = (0..n).map(total).collect();
+        Products { classifier: self.classifier, columns: &[], stride: self.stride }.factor(&totals)
     }
 }

@@ -28,7 +28,7 @@ from .prox_newton import NewtonSteps, ProxNewton
 from .sgd_l1 import BATCH_SIZE, has_batches
 from .two_stage import TwoStage
 
-__all__ = ["Auto", "few_weights"]
+__all__ = ["Auto"]
 
 # With fewer cells (labels of tokens), every solver trains sequences in a moment.
 FEW_CELLS = 200_000
@@ -37,14 +37,18 @@ MANY_SAMPLES = 500
 # On large data OWL-QN's default tolerance stops 0.13 % above the optimum; this one stops within 0.1 %.
 TOLERANCE = 5e-6
 # Newton steps of three classes or more are the fastest up to so many weights, and so many products of two weights and a
-# sample; those of two classes without an L1 penalty on a sparse matrix up to fewer products.
+# sample; those of two classes without an L1 penalty on a sparse matrix up to fewer products. With an L1 penalty they
+# are also the fastest on small data with up to so many classes: of more, few weights are 0.
 FEW_WEIGHTS, FEW_PRODUCTS, FEW_SPARSE_PRODUCTS = 256, 1e8, 2e7
+FEW_CLASSES = 10
 # A Hessian that is written out makes sweeps cheap: the subproblems are solved closely.
 CLOSE: Mapping[str, object] = {"precision": 0.01}
-# Without an L1 penalty, a classifier with at most this product of samples and weights gets more steps, so that it ends
-# within about 1e-6 nats of its optimum. Each costs little; with so many pairs there are fewer.
+# A classifier with at most this product of samples and weights gets more steps, so that it ends within about 1e-6 of
+# its optimum: nats without an L1 penalty, else the share of the objective. Each costs little; with so many pairs there
+# are fewer.
 FEW_NUMBERS = 2_000_000
-EXACT: Mapping[str, object] = {"memory": 50, "tolerance": 1e-9}
+EXACT_TOLERANCE = 1e-9
+EXACT: Mapping[str, object] = {"memory": 50, "tolerance": EXACT_TOLERANCE}
 # On sparse data of two classes without an intercept, passes of dual coordinate descent are the fastest if the squared
 # length of a sample, times its weight, is at most so many times l2 on average. This tolerance stops them about 1e-6 of
 # the objective above the optimum, as L-BFGS's does.
@@ -135,7 +139,7 @@ def _rule(problem: Problem, *, is_free: bool) -> tuple[type[Any], Mapping[str, o
     if not suits(OWLQN, problem):
         return ProxGradient, {}, "a penalty of groups of weights"
     if l1:
-        return OWLQN, {"tolerance": TOLERANCE}, "an L1 penalty"
+        return OWLQN, {"tolerance": EXACT_TOLERANCE if _is_small(problem) else TOLERANCE}, "an L1 penalty"
     if _is_small(problem):
         return LBFGS, EXACT, "the objective is smooth"
     if is_free and _has_fast_dual(problem):
@@ -166,7 +170,8 @@ def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] 
     options = CLOSE if l1 and objective.has_small_gram(l1) else {}
     products = objective.n_samples * problem.n_features**2
     if objective.n_outputs > 1:
-        return (ProxNewton, options, "few columns and classes") if few_weights(problem) else None
+        is_fast = _few_weights(problem) or (l1 and objective.n_outputs <= FEW_CLASSES and _is_small(problem))
+        return (ProxNewton, options, "few columns and classes") if is_fast else None
     if l1:
         return ProxNewton, options, "two classes with an L1 penalty"
     # Only of a dense table is the Hessian written out with an L1 penalty as well.
@@ -174,7 +179,7 @@ def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] 
     return (ProxNewton, options, "two classes and few columns") if is_fast else None
 
 
-def few_weights(problem: Problem) -> bool:
+def _few_weights(problem: Problem) -> bool:
     """Whether Newton steps of a classifier of three classes or more are the fastest steps."""
     objective, size = cast(NewtonSteps, problem.objective), problem.n_features
     return size <= FEW_WEIGHTS and objective.n_samples * size**2 <= FEW_PRODUCTS

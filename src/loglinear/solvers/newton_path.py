@@ -1,8 +1,7 @@
-"""Regularisation paths of classifiers of two classes by steps of ``ProxNewton``, each point in one native call."""
+"""Regularisation paths of classifiers by steps of ``ProxNewton``, each point in one native call."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,17 +19,18 @@ from ..result import Result, Status
 from ..stopping import Stop
 from ..trace import Trace, TraceRecord
 from ..vectors import Vector
-from .auto import Auto, few_weights
-from .common.classifier import two_classes
+from .auto import Auto
 from .common.needs import suits
 from .common.solver import Solver
 from .grafting import GraftingLight
 from .prox_newton import LEAST, NewtonSteps, ProxNewton
 
-__all__ = ["intercept_alone", "newton_path", "path_solver"]
+__all__ = ["MOST_ACTIVE", "intercept_alone", "newton_path", "path_solver"]
 
 # By default a point has converged when a step promises to decrease the objective by at most this share.
 BY_DEFAULT = ProxNewton(tolerance=1e-8, gradient_tolerance=0.0, precision=0.01)
+# With three classes or more, Newton steps are slower than others from this number of non-zero weights on.
+MOST_ACTIVE = 1000
 # More steps than any point with an optimum needs. A single class has none: the intercept grows forever.
 MOST_STEPS = 1000
 
@@ -86,7 +86,7 @@ class Walk(Protocol):
 
 
 class Walking(NewtonSteps, Protocol):
-    """A classifier of two classes that can follow a path."""
+    """A classifier that can follow a path."""
 
     @property
     def intercept(self) -> float:
@@ -97,26 +97,24 @@ class Walking(NewtonSteps, Protocol):
 
 
 def intercept_alone(problem: Problem) -> Vector | None:
-    """Return the weights at the optimum of the intercept alone; None unless there are two classes, both with weight."""
+    """Return the weights at the optimum of the intercept alone; None unless all classes have a weight."""
     objective = cast(Walking, problem.objective)
-    if missing(objective, Walking) or objective.n_outputs != 1:
+    if missing(objective, Walking) or not objective.n_unpenalised == problem.penalty.unpenalised == objective.n_outputs:
         return None
-    if not objective.n_unpenalised == problem.penalty.unpenalised == 1:
+    counts = np.bincount(objective.targets, objective.weights, max(2, objective.n_outputs))
+    if counts.min() <= 0.0:
         return None
-    ones = vectors.dot(objective.weights, objective.targets.astype(np.float64))
-    zeros = float(objective.weights.sum()) - ones
-    if min(ones, zeros) <= 0.0:
-        return None
+    scores = np.log(counts / counts[0])
     w = np.zeros(problem.n_features)
-    w[-1] = math.log(ones / zeros) / objective.intercept
+    own = scores[1:] if objective.n_outputs == 1 else scores - scores.mean()
+    w[w.size - own.size :] = own / objective.intercept
     return w
 
 
 def path_solver(problem: Problem) -> Solver[Any]:
     """Return the solver that follows a path by default; the problem's l1 is ignored."""
     with_l1 = replace(problem, penalty=problem.penalty.with_l1(1.0))
-    is_newton = suits(ProxNewton, with_l1) and (not two_classes(problem) or few_weights(problem))
-    return BY_DEFAULT if is_newton else GraftingLight()
+    return BY_DEFAULT if suits(ProxNewton, with_l1) else GraftingLight()
 
 
 def newton_path(
@@ -134,8 +132,7 @@ def newton_path(
     """
     with_l1 = replace(problem, penalty=problem.penalty.with_l1(1.0))
     is_suited = isinstance(problem.penalty, ElasticNet) and not missing(problem.objective, Walking)
-    is_binary = is_suited and not two_classes(problem)
-    if not is_binary or not suits(ProxNewton, with_l1) or stop != Stop(max_iterations=stop.max_iterations):
+    if not is_suited or not suits(ProxNewton, with_l1) or stop != Stop(max_iterations=stop.max_iterations):
         return None
     if isinstance(solver, Auto):
         solver = BY_DEFAULT if solver.tolerance is None else ProxNewton(tolerance=solver.tolerance)

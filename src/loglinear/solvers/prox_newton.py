@@ -1,7 +1,7 @@
 """Proximal Newton with coordinate descent on a working set, for classifiers.
 
 Symbols: g the gradient, H the Hessian of the NLL and the L2 penalty at w, W the working set, delta the step.
-A step itself is native: `newton.rs` with two classes and `softmax.rs` with more, in `native/src/classifier`.
+A step itself is native: `newton.rs`, with `softmax.rs` for three classes or more, in `native/src/classifier`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class NewtonStep(Protocol):
 
     @property
     def working_set(self) -> int:
-        """Number of columns in the working set."""
+        """Number of weights in the working set; the intercept has none there."""
 
     @property
     def sweeps(self) -> int:
@@ -78,13 +78,11 @@ class NewtonSteps(TwoClasses, Protocol):
 
 
 def with_l1_or_few_weights(problem: Problem) -> str:
-    """There are two classes and an L1 penalty, or the weights are few."""
+    """There is an L1 penalty, or the weights are few."""
     objective, l1 = cast(NewtonSteps, problem.objective), problem.penalty.l1
-    if objective.has_small_gram(l1) or (l1 and objective.n_outputs == 1):
+    if l1 or objective.has_small_gram(l1):
         return ""
-    if objective.n_outputs == 1:
-        return f"needs an L1 penalty, but l1=0, and {problem.n_features:,} weights are more than 500; give an l1 > 0"
-    return f"supports at most 500 weights with three classes or more, not {problem.n_features:,}"
+    return f"needs an L1 penalty, but l1=0, and {problem.n_features:,} weights are more than 500; give an l1 > 0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ class ProxNewtonState(BatchState):
     Attributes:
         scores: x . w of each sample, shape (n_samples,); empty with three classes or more.
         passes: effective passes, evaluations in line searches included.
-        working_set: number of columns of the last W.
+        working_set: number of weights in the last W.
         sweeps: of coordinate descent over the working sets, so far.
         stride: the next H is estimated from one block of samples in ``stride``.
         l1: strength of the L1 penalty in the next step, if it is larger than the problem's.
@@ -112,8 +110,8 @@ class ProxNewtonState(BatchState):
 class ProxNewton:
     """Proximal Newton for classifiers; fast where few features matter, and where there are few.
 
-    A step minimises g . delta + 1/2 delta' H delta + penalty(w + delta) over W, the columns with weights that are not 0
-    and as many others with the largest violations, by sweeps of coordinate descent, and then searches along delta.
+    A step minimises g . delta + 1/2 delta' H delta + penalty(w + delta) over W, the weights that are not 0 and as many
+    others with the largest violations, by sweeps of coordinate descent, and then searches along delta.
 
     Source: Yuan, Ho & Lin, JMLR 13 (2012), Algorithms 3 and 4 and Eq. 20; working set that doubles: Massias, Gramfort &
     Salmon, ICML 2018, section 4.
@@ -124,8 +122,8 @@ class ProxNewton:
     - The subproblem is solved to ``precision`` times its initial violation.
     - The intercept is a coordinate without penalty.
     - With at most 500 weights, H is written out: with two classes if X is dense or there is no L1 penalty. Without an
-      L1 penalty the step is then the solution of a system of equations. Two classes with more weights need an L1
-      penalty; three classes or more cannot have more weights. At first H is estimated from some samples
+      L1 penalty the step is then the solution of a system of equations. More weights need an L1 penalty; with three
+      classes or more, H is then written out over W. With at most 500 weights, H is at first estimated from some samples
       (sub-sampled Newton: Byrd, Chin, Neveitt & Nocedal, SIAM J. Optimization 21, 2011): where a step needs a line
       search or brings little of the decrease that it promises, the next one looks at four times as many.
     - H is raised where samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).

@@ -16,8 +16,10 @@ from ...path import PathPoint, largest_l1, onward, trainer
 from ...penalty import ElasticNet
 from ...problem import Problem
 from ...protocols import satisfies
+from ...solvers import ProxNewton
 from ...solvers.common.conditions import no_l1
 from ...solvers.common.needs import Declaring
+from ...solvers.newton_path import path_solver
 from ...vectors import Vector, count_nonzero, dot, on_threads
 from .apart import log_shares
 from .options import SolverOptions
@@ -200,8 +202,8 @@ def _losses(
         stopped: whether to end.
     """
     loss, points = _loss_of(held, len(problems)), list[PathPoint]()
-    # Callbacks would keep two classes from a native path; its points take moments.
-    callbacks = () if problems[0].n_classes == 1 else (stopped,)
+    # Callbacks would keep a model from its native path; its points take moments.
+    callbacks = () if isinstance(path_solver(problems[0]), ProxNewton) else (stopped,)
     with on_threads(held.n_threads):
         trainers = [trainer(problem, callbacks=callbacks) for problem in problems]
         weights: list[Vector | None] = [None for _ in problems]
