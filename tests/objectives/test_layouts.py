@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from loglinear import ClassifierObjective, MaxEnt
-from loglinear.data.matrix import dense_or_sparse
+from loglinear.data.matrix import dense_or_sparse, far_from_zero
 
 # Bytes of an entry in compressed sparse rows: a double and a column of 32 bits.
 ENTRY = 12
@@ -140,6 +140,16 @@ def test_a_training_takes_memory_for_samples_and_columns_and_not_for_cells(shape
     more = peak() - before
     assert model.result_.status.name == "CONVERGED"
     assert more < a_sample * shape[0] + a_column * shape[1] + 2**24
+
+
+@linux
+def test_looking_for_columns_far_from_zero_takes_no_copy_of_a_wide_table():
+    X, _ = labelled(100, 50_000, np.float32)
+    far_from_zero(X[:, :100])
+    gc.collect()
+    before = forget_peak()
+    assert far_from_zero(X) is not None
+    assert peak() - before < 2**23 + 64 * X.shape[1]
 
 
 @linux

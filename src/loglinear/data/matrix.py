@@ -126,10 +126,15 @@ def far_from_zero(X: Dense) -> Vector | None:
 
     It is the mean of some rows, and 0 for columns that are near 0. It does not depend on the layout of X.
     """
-    step = min(X.size // LOOKED_AT, len(X) // FEWEST_ROWS)
-    rows = np.ascontiguousarray(X[:: max(1, step)], dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return far_columns(rows.mean(axis=0), rows.std(axis=0))
+    rows = X[:: max(1, min(X.size // LOOKED_AT, len(X) // FEWEST_ROWS))]
+    means, spreads = np.empty(X.shape[1]), np.empty(X.shape[1])
+    width = max(1, LOOKED_AT // len(rows))
+    for first in range(0, X.shape[1], width):
+        columns = slice(first, first + width)
+        block = np.ascontiguousarray(rows[:, columns], dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            means[columns], spreads[columns] = block.mean(axis=0), block.std(axis=0)
+    return far_columns(means, spreads)
 
 
 def far_columns(means: Vector, spreads: Vector) -> Vector | None:
