@@ -149,8 +149,8 @@ class SolverParameters(Minimisation):
     gap: float | None = option(
         default=None,
         help="stop once the objective is provably within this fraction of its optimum, from 0 to 0.1 (0.001 is 0.1 %); "
-        "the tolerance is then 0 unless set. Needs a convex objective; without l2 the proof comes late. None to "
-        "disable.",
+        "the tolerance is then 0 unless set. Needs a convex objective. With l1 the proof takes about twice as long as "
+        "the default end, without l2 longer still. None to disable.",
         check=partial(limit, most=USEFUL),
     )
 
