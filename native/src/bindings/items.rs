@@ -64,7 +64,7 @@ impl From<PyErr> for Problem {
 pub enum Reader<'t> {
     Attributes(AttributeReader),
     Columns {
-        expander: Expander<'t>,
+        expander: Box<Expander<'t>>,
         columns: usize,
         width: Width,
         /// The cells of the sentence.
@@ -78,7 +78,7 @@ impl<'t> Reader<'t> {
     pub fn new(template: Option<&'t Template>, trained: Option<usize>) -> Self {
         match template {
             Some(template) => Reader::Columns {
-                expander: Expander::new(template),
+                expander: Box::new(Expander::new(template)),
                 columns: template.columns,
                 width: Width::of_training(trained),
                 texts: Texts::default(),

@@ -12,7 +12,7 @@ const P: u64 = (1 << 61) - 1;
 const BASE: u64 = 0x0e4c_91b3_58d7_62a9 % P;
 
 /// The hash of a string, and the power by which a join shifts the hash of the string before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     hash: u64,
     /// BASE^length
@@ -38,6 +38,12 @@ fn multiply(a: u64, b: u64) -> u64 {
     reduce(u128::from(a) * u128::from(b))
 }
 
+/// The hash of a string of the hash `hash` with another string after it.
+#[inline(always)]
+fn joined(hash: u64, next: Piece) -> u64 {
+    reduce(u128::from(hash) * u128::from(next.power) + u128::from(next.hash))
+}
+
 impl Piece {
     /// The empty string.
     pub const EMPTY: Piece = Piece { hash: 0, power: 1 };
@@ -48,11 +54,16 @@ impl Piece {
         Piece { hash: hash_of(0, bytes), power: power_of(bytes.len()) }
     }
 
-    /// The key of the concatenation of pieces.
+    /// The hash of this string with another one after it.
     #[inline(always)]
-    pub fn joined_key(pieces: impl Iterator<Item = Piece>) -> u64 {
-        let join = |hash, next: Piece| reduce(u128::from(hash) * u128::from(next.power) + u128::from(next.hash));
-        Piece { hash: pieces.fold(0, join), power: 0 }.key()
+    pub fn then(self, next: Piece) -> Piece {
+        Piece { hash: joined(self.hash, next), power: multiply(self.power, next.power) }
+    }
+
+    /// The hash of this string with another one after it, of which only the key is wanted.
+    #[inline(always)]
+    pub fn before(self, next: Piece) -> Piece {
+        Piece { hash: joined(self.hash, next), power: 0 }
     }
 
     /// The 64-bit key under which an attribute is stored: the hash with its bits mixed. It is never 0, which marks an empty slot.
@@ -121,8 +132,9 @@ mod tests {
         #[test]
         fn joining_pieces_is_hashing_the_joined_string(a: Vec<u8>, b: Vec<u8>, c: Vec<u8>) {
             let joined: Vec<u8> = a.iter().chain(&b).chain(&c).copied().collect();
-            let pieces = [Piece::EMPTY, Piece::of(&a), Piece::of(&b), Piece::of(&c)];
-            prop_assert_eq!(Piece::joined_key(pieces.into_iter()), Piece::of(&joined).key());
+            let [a, b, c] = [&a, &b, &c].map(|part| Piece::of(part));
+            prop_assert_eq!(a.before(b).before(c).key(), Piece::of(&joined).key());
+            prop_assert_eq!(a.then(b).then(c), Piece::of(&joined));
         }
     }
 

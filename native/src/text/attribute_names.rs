@@ -1,8 +1,9 @@
 //! What people call attributes: the attribute `U01:La` of the line `U01:%x[-1,0]` is "previous word = La".
 
 use crate::text::dialect::Dialect;
+use crate::text::joins::{Line, Part};
 use crate::text::naming;
-use crate::text::template::{Line, Part, Template};
+use crate::text::template::Template;
 
 impl Line {
     /// The literal text that the attributes of the line start with.

@@ -2,21 +2,21 @@
 
 use crate::corpus::hash::Piece;
 use crate::corpus::sink::{Gold, Sink};
-use crate::text::arguments::Row;
 use crate::text::cells::Cells;
-use crate::text::template::{FIRST_MADE, Line, Part, Template};
+use crate::text::joins::{Line, Part, SentencePieces};
+use crate::text::template::{FIRST_MADE, Template};
 use crate::text::token_views::TokenViews;
 use crate::text::view::text_of;
 use std::borrow::Cow;
 
 impl Template {
-    /// Appends the string of a line at a token, whose hash is `Expander::joined`.
+    /// Appends the string of a line at a token, whose hash is `Expander::key`.
     fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
         for (index, part) in line.parts.iter().enumerate() {
             match part {
                 Part::Literal(text, _) => out.extend_from_slice(text),
                 Part::Cell { view, row } => match (row.resolve(token, cells.tokens()), substring, line.substrings) {
-                    (Ok(_), Some(substring), Some((at, _))) if at == index => out.extend_from_slice(substring),
+                    (_, Some(substring), Some((at, _))) if at == index => out.extend_from_slice(substring),
                     (Ok(at), ..) => {
                         let view = &self.views[*view];
                         out.extend_from_slice(&view.of(&self.cell(cells, at, view.column())));
@@ -43,24 +43,24 @@ impl Template {
 /// Expands a template over sentences; keeps its buffers from one sentence to the next.
 pub struct Expander<'t> {
     template: &'t Template,
-    /// Hashes of the views of the sentence's tokens, tokens x views.
-    pieces: Vec<Piece>,
+    sentence: SentencePieces,
     views: TokenViews<'t>,
+    /// A buffer for the hashes of a token's views.
+    views_of_token: Vec<Piece>,
 }
 
 impl<'t> Expander<'t> {
     /// An expander without buffers.
     pub fn new(template: &'t Template) -> Self {
-        Expander { template, pieces: Vec::new(), views: TokenViews::new(template) }
+        let (sentence, views) = (SentencePieces::default(), TokenViews::new(template));
+        Expander { template, sentence, views, views_of_token: Vec::new() }
     }
 
-    /// The hash of a macro at a token.
+    /// The key of a line at a token; `substring` replaces the macro `%substrings`.
     #[inline(always)]
-    fn piece(&self, view: usize, row: Row, token: usize, tokens: usize) -> Piece {
-        match row.resolve(token, tokens) {
-            Ok(at) => self.pieces[at * self.template.views.len() + view],
-            Err(beyond) => self.template.piece_beyond(view, beyond),
-        }
+    fn key(&self, line: usize, token: usize, substring: Option<Piece>) -> u64 {
+        let template = self.template;
+        template.joins.key(line, &self.sentence, token, substring, |view, beyond| template.piece_beyond(view, beyond))
     }
 
     /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence.
@@ -72,17 +72,16 @@ impl<'t> Expander<'t> {
     ) {
         let tokens = cells.tokens();
         let template = self.template;
-        self.pieces.clear();
+        let views = &mut self.views;
+        let push = |token, pieces: &mut Vec<Piece>| views.push(cells, token, pieces);
+        template.joins.fill(&mut self.sentence, tokens, &mut self.views_of_token, push);
         for token in 0..tokens {
-            self.views.push(cells, token, &mut self.pieces);
-        }
-        for token in 0..tokens {
-            for line in &template.lines {
+            for (number, line) in template.lines.iter().enumerate() {
                 if let Some((at, most)) = line.substrings {
-                    self.expand_substrings(line, at, most, cells, token, sink);
+                    self.expand_substrings(number, at, most, cells, token, sink);
                     continue;
                 }
-                let key = self.joined(line, token, tokens, None);
+                let key = self.key(number, token, None);
                 // A bigram joins a token and the previous one: the first token does not have one.
                 if line.bigram && token > 0 {
                     sink.bigram(key, |out| template.write(line, cells, token, None, out));
@@ -95,21 +94,11 @@ impl<'t> Expander<'t> {
         }
     }
 
-    /// The key of a line at a token. `substring` replaces the macro with this index.
-    #[inline(always)]
-    fn joined(&self, line: &Line, token: usize, tokens: usize, substring: Option<(usize, Piece)>) -> u64 {
-        Piece::joined_key(line.parts.iter().enumerate().map(|(index, part)| match (part, substring) {
-            (_, Some((at, piece))) if at == index => piece,
-            (Part::Literal(_, piece), _) => *piece,
-            (Part::Cell { view, row }, _) => self.piece(*view, *row, token, tokens),
-        }))
-    }
-
     /// Passes the attributes of a line with `%substrings`, the macro with index `at`, to the sink: one for each substring of 1 to
     /// `most` characters.
     fn expand_substrings<S: Sink>(
         &self,
-        line: &Line,
+        number: usize,
         at: usize,
         most: usize,
         cells: &Cells<'_>,
@@ -117,6 +106,7 @@ impl<'t> Expander<'t> {
         sink: &mut S,
     ) {
         let template = self.template;
+        let line = &template.lines[number];
         let Part::Cell { view, row } = &line.parts[at] else { return };
         let tokens = cells.tokens();
         let cell = match row.resolve(token, tokens) {
@@ -135,7 +125,7 @@ impl<'t> Expander<'t> {
         seen.dedup();
         for substring in seen {
             let substring = substring.as_bytes();
-            let key = self.joined(line, token, tokens, Some((at, Piece::of(substring))));
+            let key = self.key(number, token, Some(Piece::of(substring)));
             if line.bigram && token > 0 {
                 sink.bigram(key, |out| template.write(line, cells, token, Some(substring), out));
             }
@@ -150,6 +140,7 @@ impl<'t> Expander<'t> {
 mod tests {
     use super::*;
     use crate::corpus::hash::key_of;
+    use proptest::prelude::*;
 
     /// Collects attribute strings and checks each against its key.
     #[derive(Default)]
@@ -247,5 +238,48 @@ U5:%shape[0,0]|%normal[0,0]"#,
         let got = expand("B1:%x[0,0]\n*2:%x[0,0]", &[&["a"], &["b"]]);
         assert_eq!(got[0], ["*2:a"]);
         assert_eq!(got[1], ["bigram B1:b", "bigram *2:b", "*2:b"]);
+    }
+
+    /// Lines of all kinds of templates: literal texts, rows near and far, columns, views, substrings.
+    fn line() -> impl Strategy<Value = String> {
+        let row = prop_oneof![(-12i8..=12).prop_map(|row| row.to_string()), "@-?[123]".prop_map(|row| row)];
+        let name = prop::sample::select(vec!["x", "X", "shape", "length"]);
+        let part = (name, row, 0..2, prop::sample::select(vec!["", "/", "|é", "+"]));
+        let part = part.prop_map(|(name, row, column, literal)| format!("%{name}[{row},{column}]{literal}"));
+        let substrings = prop_oneof![3 => Just(""), 1 => Just("%substrings[-1,0,2]~")];
+        (
+            prop::sample::select(vec!["U", "B7:", "*:", "word="]),
+            proptest::collection::vec(part, 0..4),
+            substrings,
+            0..5usize,
+        )
+            .prop_map(|(head, mut parts, substrings, at)| {
+                parts.insert(at.min(parts.len()), substrings.into());
+                head.to_owned() + &parts.concat()
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn keys_are_those_of_the_strings_for_every_template_and_sentence(
+            lines in proptest::collection::vec(line(), 1..6),
+            words in proptest::collection::vec("[aB2é]{1,20}", 2..14),
+        ) {
+            let template = Template::parse(&lines.join("\n"));
+            prop_assume!(template.is_ok());
+            let template = template.unwrap();
+            let cells = words.iter().flat_map(|word| [word.as_bytes(), b"T"]).collect::<Vec<_>>();
+            let cells = match template.columns {
+                1 => Cells { columns: 1, cells: cells.into_iter().step_by(2).collect() },
+                columns => Cells { columns, cells },
+            };
+            let mut expander = Expander::new(&template);
+            // The sink compares each key with the key of the attribute's string; buffers serve two sentences.
+            for _ in 0..2 {
+                let mut sink = Collect::default();
+                expander.expand(&cells, &mut sink, |_| None);
+                prop_assert_eq!(sink.tokens.len(), words.len());
+            }
+        }
     }
 }

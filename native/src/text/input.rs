@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Located, Result};
 use crate::files::signature;
+use crate::text::bytes::position;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
@@ -204,7 +205,7 @@ pub const PIECE: usize = 768 << 10;
 
 /// The beginning of the line after the one that contains byte `from`.
 fn next_line(text: &[u8], from: usize) -> usize {
-    text[from..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |at| from + at + 1)
+    from + position(&text[from..], b'\n').map_or(text.len() - from, |at| at + 1)
 }
 
 /// The line without its end, LF or CRLF.

@@ -3,6 +3,7 @@
 mod arguments;
 pub mod arriving;
 mod attribute_names;
+mod bytes;
 pub mod cells;
 pub mod columns;
 pub mod conllu;
@@ -13,6 +14,7 @@ pub mod expand;
 pub mod format;
 pub mod input;
 pub mod items;
+mod joins;
 pub mod jsonl;
 pub mod labels;
 pub mod layout;

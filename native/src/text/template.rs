@@ -32,6 +32,7 @@ use crate::corpus::hash::Piece;
 use crate::error::{Error, Result};
 use crate::text::arguments::{Arguments, Row, parse_row};
 use crate::text::dialect::Dialect;
+use crate::text::joins::{Joins, Line, Part};
 use crate::text::naming;
 use crate::text::pattern;
 use crate::text::view::{Lower, View};
@@ -49,8 +50,8 @@ pub struct Template {
     pub(super) made_columns: Vec<(String, Line)>,
     /// What the columns of the data are called.
     column_names: Vec<String>,
-    /// Hashes of each view's paddings from -NEAR to NEAR.
-    near: Vec<Piece>,
+    /// How the keys of the lines are joined.
+    pub(super) joins: Joins,
     /// The distinct views of all macros.
     pub(super) views: Vec<View>,
     /// Whether a `B` line without macros requests label bigrams.
@@ -67,28 +68,6 @@ pub(super) const FIRST_MADE: usize = 1 << 16;
 /// The most lines of a template: real templates have up to a few hundred.
 const MOST_LINES: usize = 10_000;
 
-/// Distance beyond the ends of a sentence up to which hashes of paddings are stored.
-const NEAR: isize = 8;
-
-/// A line with attributes.
-pub(super) struct Line {
-    /// Whether the attributes are state attributes.
-    pub(super) state: bool,
-    /// Whether the attributes are bigram attributes.
-    pub(super) bigram: bool,
-    pub(super) parts: Vec<Part>,
-    /// What its macros are called.
-    pub(super) macro_names: Vec<String>,
-    /// The `%substrings` macro: its index among `parts`, and its maximum length.
-    pub(super) substrings: Option<(usize, usize)>,
-}
-
-/// A literal text with its hash, or a macro.
-pub(super) enum Part {
-    Literal(Vec<u8>, Piece),
-    Cell { view: usize, row: Row },
-}
-
 impl Template {
     /// Parses a template; errors name the line of the template.
     pub fn parse(source: &str) -> Result<Template> {
@@ -100,7 +79,7 @@ impl Template {
             lines: Vec::new(),
             made_columns: Vec::new(),
             column_names: naming::columns(source),
-            near: Vec::new(),
+            joins: Joins::default(),
             views: Vec::new(),
             transitions: false,
             triples: false,
@@ -126,11 +105,7 @@ impl Template {
         if template.lines.is_empty() && !template.transitions && !template.triples {
             return Err(Error::Template("the template has no U, B, * or T line".into()));
         }
-        let of_view = |view| {
-            let template = &template;
-            (-NEAR..=NEAR).map(move |beyond| Piece::of(&template.beyond(view, beyond)))
-        };
-        template.near = (0..template.views.len()).flat_map(of_view).collect();
+        template.joins = Joins::new(&template.lines, |view, distance| template.piece_beyond(view, distance));
         Ok(template)
     }
 
@@ -141,13 +116,8 @@ impl Template {
     }
 
     /// The hash of `beyond`.
-    #[inline]
     pub(super) fn piece_beyond(&self, view: usize, beyond: isize) -> Piece {
-        if (-NEAR..=NEAR).contains(&beyond) {
-            self.near[view * (2 * NEAR + 1) as usize + (beyond + NEAR) as usize]
-        } else {
-            Piece::of(&self.beyond(view, beyond))
-        }
+        Piece::of(&self.beyond(view, beyond))
     }
 
     /// Whether a macro names this column.

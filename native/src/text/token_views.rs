@@ -3,7 +3,8 @@
 
 use crate::corpus::hash::Piece;
 use crate::text::cells::Cells;
-use crate::text::template::{FIRST_MADE, Part, Template};
+use crate::text::joins::Part;
+use crate::text::template::{FIRST_MADE, Template};
 use crate::text::view::{Lower, View};
 
 /// Number of tokens after which views are remembered: shorter texts are not worth the memory.
@@ -94,5 +95,6 @@ fn cell<'a>(cells: &Cells<'a>, made_columns: &'a [Vec<u8>], token: usize, column
 /// A key of the token's cells, each of which ends in a byte that does not occur in UTF-8.
 fn key_of_token(cells: &Cells<'_>, token: usize, columns: usize) -> u64 {
     let end = Piece::of(&[0xff]);
-    Piece::joined_key((0..columns).flat_map(|column| [Piece::of(cells.cell(token, column)), end]))
+    let add = |key: Piece, column| key.before(Piece::of(cells.cell(token, column))).before(end);
+    (0..columns).fold(Piece::EMPTY, add).key()
 }

@@ -19,13 +19,18 @@ pub(super) fn max_plus<S: Simd>(simd: S, vector: &[f64], matrix: &[f64], out: &m
 
 #[inline(always)]
 fn max_tile<S: Simd, const N: usize>(simd: S, vector: &[f64], matrix: &[S::f64s], at: usize, out: &mut [S::f64s]) {
-    let mut best = [simd.splat_f64s(f64::NEG_INFINITY); N];
-    for (&value, row) in vector.iter().zip(matrix.chunks_exact(out.len())) {
-        let value = simd.splat_f64s(value);
-        let row = &row[at..at + N];
-        for n in 0..N {
-            best[n] = simd.max_f64s(best[n], simd.add_f64s(value, row[n]));
+    // Rows of even and of odd number apart, for a maximum waits for the one before it.
+    let mut best = [[simd.splat_f64s(f64::NEG_INFINITY); N]; 2];
+    for (values, rows) in vector.chunks(2).zip(matrix.chunks(2 * out.len())) {
+        for ((best, &value), row) in best.iter_mut().zip(values).zip(rows.chunks_exact(out.len())) {
+            let value = simd.splat_f64s(value);
+            let row = &row[at..at + N];
+            for n in 0..N {
+                best[n] = simd.max_f64s(best[n], simd.add_f64s(value, row[n]));
+            }
         }
     }
-    out[at..at + N].copy_from_slice(&best);
+    for n in 0..N {
+        out[at + n] = simd.max_f64s(best[0][n], best[1][n]);
+    }
 }

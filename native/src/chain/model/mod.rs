@@ -1,13 +1,15 @@
 //! A trained chain model: the features whose weights are not 0, found by attribute. `encoding` makes its file, `weights` reads
-//! the file's tensors, and `start` starts training from a model's weights.
+//! the file's tensors, `rows` are made of them for long texts, and `start` starts training from a model's weights.
 
 mod encoding;
+mod rows;
 pub mod start;
 mod weights;
 
 use crate::chain::features::source::Source;
 use crate::chain::inference::{Allowed, LabelSets, Labelling, Lattice, Transitions, Triples};
 use crate::chain::model::encoding::{encode, seal};
+use crate::chain::model::rows::{AddRows, MOST_SCORES, Rows};
 use crate::chain::model::weights::{Places, TENSORS, TRIPLES, check, places};
 use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
@@ -22,9 +24,10 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use crate::chain::model::encoding::{Kept, KeptByAttribute, Parts};
+pub use crate::chain::model::rows::Terms;
 pub use crate::chain::model::weights::ModelWeights;
 
 /// A trained model, in memory or mapped from its file.
@@ -39,7 +42,12 @@ pub struct Model {
     pub transitions: Transitions,
     /// Score of each label on every token, made by the intercept's features; empty without an intercept.
     intercept: Vec<f64>,
+    /// The weights as rows of scores, once a long text has asked for them; None if there cannot be any.
+    rows: Arc<OnceLock<Option<Rows>>>,
 }
+
+/// Attributes of a model for each token that is labelled, up to which rows of scores are made.
+const ATTRIBUTES_PER_TOKEN: usize = 8;
 
 impl Model {
     /// The model of some features at weights `w`; weights of 0 are left out.
@@ -73,6 +81,7 @@ impl Model {
             layout: self.layout,
             transitions: transition_scores(&self.weights(), self.labels.len(), allowed),
             intercept: self.intercept.clone(),
+            rows: Arc::clone(&self.rows),
         }
     }
 
@@ -98,8 +107,8 @@ impl Model {
             Some(_) => contents.metadata.get("settings").map_or_else(Layout::default, |text| Layout::of_settings(text)),
             None => Layout::default(),
         };
-        let intercept = Vec::new();
-        let mut model = Model { storage, contents, places, labels, template, layout, transitions, intercept };
+        let (intercept, rows) = (Vec::new(), Arc::default());
+        let mut model = Model { storage, contents, places, labels, template, layout, transitions, intercept, rows };
         check(&model.weights(), model.labels.len()).map_err(wrong)?;
         let weights = model.weights();
         let transitions = transition_scores(&weights, model.labels.len(), None);
@@ -121,6 +130,37 @@ impl Model {
     /// The attribute whose features score every token.
     pub fn intercept_name(&self) -> Option<&str> {
         self.contents.metadata.get("intercept").map(String::as_str)
+    }
+
+    /// Makes ready to label a text of about this number of tokens: a long one is worth rows of scores.
+    pub fn expect(&self, tokens: usize) {
+        let weights = self.weights();
+        if tokens >= weights.states.len() / ATTRIBUTES_PER_TOKEN && Rows::serve(self.labels.len()) {
+            self.rows.get_or_init(|| Rows::new(&weights, self.labels.len(), MOST_SCORES));
+        }
+    }
+
+    /// Sets the scores of a sentence's tokens, which are 0. `ends` has the end of each token's attributes, which begin at `start`.
+    pub fn add_tokens(
+        &self,
+        weights: &ModelWeights<'_>,
+        attributes: &[(u64, f64)],
+        (mut start, ends): (usize, &[usize]),
+        buffer: &mut Terms,
+        scores: &mut [f64],
+    ) {
+        if let Some(Some(rows)) = self.rows.get()
+            && Rows::hold(attributes)
+        {
+            rows.find(weights, attributes, (start, ends), buffer);
+            arch().dispatch(AddRows(rows, weights, buffer, &self.intercept, scores));
+            return;
+        }
+        for (&end, scores) in ends.iter().zip(scores.chunks_exact_mut(self.transitions.width)) {
+            weights.add_token(&attributes[start..end], &mut buffer.ranges, scores);
+            self.add_intercept(scores);
+            start = end;
+        }
     }
 
     /// Adds the intercept to the scores of a token.

@@ -3,6 +3,7 @@
 use crate::chain::features::{MOST_LABELS, MOST_LABELS_OF_TRIPLES};
 use crate::chain::inference::{Edge, Lattice};
 use crate::files::model_file::{Contents, Expected, Storage};
+use crate::numeric::prefetch;
 use safetensors::tensor::Dtype;
 use std::ops::Range;
 
@@ -57,14 +58,24 @@ impl<'m> Attributes<'m> {
         loop {
             let [stored_key, place] = self.slots[slot];
             if stored_key == key {
-                let start = (place >> 16) as usize;
-                return start..start + (place & 0xffff) as usize;
+                return range_of(place);
             }
             if stored_key == 0 {
                 return 0..0;
             }
             slot = (slot + 1) & mask;
         }
+    }
+
+    /// Asks for the memory where a look-up of this key begins.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, key: u64) {
+        prefetch(self.slots, key as usize & (self.slots.len() - 1));
+    }
+
+    /// Keys of the attributes with the ranges of their features.
+    pub(super) fn filled(&self) -> impl Iterator<Item = (u64, Range<usize>)> {
+        self.slots.iter().filter(|[key, _]| *key != 0).map(|&[key, place]| (key, range_of(place)))
     }
 
     pub fn len(&self) -> usize {
@@ -84,6 +95,13 @@ impl<'m> Attributes<'m> {
             (name, start_of(ends, at)..ends[at] as usize)
         })
     }
+}
+
+/// The features at a place as slots have it.
+#[inline(always)]
+fn range_of(place: u64) -> Range<usize> {
+    let start = (place >> 16) as usize;
+    start..start + (place & 0xffff) as usize
 }
 
 /// The ranges of the tensors in the bytes of a model file, in the order of `TENSORS` and `TRIPLES`.
@@ -118,6 +136,17 @@ impl<'m> ModelWeights<'m> {
             transition_weights: tensor(bytes, &places[13]),
             triples: tensor(bytes, &places[14]),
             triple_weights: tensor(bytes, &places[15]),
+        }
+    }
+
+    /// Adds the features of a token's attributes to its scores. All attributes are looked up first: each look-up waits for memory,
+    /// and they wait at once.
+    #[inline(always)]
+    pub(super) fn add_token(&self, attributes: &[(u64, f64)], features: &mut Vec<Range<usize>>, scores: &mut [f64]) {
+        features.clear();
+        features.extend(attributes.iter().map(|&(key, _)| self.states.find(key)));
+        for (features, &(_, value)) in features.drain(..).zip(attributes) {
+            self.add_states(features, value, scores);
         }
     }
 
@@ -188,7 +217,7 @@ pub(super) fn check(weights: &ModelWeights<'_>, n_labels: usize) -> std::result:
         let (mut filled, mut in_range) = (0, true);
         for &[key, place] in attributes.slots {
             filled += usize::from(key != 0);
-            in_range &= (place >> 16) as usize + (place & 0xffff) as usize <= n;
+            in_range &= range_of(place).end <= n;
         }
         let sound = attributes.slots.len().is_power_of_two()
             && filled == attributes.len()

@@ -66,6 +66,7 @@ pub fn tag_batch<S: Sentences>(
 ) -> Result<Labelled> {
     let mut pieces = Vec::new();
     let (mut start, mut tokens) = (0, 0);
+    model.expect((0..sentences.count()).map(|sentence| sentences.tokens(sentence)).sum());
     for sentence in 0..sentences.count() {
         tokens += sentences.tokens(sentence);
         if tokens >= PIECE || sentence + 1 == sentences.count() {

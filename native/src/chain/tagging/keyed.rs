@@ -35,12 +35,9 @@ impl KeyedSentences {
         let (mut token, mut start) = (0, 0);
         for &sentence_end in &self.sentence_ends {
             sequence.begin(model);
-            for &end in &self.token_ends[token..sentence_end] {
-                sequence.add_token(model, &weights, &self.attributes[start..end]);
-                start = end;
-            }
-            token = sentence_end;
-            sequence.end(model);
+            let ends = &self.token_ends[token..sentence_end];
+            sequence.set(model, &weights, &self.attributes, (start, ends));
+            (token, start) = (sentence_end, ends.last().copied().unwrap_or(start));
             labelled.add(model, sequence, probabilities);
         }
         labelled

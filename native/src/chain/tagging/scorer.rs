@@ -46,7 +46,7 @@ impl Sink for Scorer<'_> {
     }
 
     fn end_token(&mut self, _label: Option<Gold<'_>>) {
-        self.sequence.end_token(self.model, &self.weights);
+        self.sequence.end_token();
     }
 
     fn end_sentence(&mut self, _weight: f64) {
@@ -111,7 +111,7 @@ impl<'m> Scorer<'m> {
 
     /// Labels the sentence read so far and makes ready for the next.
     fn decode(&mut self) {
-        self.sequence.end(self.model);
+        self.sequence.end(self.model, &self.weights);
         self.path.clear();
         match self.answer {
             Answer::NBest(n) => {

@@ -1,11 +1,10 @@
 //! The scores of one sentence, added up while its attributes are read, and its labels: no corpus is made, no thread woken.
 
 use crate::chain::inference::{LabelSets, Lattice};
-use crate::chain::model::{Model, ModelWeights, Viterbi};
+use crate::chain::model::{Model, ModelWeights, Terms, Viterbi};
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
 use crate::numeric::arch::arch;
-use std::ops::Range;
 
 /// One sentence's scores under a model, and the buffers to infer labels in. A buffer stays with its model.
 #[derive(Default)]
@@ -13,11 +12,11 @@ pub struct Sequence {
     pub lattice: Lattice,
     /// A buffer for the sentence's mask.
     sets: LabelSets,
-    /// The state attributes of the next token with their values, and the ranges of their features.
+    /// The state attributes of the tokens read so far, with their values, and the end of each token's.
     attributes: Vec<(u64, f64)>,
-    features: Vec<Range<usize>>,
-    /// Tokens read so far, and edges into the next one.
-    tokens: usize,
+    ends: Vec<usize>,
+    features: Terms,
+    /// Edges into the next token.
     overlap: usize,
     /// The best labelling, once requested.
     path: Vec<u32>,
@@ -40,9 +39,10 @@ impl Sequence {
     /// Starts a sentence.
     #[inline]
     pub fn begin(&mut self, model: &Model) {
-        (self.tokens, self.overlap, self.has_path, self.log_z) = (0, 0, false, None);
+        (self.overlap, self.has_path, self.log_z) = (0, false, None);
         self.attributes.clear();
-        self.lattice.begin(1, &model.transitions);
+        self.ends.clear();
+        self.lattice.begin(0, &model.transitions);
     }
 
     /// Adds a state attribute of the next token.
@@ -60,52 +60,48 @@ impl Sequence {
 
     /// Ends the next token.
     #[inline(always)]
-    pub fn end_token(&mut self, model: &Model, weights: &ModelWeights<'_>) {
-        let mut attributes = std::mem::take(&mut self.attributes);
-        self.add_token(model, weights, &attributes);
-        attributes.clear();
-        self.attributes = attributes;
-    }
-
-    /// Adds a token of these state attributes. They are looked up together: each look-up waits for memory, and they wait at once.
-    #[inline(always)]
-    pub fn add_token(&mut self, model: &Model, weights: &ModelWeights<'_>, attributes: &[(u64, f64)]) {
-        let width = model.transitions.width;
-        let row = &mut self.lattice.scores[self.tokens * width..];
-        self.features.clear();
-        self.features.extend(attributes.iter().map(|&(key, _)| weights.states.find(key)));
-        for (features, &(_, value)) in self.features.drain(..).zip(attributes) {
-            weights.add_states(features, value, row);
-        }
-        model.add_intercept(row);
-        self.tokens += 1;
-        self.lattice.scores.resize((self.tokens + 1) * width, 0.0);
+    pub fn end_token(&mut self) {
+        self.ends.push(self.attributes.len());
         self.lattice.edge_ends.push(self.lattice.edges.len());
         self.lattice.overlap = self.lattice.overlap.max(self.overlap);
         self.overlap = 0;
     }
 
-    /// Ends the sentence: its scores are complete.
-    #[inline]
-    pub fn end(&mut self, model: &Model) {
-        self.lattice.tokens = self.tokens;
-        self.lattice.scores.resize(self.tokens * model.transitions.width, 0.0);
-        if self.lattice.edges.is_empty() {
-            self.lattice.edge_ends.clear();
+    /// Ends the sentence: its scores are added up.
+    pub fn end(&mut self, model: &Model, weights: &ModelWeights<'_>) {
+        let (attributes, ends) = (std::mem::take(&mut self.attributes), std::mem::take(&mut self.ends));
+        self.set(model, weights, &attributes, (0, &ends));
+        (self.attributes, self.ends) = (attributes, ends);
+    }
+
+    /// Adds up the scores of a sentence. `ends` has the end of each token's state attributes, which begin at `start`.
+    pub fn set(
+        &mut self,
+        model: &Model,
+        weights: &ModelWeights<'_>,
+        attributes: &[(u64, f64)],
+        (start, ends): (usize, &[usize]),
+    ) {
+        let lattice = &mut self.lattice;
+        lattice.tokens = ends.len();
+        lattice.scores.resize(ends.len() * model.transitions.width, 0.0);
+        model.add_tokens(weights, attributes, (start, ends), &mut self.features, &mut lattice.scores);
+        if lattice.edges.is_empty() {
+            lattice.edge_ends.clear();
         }
-        model.mask(&mut self.lattice, &mut self.sets);
+        model.mask(lattice, &mut self.sets);
     }
 
     /// Number of tokens.
     pub fn tokens(&self) -> usize {
-        self.tokens
+        self.lattice.tokens
     }
 
     /// The best labelling; `UNKNOWN` at each token if every labelling is forbidden.
     pub fn best_labels(&mut self, model: &Model) -> &[u32] {
         if !self.has_path {
             self.path.clear();
-            if self.tokens > 0 {
+            if self.tokens() > 0 {
                 let (lattice, path) = (&mut self.lattice, &mut self.path);
                 arch().dispatch(Viterbi(lattice, &model.transitions, path));
             }
@@ -136,7 +132,7 @@ impl Sequence {
     /// Appends the probability of the label at each token; returns log p(labels | sentence). Where every labelling is forbidden, the
     /// labels become `UNKNOWN` and all probabilities 0.
     pub fn probabilities(&mut self, model: &Model, labels: &mut [u32], probabilities: &mut Vec<f64>) -> f64 {
-        if self.tokens == 0 {
+        if self.tokens() == 0 {
             return 0.0;
         }
         let log_probability = self.log_probability(model, labels);
@@ -188,10 +184,10 @@ impl Sink for SequenceScorer<'_, '_> {
     }
 
     fn end_token(&mut self, _label: Option<Gold<'_>>) {
-        self.sequence.end_token(self.model, &self.weights);
+        self.sequence.end_token();
     }
 
     fn end_sentence(&mut self, _weight: f64) {
-        self.sequence.end(self.model);
+        self.sequence.end(self.model, &self.weights);
     }
 }

@@ -15,6 +15,9 @@ use std::ops::Range;
 /// Bytes of text that a thread labels at a time.
 pub(super) const PIECE: usize = 64 << 10;
 
+/// Bytes of text for a token, about.
+const BYTES_PER_TOKEN: usize = 16;
+
 /// Labels a text. Column files are repeated line by line with one more column (and the marginals after it, as `label:probability`);
 /// attribute files give only the label; JSON lines get a field `predicted` (and one of `marginals`, `n_best`, `probabilities`, `spans`, `probability`); in CoNLL-U files the cells
 /// of the labels are filled in, and all other bytes are the same.
@@ -58,6 +61,7 @@ impl<'m> TextTagger<'m> {
         if !self.reading.begin(name, content)? {
             return Ok(Vec::new());
         }
+        self.model.expect(content.len() / BYTES_PER_TOKEN);
         check_cells(&self.model.labels, self.reading.format.writing(), self.reading.separator())?;
         map_pieces(content, PIECE, &self.reading, interrupt, |range| self.piece(content, range))
     }
