@@ -14,7 +14,7 @@ A peer that is not installed is left out; `missing_peers` names it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -105,9 +105,9 @@ def own_fit(case: Case, model: MaxEnt, tolerance: float) -> Weights:
     return fitted(case, model, solver_options={"tolerance": tolerance})
 
 
-def default_fit(case: Case, threads: int, goal: float, limit: float) -> Curve:
-    """The end of a fit of loglinear as it comes."""
-    model = default_model(case, threads)
+def default_fit(case: Case, threads: int, *_: float, solver: str = "auto") -> Curve:
+    """The end of a fit of loglinear as it comes; goal and limit do not matter."""
+    model = default_model(case, threads).set_params(solver=solver)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = clock()
@@ -116,13 +116,18 @@ def default_fit(case: Case, threads: int, goal: float, limit: float) -> Curve:
     return [case.point(seconds, model.coef_, model.intercept_)]
 
 
+def own_solvers(case: Case) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """The solvers of loglinear that suit a problem, as in `OWN`."""
+    for solver, options, parallel in OWN["l1" if case.l1 else "l2"]:
+        unfit = (case.kind == "softmax" and solver in BINARY) or (case.intercept and solver == "dual_cd")
+        if not unfit and (solver not in SQUARE or is_square(case)):
+            yield solver, options, parallel
+
+
 def own_programs(case: Case, threads: Iterable[int]) -> dict[str, Program]:
     """The solvers of loglinear, on so many threads."""
     programs = {}
-    for solver, options, parallel in OWN["l1" if case.l1 else "l2"]:
-        unfit = (case.kind == "softmax" and solver in BINARY) or (case.intercept and solver == "dual_cd")
-        if unfit or (solver in SQUARE and not is_square(case)):
-            continue
+    for solver, options, parallel in own_solvers(case):
         for number in threads if parallel else (1,):
             model = own_model(case, solver, options, number)
             if case.kind == "ovr":

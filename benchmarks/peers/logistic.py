@@ -9,6 +9,7 @@
 - `curves` compares the seconds until the objective is 1 %, 0.1 % and 0.01 % above the best that any program found, and
   tells how long a fit of loglinear takes as it comes, and where it ends.
 - `paths` compares the seconds of 100 L1 penalties, and how far the worst of them ends above the best.
+- `choice` compares whole fits of loglinear as they come: `auto`, and each solver by name.
 - `validation` shows what a small fit takes before its first step: import, checks, conversions.
 
 All run in one process, in alternation, and figures are medians. The peers run as they come, scikit-learn's fits on one
@@ -36,6 +37,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from classifier_choice import HEAD, choices
 from classifier_curves import Program, Runs
 from classifier_evaluations import THREADS, beginnings, evaluations
 from classifier_paths import paths
@@ -48,7 +50,7 @@ from threadpoolctl import threadpool_limits
 from loglinear import __version__
 from loglinear.errors import LogLinearError
 
-SECTIONS = ("evaluation", "curves", "paths", "validation")
+SECTIONS = ("evaluation", "curves", "choice", "paths", "validation")
 GAPS = (0.01, 0.001, 0.0001)
 DEFAULT = f"loglinear as it comes, {THREADS[-1]} thread(s)"
 # An evaluation of fewer samples takes no time.
@@ -219,7 +221,7 @@ def main() -> None:
 
 def measurements(chosen: argparse.Namespace, effort: Effort) -> Answer:
     """All that was chosen, one problem after the other."""
-    record: Answer = {"evaluation": {}, "curves": {}, "paths": {}, "validation": {}, "rows": []}
+    record: Answer = {"evaluation": {}, "curves": {}, "choice": {}, "paths": {}, "validation": {}, "rows": []}
     evaluated: set[str] = set()
     for case in chosen_cases(chosen, effort, {"evaluation", "curves", "validation"}, cases):
         data = case.name[: case.name.index(f", {case.kind}, ")] + case.kind
@@ -234,6 +236,10 @@ def measurements(chosen: argparse.Namespace, effort: Effort) -> Answer:
             record["curves"][case.name] = curves(case, effort)
             if chosen.figures:
                 draw(case.name, record["curves"][case.name], chosen.figures)
+    for case in chosen_cases(chosen, effort, {"choice"}, cases):
+        if not record["choice"]:
+            print(HEAD)
+        record["choice"][case.name] = choices(case, effort.repeats, THREADS[-1])
     for case in chosen_cases(chosen, effort, {"paths"}, path_cases):
         record["paths"][case.name] = paths(case, effort.repeats, THREADS)
     return record

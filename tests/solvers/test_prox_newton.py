@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -118,9 +119,21 @@ def test_from_0_the_first_steps_are_with_a_stronger_penalty(seed, l1, intercept)
     following = solver.step(given_problem, state)
     assert following.w.tobytes() == w.tobytes()
     assert following.l1 == strength / 20.0
-    assert following.status is Status.RUNNING or strength <= l1
+    status = ProxNewton(tolerance=100.0).step(given_problem, state).status
+    assert status is (Status.RUNNING if strength > l1 else Status.CONVERGED)
     elsewhere = solver.init(given_problem, w)
     assert elsewhere.l1 == 0.0
+
+
+def test_a_stronger_penalty_that_is_at_its_optimum_does_not_end_the_steps():
+    stronger, given_problem = problem(l1=3.0), problem(l1=0.5)
+    for solver in (TIGHT, ProxNewton(tolerance=1e-3)):
+        w = minimize(stronger, solver).w
+        state = replace(solver.init(given_problem, w), l1=3.0)
+        following = ProxNewton().step(given_problem, state)
+        end = minimize(given_problem, ProxNewton(), state=following)
+        assert end.status is Status.CONVERGED
+        assert end.objective == pytest.approx(minimize(given_problem, TIGHT).objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("size", [10.0, 60.0, 300.0])
