@@ -16,8 +16,8 @@ where samples are far on the wrong side, their curvature is 0 along each weight,
 
 On columns far from 0, such as years, no single weight gains anything, because each can only move together with the
 intercept. So where the columns' values are far from 1, or with L2 the bound of the distance from the optimum leaves
-room for better weights, a few steps of conjugate gradients look for them by all weights together. They are tried, so
-the gain is a real one.
+room for much better weights, a few steps of conjugate gradients look for them by all weights together. They are tried,
+so the gain is a real one.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ __all__ = ["NEAR", "gain_of_all", "has_settled", "largest_gain"]
 
 # A bound of the distance from the optimum proves convergence if it is at most this share of the objective.
 NEAR = 0.02
+# A larger bound leaves room for much better weights, which are looked for.
+WIDE = 0.04
 # What one weight alone could gain is too little if it is at most this share of the objective ...
 SHARE = 0.01
 # ... or of this share of the objective without weights: the optimum may be 0, as on separable data without penalty.
@@ -80,7 +82,7 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     gain = largest_gain(problem, w, gradient, SHARE * objective) / SHARE
     is_far = problem.is_uneven or problem.intercept_scale > LARGE_INTERCEPT
     # Without L2 the bound comes down late, and says little about the weights.
-    if is_far or (gap is not None and problem.penalty.l2 > 0.0):
+    if is_far or (gap is not None and gap > WIDE * objective and problem.penalty.l2 > 0.0):
         share = SHARE_OF_ALL if is_far else SHARE
         gain = max(gain, gain_of_all(problem, w, nll, gradient, share * objective) / share)
     if gain <= objective:
