@@ -54,7 +54,7 @@ DEFAULTS = {
     "hybrid": {"growth": 1.1, "first": 1, "seed": 0, "inner": LBFGS()},
     "iis": TOLERANCES,
     "label_sets": {
-        "bound": 1e-3, "steps": 20, "select": 1000, "first": SGDL1(learning_rate=0.1, passes=5, batch_size=16),
+        "bound": 1e-3, "steps": 20, "select": 1000, "first": SGDL1(learning_rate=0.1, passes=5, batch_size=2),
         "inner": OWLQN(memory=10, tolerance=1e-4),
     },
     "lbfgs": LINE_SEARCH | {"memory": 6},
