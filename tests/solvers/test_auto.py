@@ -138,7 +138,7 @@ def test_sparse_optima_are_sought_to_a_finer_tolerance_than_smooth_ones():
 
 
 @pytest.mark.usefixtures("large")
-def test_the_learning_rate_of_the_first_passes_falls_with_the_attributes_of_sentence_and_token():
+def test_the_first_passes_take_batches_and_a_learning_rate_that_falls_with_the_attributes():
     X, y = chunky()
 
     def rates(copies):
@@ -150,6 +150,9 @@ def test_the_learning_rate_of_the_first_passes_falls_with_the_attributes_of_sent
         solvers = [Auto().choice(Problem(objective, penalty)).solver for penalty in (L1, BOTH, L2)]
         return attributes, [solver.first.learning_rate for solver in solvers]
 
+    for penalty in (L1, BOTH, L2):
+        first = Auto().choice(Problem(ChainObjective(Corpus.encode(X, y)), penalty)).solver.first
+        assert first.batch_size == 2  # in single precision
     attributes, few = rates(2)
     assert attributes < 1600 / 0.2
     assert few == [0.2, 0.2, 0.12]

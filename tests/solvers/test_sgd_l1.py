@@ -19,7 +19,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, SGDL1, TwoStage, tune_learning_rate
+from loglinear.solvers import OWLQN, SGDL1, LabelSets, TwoStage, tune_learning_rate
 from loglinear.solvers.common.tuning import QUICK_PASSES
 from oracles.samples import Classified, PerSample, chunky, sentences
 
@@ -210,6 +210,59 @@ def test_with_batches_of_one_the_penalty_is_the_cumulative_one_after_each_update
 def test_samples_of_a_batch_step_from_the_same_weights(seed, valued, l1, l2, eta, size):
     data = PerSample(*sentences(12, seed, valued=valued), list(np.random.default_rng(seed).choice([0.5, 1, 2], 12)))
     compare_batches(data, seed, size, l1, l2, eta)
+
+
+def test_the_first_pass_goes_sample_by_sample_and_the_others_by_batches():
+    sizes = []
+
+    class Passes:
+        def __init__(self, passes):
+            self.passes = passes
+
+        def __getattr__(self, name):
+            return getattr(self.passes, name)
+
+        def sgd_l1_batches(self, *arrays, batch_size, **settings):
+            sizes.append(batch_size)
+            return self.passes.sgd_l1_batches(*arrays, batch_size=batch_size, **settings)
+
+    class Recorded(ChainObjective):
+        def per_sample(self):
+            return Passes(super().per_sample())
+
+    problem = Problem(Recorded(Corpus.encode(*chunky())), ElasticNet(l1=0.5))
+    minimize(problem, SGDL1(learning_rate=0.1, passes=3, batch_size=4))
+    assert sizes == [1, 4, 4]
+
+
+def test_batches_lead_to_about_the_same_weights_on_any_number_of_threads_and_after_resuming():
+    corpus, solver = Corpus.encode(*chunky(300)), SGDL1(learning_rate=0.1, passes=6, batch_size=2)
+    one, two = (Problem(ChainObjective(corpus, threads=threads), ElasticNet(l1=5.0, l2=5.0)) for threads in (1, 2))
+    by_batches, by_sample = (minimize(one, each) for each in (solver, replace(solver, batch_size=1)))
+    assert by_batches.objective == pytest.approx(by_sample.objective, rel=0.002)
+    np.testing.assert_array_equal(minimize(two, solver).w, by_batches.w)
+    state = minimize(one, solver, stop=Stop(max_iterations=3)).state
+    resumed = minimize(one, solver, state=pickle.loads(pickle.dumps(state)))
+    np.testing.assert_array_equal(resumed.w, by_batches.w)
+
+
+def test_what_has_no_batches_is_refused_or_goes_sample_by_sample():
+    X, y = chunky()
+    y = [[label if label != "B" or t == 0 else "A" for t, label in enumerate(labels)] for labels in y]
+    features = ChainFeatures(constraints=[("A", "B"), ("B", "B"), ("C", "B")])
+    problem = Problem(ChainObjective(Corpus.encode(X, y), features), ElasticNet(l1=0.5))
+    with pytest.raises(OptionError, match="batch_size=2 needs a chain of first order"):
+        minimize(problem, SGDL1(learning_rate=0.1, batch_size=2))
+    options = {"learning_rate": 0.1, "passes": 3}
+    by_default, by_sample = (
+        minimize(problem, LabelSets(**options, **sizes), stop=Stop(max_iterations=3)).w
+        for sizes in ({}, {"batch_size": 1})
+    )
+    np.testing.assert_array_equal(by_default, by_sample)
+    for conflict in ({"penalty": "clipping_lazy"}, {"line_search": True}):
+        with pytest.raises(OptionError, match="batch_size=2 needs penalty='cumulative' and line_search=False"):
+            SGDL1(batch_size=2, **conflict)
+        assert LabelSets(**conflict).first.batch_size == 1
 
 
 @LAWS
