@@ -273,9 +273,10 @@ impl KeptGram {
         if !self.is_on {
             return Gram::at_once(classifier, working_set, here);
         }
+        // The work is that of all pairs: with three classes or more it is most of a step.
         let most = match classifier.n_outputs() {
             1 => 2 * working_set.len(),
-            _ => (2 * working_set.len()).min(MOST_KEPT.max(working_set.len())),
+            _ => (working_set.len() + working_set.len() / 4).min(MOST_KEPT.max(working_set.len())),
         };
         let columns = match among {
             Some(columns) => with_next(columns.iter().copied(), working_set, most, here.gradient),

@@ -316,3 +316,79 @@ impl<'a> Hessian<'a> {
         Products { classifier: self.classifier, columns: &[], stride: self.stride }.factor(&totals)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classifier::matrix::Design;
+    use crate::numeric::random::Random;
+    use crate::threads::Interrupt;
+    use std::sync::Arc;
+
+    const N: usize = 150;
+    const D: usize = 5;
+    const K: usize = 4;
+
+    /// The same samples as a table, as a table of columns far from 0, and as sparse rows.
+    fn designs() -> [Design; 3] {
+        let mut random = Random::new(3, 0);
+        let x: Vec<f64> =
+            (0..N * D).map(|_| if random.uniform() < 0.5 { random.uniform() * 4.0 - 2.0 } else { 0.0 }).collect();
+        let shift: Vec<f64> = (0..D).map(|column| 1000.0 + column as f64).collect();
+        let moved: Vec<f64> = x.iter().enumerate().map(|(at, x)| x + shift[at % D]).collect();
+        let table = |numbers: &[f64], shift| {
+            let layout = Layout { by_rows: true, first: 0, step: D as isize };
+            Design::dense(Table::new(Numbers::Double(Box::new(numbers.to_vec())), layout, (N, D), shift).unwrap())
+        };
+        let ends = (1..=N).map(|row| row * D).collect();
+        let ids: Vec<u32> = (0..N * D).map(|at| (at % D) as u32).collect();
+        [table(&x, None), table(&moved, Some(shift)), Design::new(ends, &ids, &x, D).unwrap()]
+    }
+
+    fn classifier(design: Design) -> Classifier {
+        let targets = (0..N).map(|row| (row % K) as u32).collect();
+        let weights = (0..N).map(|row| [1.0, 0.0, 0.5, 2.0, 1.5][row % 5]).collect();
+        Classifier::new(Arc::new(design), targets, weights, K, (Some(0.7), false), 2).unwrap()
+    }
+
+    #[test]
+    fn the_hessian_is_that_of_differences_of_gradients() {
+        for design in designs() {
+            let classifier = classifier(design);
+            let n = classifier.n_features();
+            let w: Vec<f64> = (0..n).map(|at| 0.1 * ((at * 7 % 11) as f64 - 5.0)).collect();
+            let some: Vec<usize> = (0..D * K).filter(|at| at % 3 != 1).collect();
+            let all: Vec<usize> = some.iter().copied().chain(D * K..n).collect();
+            let matrix = hessian(&classifier, &some, &classifier.start(&w).residuals, 1, false);
+            let gradient = |at: usize, by: f64| {
+                let (mut w, mut gradient) = (w.clone(), vec![0.0; n]);
+                w[at] += by;
+                classifier.value_and_gradient(&w, &mut gradient, &Interrupt::default()).unwrap();
+                gradient
+            };
+            // Along the sum of the intercepts, the Hessian has a curvature of its own.
+            for (row, &at) in all.iter().enumerate().take(some.len()) {
+                let (more, less) = (gradient(at, 1e-5), gradient(at, -1e-5));
+                for (column, &other) in all.iter().enumerate() {
+                    let difference = (more[other] - less[other]) / 2e-5;
+                    assert!((difference - matrix[row * all.len() + column]).abs() < 1e-6);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn samples_far_on_the_wrong_side_raise_the_curvature_alike_in_tables_and_sparse_rows() {
+        let w: Vec<f64> = (0..(D + 1) * K).map(|at| 6.0 * ((at * 7 % 11) as f64 - 5.0)).collect();
+        let some: Vec<usize> = (0..D * K).filter(|at| at % 3 != 1).collect();
+        let matrices = designs().map(|design| {
+            let classifier = classifier(design);
+            hessian(&classifier, &some, &classifier.start(&w).residuals, 1, false)
+        });
+        let most = matrices[0].iter().copied().fold(0.0, f64::max);
+        assert!(most > 10.0);
+        for other in &matrices[1..] {
+            assert!(matrices[0].iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-6 * most));
+        }
+    }
+}
