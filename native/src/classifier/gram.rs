@@ -71,12 +71,12 @@ impl Gram {
 
     /// The matrix of a step where delta is 0, if it is written out at once: with three classes or more, or of a dense table.
     pub fn at_once(classifier: &Classifier, columns: &[usize], here: Here<'_>) -> Option<Gram> {
-        let Here { curvatures, residuals, stride, is_spared, .. } = here;
+        let Here { curvatures, scores, residuals, stride, is_spared, .. } = here;
         if classifier.n_outputs() == 1 {
             return Gram::of_table(classifier, columns, curvatures, stride);
         }
         let size = columns.len() + classifier.n_features() - classifier.n_penalised();
-        Some(Gram::of_matrix(softmax::hessian(classifier, columns, residuals, stride, is_spared), size))
+        Some(Gram::of_matrix(softmax::hessian(classifier, columns, (scores, residuals), stride, is_spared), size))
     }
 
     /// The matrix of a dense table where delta is 0, estimated from one of `stride` blocks of samples; none if the matrix of samples
@@ -202,7 +202,8 @@ impl Gram {
 pub struct Here<'a> {
     /// Two classes: the diagonal of D.
     pub curvatures: &'a [f64],
-    /// weight * (p - y) of each sample.
+    /// x . w and weight * (p - y) of each sample: padded rows of outputs.
+    pub scores: &'a [f64],
     pub residuals: &'a [f64],
     /// The gradient.
     pub gradient: &'a [f64],

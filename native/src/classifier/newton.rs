@@ -208,7 +208,7 @@ impl<'a> Subproblem<'a> {
         // Without an L1 penalty the columns are few: the step is the solution of a system of equations.
         let is_solved = settings.l1 == 0.0 && !grams.is_on() && is_small(working_set.len() + 1) && is_binary;
         let (stride, is_spared) = (settings.stride, settings.l1 == 0.0 && settings.l2 == 0.0);
-        let here = Here { curvatures: &curvatures, residuals, gradient, stride, is_spared };
+        let here = Here { curvatures: &curvatures, scores, residuals, gradient, stride, is_spared };
         let fresh = || match is_solved {
             true => Some(Gram::estimated(classifier, &working_set, &curvatures, settings.stride)),
             false => grams.fresh(classifier, &working_set, among, here),
