@@ -100,6 +100,25 @@ def test_without_pruning_its_curvatures_are_the_diagonal_of_the_hessian(seed, va
     np.testing.assert_allclose(made.curvatures, objective.hessian_diagonal(w), rtol=1e-5, atol=1e-5)
 
 
+def test_the_curvature_of_transitions_is_a_tenth_of_their_expected_counts():
+    X, y = chunky(40)
+    objective = ChainObjective(Corpus.encode(X, y), ChainFeatures(all_transitions=True))
+    w = np.random.default_rng(0).normal(size=objective.n_features)
+    made = pruned(objective, w, bound=0.0, links=0.0)
+    assert made.curvatures[:9].sum() == pytest.approx(0.1 * sum(len(labels) - 1 for labels in y), rel=1e-6)
+
+
+def test_the_guard_of_a_corrected_objective_grows_with_its_factor():
+    objective = ChainObjective(Corpus.encode(*chunky(80)))
+    rng = np.random.default_rng(0)
+    w, step = rng.normal(size=(2, objective.n_features))
+    made = pruned(objective, w, bound=0.05, links=0.15)
+    value, gradient = objective.value_and_gradient(w)
+    values = [made.agreeing(w, value, gradient, factor).value_and_gradient(w + step)[0] for factor in (0.0, 1.0, 2.0)]
+    assert values[1] > values[0] + 1e-3
+    assert values[2] - values[0] == pytest.approx(2.0 * (values[1] - values[0]), rel=1e-6)
+
+
 @LAWS
 @given(problem=problems(), bound=BOUNDS, factor=st.sampled_from([1.0, 3.0]))
 def test_its_gradient_is_the_central_difference_of_its_value(problem, bound, factor):

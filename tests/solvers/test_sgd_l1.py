@@ -212,6 +212,11 @@ def test_samples_of_a_batch_step_from_the_same_weights(seed, valued, l1, l2, eta
     compare_batches(data, seed, size, l1, l2, eta)
 
 
+@pytest.mark.parametrize("l2", [5.0, 40.0])
+def test_batches_follow_the_equations_where_an_l2_penalty_shrinks_weights_beyond_single_precision(l2):
+    compare_batches(PerSample(*sentences(40, 1)), 1, 2, 0.05, l2, 0.5)
+
+
 def test_the_first_pass_goes_sample_by_sample_and_the_others_by_batches():
     sizes = []
 
