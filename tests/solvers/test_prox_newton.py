@@ -89,21 +89,46 @@ def test_a_step_minimises_the_quadratic_model_over_its_working_set(n, d, interce
     assert step.nll < nll + penalty.value(w)
 
 
-@pytest.mark.parametrize("intercept", [0.0, 0.7])
-def test_columns_that_are_much_alike_need_few_sweeps(intercept):
-    """Sweeps from one coordinate to the next need more than 500."""
+def much_alike(intercept, l1):
+    """A problem of 200 columns, each much like nine others."""
     rng = np.random.default_rng(0)
     topics = scipy.sparse.random_array((300, 20), density=0.15, rng=rng, format="csr")
     words = scipy.sparse.csr_array(np.repeat(np.eye(20), 10, axis=1))
     X = topics @ words + 0.1 * scipy.sparse.random_array((300, 200), density=0.02, rng=rng, format="csr")
     y = (X @ rng.normal(size=200) + 0.5 * rng.logistic(size=300) > 0.0).astype(int)
     objective = ClassifierObjective(X, y, n_classes=2, intercept=intercept)
-    given_problem = Problem(objective, ElasticNet(0.01, 0.05, objective.n_unpenalised))
+    return Problem(objective, ElasticNet(l1, 0.05, objective.n_unpenalised))
+
+
+@pytest.mark.parametrize("intercept", [0.0, 0.7])
+def test_columns_that_are_much_alike_need_few_sweeps(intercept):
+    """Sweeps from one coordinate to the next need more than 500."""
+    given_problem = much_alike(intercept, 0.01)
     w = minimize(given_problem, ProxNewton(), stop=Stop(max_iterations=6)).w
-    _, scores, gradient = objective.start(w)
-    step = objective.newton_step(w, scores, gradient, l1=0.01, l2=0.05, precision=1e-3, sweeps=20_000, least=1000)
+    _, scores, gradient = given_problem.objective.start(w)
+    step = given_problem.objective.newton_step(
+        w, scores, gradient, l1=0.01, l2=0.05, precision=1e-3, sweeps=20_000, least=1000
+    )
     assert step.moved
     assert 20 < step.sweeps < 150
+
+
+@pytest.mark.parametrize("intercept", [0.0, 0.7])
+def test_weights_that_become_0_on_the_way_leave_the_subproblem_as_it_is(intercept):
+    given_problem = much_alike(intercept, 0.01)
+    objective, penalty = given_problem.objective, given_problem.penalty
+    w = minimize(much_alike(intercept, 0.005), ProxNewton()).w
+    _, scores, gradient = objective.start(w)
+    p, margins, moved, g = objective.probabilities(w).ravel(), np.abs(scores), w.copy(), gradient.copy()
+    step = objective.newton_step(moved, scores, g, l1=0.01, l2=0.05, precision=1e-6, sweeps=20_000, least=1000)
+    assert step.trials == 1
+    assert step.sweeps < 400
+    assert ((w != 0.0) & (moved == 0.0)).sum() >= 5
+    bound = np.abs(p - objective.targets) * 0.5 * np.tanh(margins / 2.0) / margins
+    design, delta = objective.design.toarray(), moved - w
+    model = gradient + design.T @ (np.maximum(p * (1.0 - p), bound) * (design @ delta))
+    before = np.abs(penalty.pseudo_gradient(w, gradient)).max()
+    assert np.abs(penalty.pseudo_gradient(moved, model)).max() <= 2e-6 * before
 
 
 @examples(20)
