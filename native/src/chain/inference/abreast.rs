@@ -16,12 +16,15 @@
 //! is 0 and its sum is taken as factor / Z. Beyond the end of a sentence its potentials are 0, and so is its alpha: sentences
 //! of different lengths run together without a test for the end.
 //!
+//! The pairs of labels in triples with features (`Pairs`) differ from others with the same second label; see `pairs`.
+//!
 //! Over 400 lines: the parts of this one recursion share its buffers.
 
+use crate::chain::inference::abreast::pairs::{PairBuffers, Step};
 use crate::chain::inference::centring;
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::lanes::{Lanes, in_registers};
-use crate::chain::inference::links::{Apart, BUNDLE, BundleLinks, BundledLists, Links};
+use crate::chain::inference::links::{Apart, BUNDLE, BundleLinks, BundledLists, LinkSums, Links};
 use crate::chain::inference::mask::Mask;
 use crate::chain::inference::scaled::{LogProduct, stays_in_range};
 use crate::numeric::aligned::Aligned;
@@ -62,17 +65,14 @@ pub struct Abreast {
     sums: Aligned,
     /// Width x lanes: marginals of a token.
     marginals: Aligned,
-    /// Counts of links by their places in `out`, x lanes, in units of exp(score).
-    counts: Aligned,
+    counts: LinkSums,
     /// `counts` of sentences whose scores were centred.
-    centred_counts: Aligned,
+    centred_counts: LinkSums,
     /// Counts of the eight sentences that are centred now, which may not be right.
-    doubtful_counts: Aligned,
-    doubtful_nodes: Aligned,
+    doubtful_counts: LinkSums,
     /// The sentences whose sums of forward variables keep their digits.
     are_usable: [bool; LANES],
-    /// Nodes x lanes counts of the pairs of labels, in second order only.
-    nodes: Aligned,
+    pairs: PairBuffers,
 }
 
 /// The operations of these recursions.
@@ -217,7 +217,7 @@ impl Abreast {
         self.tokens = self.lengths.into_iter().max().unwrap_or(0);
         zero(&mut self.rows, end + links.width);
         self.mask.clear();
-        self.counts.resize(links.out.n_places() * LANES, 0.0);
+        self.counts.resize(links);
     }
 
     /// The scores of one sentence, tokens x width; after `backward` its marginals.
@@ -238,10 +238,11 @@ impl Abreast {
         self.mask.multiply(simd, &mut self.rows);
         let most = numeric::max_abs(simd, &self.rows) + links.max_abs;
         let in_range = match links.centred {
-            None => stays_in_range(most, links.second_order),
+            None => stays_in_range(most, links.second_order || links.pairs.is_some()),
             Some(_) => most <= centring::MOST,
         };
-        links.are_few && in_range && self.tokens * links.n_nodes() * LANES <= MOST
+        let variables = links.n_nodes() + links.pairs.as_ref().map_or(0, |pairs| pairs.labels.len());
+        links.are_few && in_range && self.tokens * variables * LANES <= MOST
     }
 
     /// Forward recursion; returns log Z of each sentence, or None if a number leaves the range of a double.
@@ -280,8 +281,8 @@ impl Abreast {
             return [true; LANES];
         }
         self.swap_counts();
-        zero(&mut self.counts, links.out.n_places() * LANES);
-        self.nodes.fill(0.0);
+        self.counts.all().into_iter().for_each(|sums| sums.clear());
+        self.counts.resize(links);
         let lost = self.backward_once(simd, links, factors);
         self.swap_counts();
         let are_right: [bool; LANES] =
@@ -302,15 +303,15 @@ impl Abreast {
 
     /// Adds the counts of all sentences since the last call to `counts`; `centred` are the links of sentences with centred scores.
     pub fn take_counts(&mut self, links: &Links, centred: Option<&Links>, counts: &mut PairCounts) {
-        if !(self.counts.is_empty() && self.nodes.is_empty()) {
-            links.add_counts(self.counts.as_chunks().0, self.nodes.as_chunks().0, counts);
+        if !self.counts.is_empty() {
+            links.add_counts(&self.counts, counts);
         }
         if let Some(centred) = centred.filter(|_| !self.centred_counts.is_empty()) {
-            centred.add_counts(self.centred_counts.as_chunks().0, &[], counts);
+            centred.add_counts(&self.centred_counts, counts);
         }
-        self.counts.clear();
-        self.centred_counts.clear();
-        self.nodes.clear();
+        for sums in self.counts.all().into_iter().chain(self.centred_counts.all()) {
+            sums.clear();
+        }
     }
 
     /// The number of steps of the recursions: tokens, or in second order pairs of neighbouring tokens.
@@ -364,6 +365,7 @@ impl Abreast {
         self.bases.resize(groups * LANES, 1.0);
         self.next.resize(groups * LANES, 0.0);
         zero(&mut self.sums, nodes);
+        self.pairs.begin(links, rows);
         let (bases, totals) = (simd.of_mut(&mut self.bases), simd.of_mut(&mut self.totals));
         if SECOND {
             bases.copy_from_slice(&simd.of(&self.potentials)[..groups]);
@@ -393,6 +395,9 @@ impl Abreast {
             let (before, row) = alpha[(step - 1) * nodes..(step + 1) * nodes].split_at_mut(nodes);
             let states = &potentials[token * links.width..][..labels];
             next.fill(simd.all(0.0));
+            if links.adds_to_lists() {
+                sums.fill(simd.all(0.0));
+            }
             if !SECOND && links.into.are_shared {
                 simd.sum_lists::<true>(&links.into, before, sums);
             } else {
@@ -400,6 +405,8 @@ impl Abreast {
             }
             if SECOND {
                 simd.add_apart::<false>(links, before, sums);
+            } else if let Some(pairs) = &links.pairs {
+                self.pairs.step_forward(simd, pairs, Step { number: step, states, rescale }, before, sums);
             }
             for group in 0..groups {
                 let base = simd.multiply(bases[group], rescale);
@@ -462,11 +469,9 @@ impl Abreast {
         for buffer in [&mut self.behind, &mut self.incoming, &mut self.sums] {
             zero(buffer, nodes);
         }
+        self.pairs.begin_backward();
         zero(&mut self.marginals, links.width * LANES);
         self.bases.fill(0.0);
-        if SECOND {
-            self.nodes.resize(nodes, 0.0);
-        }
         let others = match links.centred {
             None => [0.0; LANES],
             Some(_) => factors.map(|factor| centring::LEAST_BACKWARD.copysign(factor)),
@@ -503,8 +508,8 @@ impl Abreast {
         step: usize,
         ends: [S::f64s; N],
     ) {
-        if !links.apart.is_empty() {
-            zero(&mut self.sums, links.n_nodes() * LANES); // nodes without lists may be in it
+        if links.adds_to_lists() {
+            self.sums.fill(0.0);
         }
         let (labels, nodes, token) = (links.labels, links.n_nodes(), step - usize::from(!SECOND));
         let potentials = &simd.of(&self.potentials)[token * links.width..][..labels];
@@ -515,8 +520,8 @@ impl Abreast {
             *base = simd.multiply_add(simd.all(links.unlisted), *base, ends);
         }
         let (incoming, behind) = (simd.of_mut(&mut self.incoming), simd.of(&self.behind));
-        let (sums, counts) = (simd.of_mut(&mut self.sums), simd.of_mut(&mut self.nodes));
-        let links_counts = simd.of_mut(&mut self.counts);
+        let (sums, counts) = (simd.of_mut(&mut self.sums), simd.of_mut(&mut self.counts.pairs));
+        let links_counts = simd.of_mut(&mut self.counts.links);
         if !SECOND && links.out.are_shared {
             simd.sum_lists_and_count::<true>(&links.out, behind, sums, alpha, links_counts);
         } else {
@@ -524,7 +529,10 @@ impl Abreast {
         }
         if SECOND {
             simd.add_apart::<true>(links, behind, sums);
+        } else if let Some(pairs) = &links.pairs {
+            self.pairs.begin_step_back(simd, pairs, step, &mut self.counts.triples, sums);
         }
+        let with_pairs = !SECOND && links.pairs.is_some();
         let marginals = simd.of_mut(&mut self.marginals);
         if SECOND {
             marginals.fill(simd.all(0.0));
@@ -534,6 +542,9 @@ impl Abreast {
             for label in 0..labels {
                 let node = group * labels + label;
                 let beta = simd.add(sums[node], bases[if SECOND { label } else { 0 }]);
+                if with_pairs {
+                    sums[node] = beta;
+                }
                 let marginal = simd.multiply(alpha[node], beta);
                 let mut onward = simd.multiply(simd.multiply(potentials[label], rescale), beta);
                 if SECOND {
@@ -551,6 +562,10 @@ impl Abreast {
                 };
             }
             *next = total;
+        }
+        if let Some(pairs) = links.pairs.as_ref().filter(|_| !SECOND) {
+            let this = Step { number: step, states: potentials, rescale };
+            self.pairs.end_step_back(simd, pairs, this, sums, marginals, counts);
         }
         for Apart { to, factors, .. } in links.apart.iter().filter(|_| SECOND) {
             for (&node, &factor) in to.iter().zip(factors) {
@@ -589,3 +604,4 @@ fn zero(buffer: &mut Aligned, len: usize) {
 }
 
 mod centred;
+mod pairs;

@@ -1,7 +1,8 @@
 //! The transitions of a chain as lists of links between nodes.
 //!
 //! A recursion runs over nodes: labels in first order, pairs of neighbouring labels in second, numbered first * labels + second.
-//! A link leads from a node to one that can follow it. Most links have no feature, and so the score 0 and the factor exp(0) = 1:
+//! In second order with many labels it runs over labels, and beside them over the few pairs that are in triples with features
+//! (`Pairs`), unless scores are centred or very low. A link leads from a node to one that can follow it. Most links have no feature, and so the score 0 and the factor exp(0) = 1:
 //! the sum over all nodes x of alpha(x) exp(score) is then the sum over all x of alpha(x), which many nodes share, plus the sum
 //! over the few links with a feature of alpha(x) (exp(score) - 1) (Lavergne, Cappé & Yvon 2010, "Practical very large scale
 //! CRFs").
@@ -10,7 +11,9 @@ use crate::chain::inference::centring::{Centring, FLOOR};
 use crate::chain::inference::counts::PairCounts;
 use crate::chain::inference::scaled;
 use crate::chain::inference::transitions::Transitions;
+use crate::chain::inference::triples::Triples;
 use crate::numeric::LANES;
+use crate::numeric::aligned::Aligned;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -22,6 +25,9 @@ const LEAST_CENTRED: f64 = -4.6;
 /// In first order all links are listed, and centred one by one, if one has a higher score.
 const MOST_CENTRED: f64 = 150.0;
 
+/// In second order with at most so many labels the nodes are all pairs of labels: lists of some of them cost more than they save.
+const FEW_LABELS: usize = 32;
+
 /// The most links for which sentences go abreast: every thread counts eight sentences in 64 bytes a link, which come from memory
 /// at every token if there are more.
 const MOST: usize = 1 << 18;
@@ -32,6 +38,7 @@ pub struct Links {
     pub labels: usize,
     /// Length of a row of labels: the labels, padded.
     pub width: usize,
+    /// Whether the nodes are pairs of labels.
     pub second_order: bool,
     /// Whether some pairs of labels are forbidden.
     pub constrained: bool,
@@ -58,6 +65,67 @@ pub struct Links {
     pub(super) least: f64,
     /// How scores are centred; None if they are not.
     pub(super) centred: Option<CentredLinks>,
+    /// In second order where the nodes are labels: the pairs of labels that differ from others with the same second label.
+    pub pairs: Option<Pairs>,
+}
+
+/// Sums over sentences for the counts of links and pairs, each x lanes.
+#[derive(Default)]
+pub(super) struct LinkSums {
+    /// By the places of `Links::out`, in units of exp(score).
+    pub links: Aligned,
+    /// By the places of `Pairs::out`, in units of exp(score).
+    pub triples: Aligned,
+    /// Of the pairs in `Links::pairs`, or of all nodes that are pairs.
+    pub pairs: Aligned,
+}
+
+impl LinkSums {
+    pub fn all(&mut self) -> [&mut Aligned; 3] {
+        [&mut self.links, &mut self.triples, &mut self.pairs]
+    }
+
+    /// Whether there is no room for any sum.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.triples.is_empty() && self.pairs.is_empty()
+    }
+
+    /// Makes room for sums of these links.
+    pub fn resize(&mut self, links: &Links) {
+        self.links.resize(links.out.n_places() * LANES, 0.0);
+        let (places, pairs) = links.pairs.as_ref().map_or((0, 0), |pairs| (pairs.out.n_places(), pairs.labels.len()));
+        self.triples.resize(places * LANES, 0.0);
+        self.pairs.resize(if links.second_order { links.n_nodes() } else { pairs } * LANES, 0.0);
+    }
+}
+
+/// The pairs of labels that are in triples with features, and these triples as links from pair to pair.
+pub struct Pairs {
+    /// The labels of each pair.
+    pub labels: Vec<[u32; 2]>,
+    /// exp of the transition score of each pair.
+    pub factors: Vec<f64>,
+    /// For each pair the triples that end with it, of weight exp(score) - 1.
+    pub into: BundledLists,
+    /// For each pair the triples that begin with it.
+    pub out: BundledLists,
+}
+
+impl Pairs {
+    fn new(transitions: &Transitions, scores: &Triples, triples: &[[u16; 3]]) -> Pairs {
+        let of = |&[first, middle, last]: &[u16; 3]| [[first, middle], [middle, last]].map(|pair| pair.map(u32::from));
+        let mut labels: Vec<_> = triples.iter().flat_map(of).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        let place = |pair: &[u32; 2]| labels.binary_search(pair).map_or(0, |place| place as u32);
+        let link = |triple: &[u16; 3]| {
+            let [from, to] = of(triple);
+            (place(&from), place(&to), scores.score(triple.map(usize::from)).exp_m1())
+        };
+        let [out, into] = lists_of(labels.len(), triples.iter().map(link).collect());
+        let factors = labels.iter().map(|&[from, to]| transitions.exp[from as usize * transitions.width + to as usize]);
+        Pairs { factors: factors.collect(), labels, into, out }
+    }
 }
 
 /// How the scores of a chain are centred.
@@ -163,21 +231,50 @@ impl BundledLists {
     }
 }
 
+/// All pairs of labels.
+fn all_pairs(labels: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..labels).flat_map(move |from| (0..labels).map(move |to| (from, to)))
+}
+
+/// The lists of links by the node that they leave, and by the node that they enter.
+fn lists_of(nodes: usize, mut links: Vec<Link>) -> [BundledLists; 2] {
+    links.sort_by_key(|link| link.0);
+    let out = BundledLists::new(nodes, &links);
+    links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));
+    links.sort_by_key(|link| link.0);
+    [out, BundledLists::new(nodes, &links)]
+}
+
+/// Kinds of links.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    OverLabels,
+    Centred,
+}
+
 impl Links {
     /// The links of a chain in which `pairs` are the transitions with features, and `triples` the triples.
     pub fn new(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]]) -> Links {
-        Links::with(transitions, pairs, triples, false)
+        if transitions.labels > FEW_LABELS {
+            Links::over_labels(transitions, pairs, triples)
+        } else {
+            Links::with(transitions, pairs, triples, Kind::Plain)
+        }
+    }
+
+    /// The links between labels, in second order beside `Pairs`.
+    pub(super) fn over_labels(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]]) -> Links {
+        Links::with(transitions, pairs, triples, Kind::OverLabels)
     }
 
     /// The links with centred scores.
     pub fn centred(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]]) -> Links {
-        Links::with(transitions, pairs, triples, true)
+        Links::with(transitions, pairs, triples, Kind::Centred)
     }
 
-    fn with(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]], centred: bool) -> Links {
+    fn with(transitions: &Transitions, pairs: &[[u16; 2]], triples: &[[u16; 3]], kind: Kind) -> Links {
         let labels = transitions.labels;
-        let score = |from: usize, to: usize| transitions.scores[from * transitions.width + to];
-        let all = || (0..labels).flat_map(|from| (0..labels).map(move |to| (from, to)));
         let mut links = Links {
             labels,
             width: transitions.width,
@@ -194,49 +291,68 @@ impl Links {
             max_abs: transitions.max_abs,
             least: scaled::LEAST,
             centred: None,
+            pairs: None,
         };
-        if centred {
+        if kind == Kind::Centred {
             links.least = 0.0;
             links.centred = Some(CentredLinks { centring: Centring::new(transitions.square()), each_triple: 0.0 });
         }
         let Some(scores) = &transitions.triples else {
-            let link = |(from, to)| (from as u32, to as u32, score(from, to));
-            let featured = pairs.iter().map(|&[from, to]| (usize::from(from), usize::from(to)));
-            let Some(allowed) = &transitions.allowed else {
-                links.set(labels, transitions, featured.map(link).collect(), || all().map(link).collect());
-                return links;
-            };
-            let mut is_free = vec![true; labels];
-            allowed.forbidden_transitions().for_each(|(_, to)| is_free[to] = false);
-            let listable = || all().filter(|&(from, to)| allowed.allows(from, to));
-            let listed = featured.filter(|&(_, to)| is_free[to]).chain(listable().filter(|&(_, to)| !is_free[to]));
-            links
-                .unlisted_into
-                .iter_mut()
-                .zip(&is_free)
-                .filter(|(_, free)| !**free)
-                .for_each(|(factor, _)| *factor = 0.0);
-            links.set(labels, transitions, listed.map(link).collect(), || listable().map(link).collect());
+            links.set_labels(transitions, pairs);
             return links;
         };
-        links.second_order = true;
         links.max_abs += scores.max_abs();
-        let centring = links.centred.as_ref().map(|centred| &centred.centring);
+        let is_high = |triple: &[u16; 3]| scores.score(triple.map(usize::from)) >= LEAST;
+        if kind != Kind::OverLabels || !triples.iter().all(is_high) {
+            links.set_pairs(transitions, scores, triples);
+        } else {
+            links.set_labels(transitions, pairs);
+            links.are_few &= triples.len() <= MOST;
+            links.pairs = Some(Pairs::new(transitions, scores, triples));
+        }
+        links
+    }
+
+    /// Makes lists of links between labels.
+    fn set_labels(&mut self, transitions: &Transitions, pairs: &[[u16; 2]]) {
+        let labels = self.labels;
+        let link =
+            |(from, to): (usize, usize)| (from as u32, to as u32, transitions.scores[from * transitions.width + to]);
+        let featured = pairs.iter().map(|&[from, to]| (usize::from(from), usize::from(to)));
+        let Some(allowed) = &transitions.allowed else {
+            self.set(labels, transitions, featured.map(link).collect(), || all_pairs(labels).map(link).collect());
+            return;
+        };
+        let mut is_free = vec![true; labels];
+        allowed.forbidden_transitions().for_each(|(_, to)| is_free[to] = false);
+        let listable = || all_pairs(labels).filter(|&(from, to)| allowed.allows(from, to));
+        let listed = featured.filter(|&(_, to)| is_free[to]).chain(listable().filter(|&(_, to)| !is_free[to]));
+        let alone = self.unlisted_into.iter_mut().zip(&is_free).filter(|(_, free)| !**free);
+        alone.for_each(|(factor, _)| *factor = 0.0);
+        self.set(labels, transitions, listed.map(link).collect(), || listable().map(link).collect());
+    }
+
+    /// Makes lists of links between pairs of labels, which are triples.
+    fn set_pairs(&mut self, transitions: &Transitions, scores: &Triples, triples: &[[u16; 3]]) {
+        self.second_order = true;
+        let labels = self.labels;
+        let score = |(from, to): (usize, usize)| transitions.scores[from * transitions.width + to];
+        let centring = self.centred.as_ref().map(|centred| &centred.centring);
         let factor = |(from, to)| match centring {
-            None => score(from, to).exp(),
-            Some(_) if score(from, to) == f64::NEG_INFINITY => 0.0,
+            None => score((from, to)).exp(),
+            Some(_) if score((from, to)) == f64::NEG_INFINITY => 0.0,
             Some(centring) => centring.score(transitions.square(), from, to).exp().max(FLOOR),
         };
-        let is_raised = |&(from, to): &(usize, usize)| centring.is_some() && factor((from, to)) <= 2.0 * FLOOR;
-        links.raised = all().filter(is_raised).map(|(from, to)| (from * labels + to) as u32).collect();
-        links.factors = all().map(factor).collect();
+        let is_raised = |&pair: &(usize, usize)| centring.is_some() && factor(pair) <= 2.0 * FLOOR;
+        let raised = all_pairs(labels).filter(is_raised).map(|(from, to)| (from * labels + to) as u32).collect();
+        let factors = all_pairs(labels).map(factor).collect();
+        (self.raised, self.factors) = (raised, factors);
         let link = |[first, middle, last]: [usize; 3]| {
             ((first * labels + middle) as u32, (middle * labels + last) as u32, scores.score([first, middle, last]))
         };
         let few = triples.iter().map(|&triple| link(triple.map(usize::from))).collect();
-        let triples = || all().flat_map(|(first, middle)| (0..labels).map(move |last| [first, middle, last]));
-        links.set(labels * labels, transitions, few, || triples().map(link).collect());
-        links
+        let all = || all_pairs(labels).flat_map(|(first, middle)| (0..labels).map(move |last| [first, middle, last]));
+        self.set(labels * labels, transitions, few, || all().map(link).collect());
     }
 
     /// Makes the lists: of the `few` links with features where that is cheaper and as exact, else of `all` links.
@@ -279,11 +395,7 @@ impl Links {
         for Apart { to, factors, .. } in &mut self.apart {
             factors.extend(to.iter().map(|&node| std::mem::take(&mut self.factors[node as usize])));
         }
-        links.sort_by_key(|link| link.0);
-        self.out = BundledLists::new(nodes, &links);
-        links.iter_mut().for_each(|link| (link.0, link.1) = (link.1, link.0));
-        links.sort_by_key(|link| link.0);
-        self.into = BundledLists::new(nodes, &links);
+        [self.out, self.into] = lists_of(nodes, links);
     }
 
     /// Takes the nodes that links of low scores enter out of the sums that nodes share, so that no digits are lost there. A node
@@ -332,11 +444,19 @@ impl Links {
         self.into.n
     }
 
-    /// Adds expected counts to `counts`: of links, given by their places in `out` and in units of their factors, and in second
-    /// order of nodes.
-    pub fn add_counts(&self, links: &[[f64; LANES]], nodes: &[[f64; LANES]], counts: &mut PairCounts) {
+    /// Whether more is added to the sums over lists, also of nodes that have none.
+    pub fn adds_to_lists(&self) -> bool {
+        self.pairs.is_some() || !self.apart.is_empty()
+    }
+
+    /// Adds expected counts to `counts`: of links, by their places in `out` and in units of their factors, and of pairs of labels.
+    pub(super) fn add_counts(&self, sums: &LinkSums, counts: &mut PairCounts) {
         let (labels, width) = (self.labels, self.width);
-        for (place, from, to) in self.out.links() {
+        let has_own_sum = |from: u32, to: u32| {
+            self.pairs.as_ref().is_some_and(|pairs| pairs.labels.binary_search(&[from, to]).is_ok())
+        };
+        let links = sums.links.as_chunks::<LANES>().0;
+        for (place, from, to) in self.out.links().filter(|&(_, from, to)| self.second_order || !has_own_sum(from, to)) {
             let (from, to, count) = (from as usize, to as usize, links[place].iter().sum::<f64>());
             // Factors of centred scores differ from the factors in `Transitions`.
             let factor = self.centred.as_ref().map(|_| self.out.weight(place) + self.unlisted_factor(to));
@@ -348,8 +468,19 @@ impl Links {
                 (Some(factor), true) => counts.triples.add_direct(labels, width, triple, count * factor),
             }
         }
-        for (node, lanes) in nodes.iter().enumerate() {
-            counts.direct[node / labels * width + node % labels] += lanes.iter().sum::<f64>();
+        let of_pair = |at: usize| match &self.pairs {
+            Some(pairs) => pairs.labels[at].map(|label| label as usize),
+            None => [at / labels, at % labels],
+        };
+        for (at, lanes) in sums.pairs.as_chunks::<LANES>().0.iter().enumerate() {
+            let [from, to] = of_pair(at);
+            counts.direct[from * width + to] += lanes.iter().sum::<f64>();
+        }
+        let Some(pairs) = &self.pairs else { return };
+        let triples = sums.triples.as_chunks::<LANES>().0;
+        for (place, from, to) in pairs.out.links() {
+            let ([first, middle], [_, last]) = (of_pair(from as usize), of_pair(to as usize));
+            counts.triples.add_outer(labels, width, [first, middle, last], triples[place].iter().sum());
         }
     }
 

@@ -225,12 +225,17 @@ impl Problem {
         (pairs.map(|at| [(at / l) as u16, (at % l) as u16]).collect(), triples.map(labels).collect())
     }
 
-    /// The sentences abreast, on centred scores or not; none if a number leaves the range, or if no labelling of a sentence is
+    /// The sentences abreast, on centred scores or not; `over_labels` even if labels are few. None if a number leaves the range, or if no labelling of a sentence is
     /// allowed.
-    fn abreast<S: Simd>(&self, simd: S, transitions: &Transitions, centred: bool) -> Option<Together> {
+    fn abreast<S: Simd>(
+        &self,
+        simd: S,
+        transitions: &Transitions,
+        [centred, over_labels]: [bool; 2],
+    ) -> Option<Together> {
         let (l, width) = (self.labels, transitions.width);
         let (pairs, triples) = self.featured();
-        let plain = Links::new(transitions, &pairs, &triples);
+        let plain = if over_labels { Links::over_labels } else { Links::new }(transitions, &pairs, &triples);
         let of_centred = centred.then(|| Links::centred(transitions, &pairs, &triples));
         let links = of_centred.as_ref().unwrap_or(&plain);
         let (mut abreast, mut together) = (Abreast::default(), None);
@@ -266,8 +271,7 @@ impl Problem {
         together
     }
 
-    /// Checks sentences abreast. Transitions and triples without a feature are not counted, except for transitions in second
-    /// order.
+    /// Checks sentences abreast. Transitions and triples without a feature are not counted.
     fn check_abreast(&self, transitions: &Transitions, got: &Together, want: &[Answers], tolerance: f64) {
         let l = self.labels;
         for &at in &got.sentences {
@@ -278,7 +282,7 @@ impl Problem {
         let total = |count: &dyn Fn(&Answers) -> f64| -> f64 {
             got.sentences.iter().map(|&at| factor(at) * count(&want[at])).sum()
         };
-        for pair in (0..l * l).filter(|&pair| self.triples.is_some() || self.transitions[pair] != 0.0) {
+        for pair in (0..l * l).filter(|&pair| self.transitions[pair] != 0.0) {
             let count = got.counts.expected(transitions, pair / l * transitions.width + pair % l);
             close(&[count], &[total(&|want| want.pairs[pair])], 10.0 * tolerance, "pairs abreast");
         }
@@ -318,13 +322,15 @@ simd_task!(
             }
         }
         let transitions = problem.transitions();
-        let got = problem.abreast(simd, &transitions, false);
-        let possible = want.iter().all(|want| want.log_z != f64::NEG_INFINITY);
-        // No mask keeps a sentence off the fast recursion: scores that are too large do.
-        assert!(got.is_some() || !possible || problem.most() > 50.0, "a mask keeps sentences from going abreast");
-        if let Some(got) = got {
-            assert_eq!(got.sentences.len(), want.len());
-            problem.check_abreast(&transitions, &got, want, 1e-10);
+        for over_labels in [false, true] {
+            let got = problem.abreast(simd, &transitions, [false, over_labels]);
+            let possible = want.iter().all(|want| want.log_z != f64::NEG_INFINITY);
+            // No mask keeps a sentence off the fast recursion: scores that are too large do.
+            assert!(got.is_some() || !possible || problem.most() > 50.0, "a mask keeps sentences from going abreast");
+            if let Some(got) = got {
+                assert_eq!(got.sentences.len(), want.len());
+                problem.check_abreast(&transitions, &got, want, 1e-10);
+            }
         }
     }
 );
@@ -388,7 +394,7 @@ fn a_label_that_falls_behind_for_long_is_not_lost() {
         let answers = &problem.one_by_one(simd, 0.0)[0];
         close(&answers.marginals[..2], &[0.5, 0.5], 1e-9, "marginals");
         close(&[answers.log_z], &[30.0 * 40.0 + 5.9 + 2f64.ln()], 1e-9, "log Z");
-        assert!(problem.abreast(simd, &problem.transitions(), false).is_none());
+        assert!(problem.abreast(simd, &problem.transitions(), [false; 2]).is_none());
     });
     for problem in [apart(false), apart(true)] {
         Arch::new().dispatch(Run(&problem));

@@ -95,20 +95,17 @@ impl Abreast {
     /// Puts the counts of sentences that may not be right in the place of the counts, or back.
     pub(super) fn swap_counts(&mut self) {
         std::mem::swap(&mut self.counts, &mut self.doubtful_counts);
-        std::mem::swap(&mut self.nodes, &mut self.doubtful_nodes);
     }
 
     /// Adds the counts of sentences that are right to the others.
     #[inline(always)]
     pub(super) fn keep_counts<S: Simd>(&mut self, simd: S, are_right: [bool; LANES]) {
-        for lane in (0..LANES).filter(|&lane| !are_right[lane]) {
-            for counts in [&mut self.doubtful_counts, &mut self.doubtful_nodes] {
-                counts.iter_mut().skip(lane).step_by(LANES).for_each(|count| *count = 0.0);
+        for (sums, doubtful) in self.centred_counts.all().into_iter().zip(self.doubtful_counts.all()) {
+            for lane in (0..LANES).filter(|&lane| !are_right[lane]) {
+                doubtful.iter_mut().skip(lane).step_by(LANES).for_each(|count| *count = 0.0);
             }
+            sums.resize(doubtful.len(), 0.0);
+            numeric::add(simd, sums, doubtful);
         }
-        self.centred_counts.resize(self.doubtful_counts.len(), 0.0);
-        numeric::add(simd, &mut self.centred_counts, &self.doubtful_counts);
-        self.nodes.resize(self.doubtful_nodes.len(), 0.0);
-        numeric::add(simd, &mut self.nodes, &self.doubtful_nodes);
     }
 }

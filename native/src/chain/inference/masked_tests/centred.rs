@@ -26,7 +26,7 @@ fn scaled(mut problem: Problem, states: f64, links: f64, free: bool) -> Problem 
 /// Checks sentences abreast; returns how many are centred.
 fn check_abreast<S: Simd>(simd: S, problem: &Problem, want: &[Answers]) -> usize {
     let transitions = problem.transitions();
-    let Some(got) = problem.abreast(simd, &transitions, true) else { return 0 };
+    let Some(got) = problem.abreast(simd, &transitions, [true, false]) else { return 0 };
     problem.check_abreast(&transitions, &got, want, 1e-12);
     got.sentences.len()
 }
