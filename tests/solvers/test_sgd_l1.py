@@ -217,6 +217,12 @@ def test_batches_follow_the_equations_where_an_l2_penalty_shrinks_weights_beyond
     compare_batches(PerSample(*sentences(40, 1)), 1, 2, 0.05, l2, 0.5)
 
 
+def test_long_sentences_stay_within_the_range_of_single_precision():
+    X, y = chunky(100)
+    data = PerSample([list(itertools.chain(*X))] * 2, [list(itertools.chain(*y))] * 2)
+    compare_batches(data, 0, 1, 0.05, 0.1, 0.002)
+
+
 def test_the_first_pass_goes_sample_by_sample_and_the_others_by_batches():
     sizes = []
 
