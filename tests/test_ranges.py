@@ -44,6 +44,7 @@ def checked(make):
 
 ROOT = Path(loglinear.__file__).parent
 SEED, PASSES, COUNT, STEPS = (0, 2**64 - 1), (1, 10**6), (1, 2**62), (1, 1000)
+BATCH = (1, 2**31 - 1)
 WHOLE = {
     "adagrad": {"passes": PASSES, "seed": SEED},
     "asg": {"passes": PASSES, "seed": SEED},
@@ -57,7 +58,7 @@ WHOLE = {
     "grafting": {"select": COUNT, "max_features": COUNT},
     "grafting_light": {"select": COUNT, "max_features": COUNT, "steps": COUNT},
     "hybrid": {"first": COUNT, "seed": SEED},
-    "label_sets": {"steps": (1, 2**31 - 1), "select": COUNT},
+    "label_sets": {"steps": (1, 2**31 - 1), "select": COUNT, "batch_size": BATCH},
     "lbfgs": {"memory": STEPS, "max_line_search": STEPS},
     "owlqn": {"memory": STEPS, "max_line_search": STEPS, "window": (1, 6)},
     "parameter_mixing": {"passes": PASSES, "seed": SEED},
@@ -65,7 +66,7 @@ WHOLE = {
     "prox_newton": {"max_sweeps": (1, 10**9)},
     "sag": {"seed": SEED},
     "sg": {"passes": PASSES, "seed": SEED},
-    "sgd_l1": {"passes": PASSES, "seed": SEED},
+    "sgd_l1": {"passes": PASSES, "seed": SEED, "batch_size": BATCH},
     Exact: {"limit": (4, 2**40)},
     Gibbs: {"chains": (2, 2**31), "sweeps": (1, 2**31), "seed": (0, 2**32 - 1)},
     LoopyBP: {"max_iterations": (1, 2**31)},

@@ -244,7 +244,8 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
         ("lbfgs", "three classes and many columns without l1"): MaxEnt().fit(wide, three),
         ("prox_newton", "two classes with it"): MaxEnt(l1=0.1).fit(X, two),
         ("prox_newton", "three classes and few columns with it"): MaxEnt(l1=0.1).fit(X, three),
-        ("owlqn", "three classes and many columns with it"): MaxEnt(l1=0.1).fit(wide, three),
+        ("prox_newton", "three classes and many columns with it"): MaxEnt(l1=0.1).fit(wide, three),
+        ("owlqn", "many classes with it"): MaxEnt(l1=0.1).fit(np.eye(12, 200), list(range(12))),
         ("prox_newton", "one against the rest with it"): MaxEnt(l1=0.1, multi_class="ovr").fit(X, three),
     }
     for (solver, what), model in trained.items():
