@@ -231,6 +231,18 @@ impl BundledLists {
     }
 }
 
+/// The log of the part of a sum over labels and `Pairs` that may be left: of what is subtracted where labels follow each other,
+/// where three do, and once more where the next three do.
+fn lowest_over_labels(transitions: &Transitions, scores: &Triples, pairs: &[[u16; 2]], triples: &[[u16; 3]]) -> f64 {
+    let transition =
+        |pair: &[u16; 2]| transitions.scores[usize::from(pair[0]) * transitions.width + usize::from(pair[1])];
+    let in_triples = triples.iter().flat_map(|&[first, middle, last]| [[first, middle], [middle, last]]);
+    let of_pairs = pairs.iter().copied().chain(in_triples).map(|pair| transition(&pair));
+    let of_triples = triples.iter().map(|triple| scores.score(triple.map(usize::from)));
+    let lowest_pair = of_pairs.filter(|score| *score != f64::NEG_INFINITY).fold(0.0, f64::min);
+    lowest_pair + 2.0 * of_triples.fold(0.0, f64::min)
+}
+
 /// All pairs of labels.
 fn all_pairs(labels: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..labels).flat_map(move |from| (0..labels).map(move |to| (from, to)))
@@ -302,8 +314,7 @@ impl Links {
             return links;
         };
         links.max_abs += scores.max_abs();
-        let is_high = |triple: &[u16; 3]| scores.score(triple.map(usize::from)) >= LEAST;
-        if kind != Kind::OverLabels || !triples.iter().all(is_high) {
+        if kind != Kind::OverLabels || lowest_over_labels(transitions, scores, pairs, triples) < LEAST {
             links.set_pairs(transitions, scores, triples);
         } else {
             links.set_labels(transitions, pairs);

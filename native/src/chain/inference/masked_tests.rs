@@ -400,3 +400,22 @@ fn a_label_that_falls_behind_for_long_is_not_lost() {
         Arch::new().dispatch(Run(&problem));
     }
 }
+
+#[test]
+fn low_transitions_and_triples_between_high_states_lose_no_digits() {
+    for (transition, triple) in [(-11.4, -11.4), (-8.0, -8.0), (-5.0, -11.4), (-11.4, -1.0), (-3.4, -4.0), (3.0, -5.7)]
+    {
+        // Labels follow each other by turns, through all links that have a score.
+        let high = |t: usize| (0..4).map(move |label| if label == t % 4 { 65.0 } else { 0.0 });
+        let next = |from: usize, to: usize| to == (from + 1) % 4;
+        let of_pair = |at: usize| if next(at / 4, at % 4) { transition } else { 0.0 };
+        let of_triple = |at: usize| if next(at / 16, at / 4 % 4) && next(at / 4 % 4, at % 4) { triple } else { 0.0 };
+        check(&Problem {
+            labels: 4,
+            sentences: vec![Sentence { allowed: vec![vec![0, 1, 2, 3]; 6], states: (0..6).flat_map(high).collect() }],
+            transitions: (0..16).map(of_pair).collect(),
+            triples: Some((0..64).map(of_triple).collect()),
+            forbidden: Vec::new(),
+        });
+    }
+}
