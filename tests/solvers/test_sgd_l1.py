@@ -212,6 +212,25 @@ def test_samples_of_a_batch_step_from_the_same_weights(seed, valued, l1, l2, eta
     compare_batches(data, seed, size, l1, l2, eta)
 
 
+def test_sentences_that_count_for_nothing_change_nothing_in_a_batch():
+    X, y = chunky(20)
+    others, labels = X[:3], [y[0], [None] * len(y[1]), [None] * len(y[2])]
+    weights = [1.0] * 20 + [0.0, 1.0, 1.0]
+    some = ChainObjective(Corpus.encode(X, y))
+    more = ChainObjective(Corpus.encode(X + others, y + labels, sample_weight=weights))
+    assert some.n_features == more.n_features
+    visits, rates, ends = np.arange(23), np.full(23, 0.1), []
+    for objective, order in ((some, visits[:20]), (more, np.insert(visits[:20], [5, 5, 20], visits[20:]))):
+        w, q = np.zeros(some.n_features), np.zeros(some.n_features)
+        objective.per_sample().sgd_l1_batches(
+            w, q, 0.0, visits=order, rates=rates[: len(order)], l1=0.0, l2=0.0, batch_size=1
+        )
+        ends.append(w)
+    np.testing.assert_array_equal(*ends)
+    found = minimize(Problem(more, ElasticNet(l1=0.1)), SGDL1(batch_size=4, learning_rate=0.1, passes=3))
+    assert math.isfinite(found.objective)
+
+
 @pytest.mark.parametrize("l2", [5.0, 40.0])
 def test_batches_follow_the_equations_where_an_l2_penalty_shrinks_weights_beyond_single_precision(l2):
     compare_batches(PerSample(*sentences(40, 1)), 1, 2, 0.05, l2, 0.5)

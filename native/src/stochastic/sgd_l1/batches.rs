@@ -37,7 +37,7 @@ pub struct Settings<'a> {
 const SMALLEST_SCALE: f64 = 1e-6;
 
 /// Whether passes over the objective can go by batches: sequences without bigram features and an intercept, whose labels are all
-/// known and allowed.
+/// known, or none of a sentence, and allowed.
 pub fn suits(objective: &ChainObjective) -> bool {
     let masks = &objective.masks;
     let is_plain = masks.allowed.is_none() && !masks.is_partial();
@@ -122,7 +122,10 @@ impl Pass<'_> {
             chain.infer(simd, sums, sample, (u, seen), if is_empty { 0.0 } else { step });
         }
         for (number, sample) in batch.iter().enumerate() {
-            sums.add(simd, sample, chain.steps(number));
+            let steps = chain.steps(number);
+            if !steps.is_empty() {
+                sums.add(simd, sample, steps);
+            }
         }
         chain.step_pairs(&mut sums.pairs, batch);
         if self.scale < SMALLEST_SCALE {
