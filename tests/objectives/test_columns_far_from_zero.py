@@ -65,6 +65,14 @@ def test_a_constant_column_beside_an_intercept_has_no_weight(penalty):
     assert model.result_.objective == pytest.approx(best.result_.objective, rel=1e-8)
 
 
+@pytest.mark.parametrize("penalty", [{"l1": 1.0}, {"l1": 1.0, "l2": 1.0}, {"l2": 1.0}, {"l1": "cv"}])
+def test_intercepts_of_classes_add_up_to_0(penalty):
+    rng = np.random.default_rng(1)
+    X = [*rng.standard_normal((60, 3)), 30.0, 1000.0, 100000.0]
+    intercept = MaxEnt(**penalty).fit(X, (X - X.mean(0)).argmax(1)).intercept_
+    assert abs(intercept.sum()) <= 1e-12 * np.abs(intercept).max()
+
+
 def test_layouts_and_threads_give_the_same_bits():
     X, y, _ = table(2, 3)
     X = (X + 50.0).astype(np.float32)

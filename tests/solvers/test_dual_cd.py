@@ -44,6 +44,15 @@ def test_it_converges_to_the_optimum_of_lbfgs(seed, l2, weighted):
     assert found.objective == pytest.approx(best.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("tolerance", [9e-4, 1e-6, 1e-10])
+@pytest.mark.parametrize("l2", [0.1, 10.0])
+def test_any_tolerance_is_reached(l2, tolerance):
+    found = minimize(problem(l2=l2), DualCD(tolerance=tolerance), stop=Stop(max_iterations=2000))
+    assert found.status is Status.CONVERGED
+    assert found.state.apart <= tolerance
+    assert found.state.gap <= 100.0 * tolerance**2 + 1e-12 * found.objective
+
+
 @examples(40)
 @given(**CASES, passes=st.integers(0, 6))
 def test_w_and_the_dual_objective_follow_from_alpha(seed, l2, weighted, passes):

@@ -333,8 +333,9 @@ impl ClassifierObjective {
     }
 
     /// A pass of dual coordinate descent (see `loglinear.solvers.dual_cd`) over the samples `visits`, first to last. It updates
-    /// `w` and `alpha`, of shape (n, 2), in place; `squares` holds |x_i|^2 of every sample. Returns the largest
-    /// |y_i x_i . w + log(alpha_i / (C_i - alpha_i))| met, which is 0 at the optimum.
+    /// `w` and `alpha`, of shape (n, 2), in place; `squares` holds |x_i|^2 of every sample. Log-odds
+    /// within `near` of their optimum are left as they are. Returns the largest |y_i x_i . w + log(alpha_i / (C_i - alpha_i))| met,
+    /// which is 0 at the optimum.
     #[allow(clippy::too_many_arguments)]
     fn dual_pass(
         &self,
@@ -344,6 +345,7 @@ impl ClassifierObjective {
         squares: PyReadonlyArray1<'_, f64>,
         visits: PyReadonlyArray1<'_, i64>,
         l2: f64,
+        near: f64,
     ) -> PyResult<f64> {
         written!(w, alpha);
         let (squares, n) = (read(&squares)?, self.inner.n_samples());
@@ -356,7 +358,7 @@ impl ClassifierObjective {
         let visits = numbers("sample numbers", &visits, n)?;
         let (classifier, visits) = (&*self.inner, &visits[..]);
         interruptible_unless(classifier.is_quick(), py, |interrupt| {
-            dual::Pass { classifier, w, alpha, squares, visits, l2, interrupt }.run()
+            dual::Pass { classifier, w, alpha, squares, visits, l2, near, interrupt }.run()
         })
     }
 

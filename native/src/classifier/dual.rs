@@ -10,7 +10,7 @@
 //!
 //! Departures from the paper:
 //! - the problem of one variable is solved for t_i, by Newton's method in a bracket, in place of Algorithm 4;
-//! - a t_i within `PRECISION` of its optimum is left as it is.
+//! - a t_i within `Pass::near` of its optimum is left as it is.
 
 use crate::classifier::objective::Classifier;
 use crate::error::Result;
@@ -46,6 +46,8 @@ pub struct Pass<'a> {
     pub squares: &'a [f64],
     pub visits: &'a [usize],
     pub l2: f64,
+    /// Distance from its optimum, in log-odds, at which a t_i is left as it is: the next pass looks at the sample again.
+    pub near: f64,
     pub interrupt: &'a Interrupt,
 }
 
@@ -59,7 +61,7 @@ impl Pass<'_> {
     }
 
     fn steps<I: Id, V: Value>(self, all: Entries<'_, I, V>) -> f64 {
-        let Pass { classifier, w, alpha, squares, visits, l2, interrupt } = self;
+        let Pass { classifier, w, alpha, squares, visits, l2, near, interrupt } = self;
         let rows = classifier.design.rows();
         let far = w.len() > NEAR;
         let mut most = 0.0f64;
@@ -86,10 +88,10 @@ impl Pass<'_> {
             let [before, t] = [alpha[2 * i], alpha[2 * i + 1]];
             let apart = b + t;
             most = most.max(apart.abs());
-            if apart.abs() <= PRECISION {
+            if apart.abs() <= near {
                 continue;
             }
-            let [after, t] = solve(squares[i], b, c, [before, t]);
+            let [after, t] = solve(squares[i], b, c, [before, t], near);
             (alpha[2 * i], alpha[2 * i + 1]) = (after, t);
             rows.add_to(i, all, y * (after - before), w);
         }
@@ -99,21 +101,19 @@ impl Pass<'_> {
 
 /// The number of weights that the second-level cache holds: no more than these need no requests ahead.
 const NEAR: usize = 1 << 17;
-/// Distance from the root, in log-odds, at which Newton's method stops: the next pass looks at the sample again.
-const PRECISION: f64 = 1e-3;
 /// Most steps of Newton's method for one variable.
 const MOST_NEWTON_STEPS: usize = 100;
 
-/// The alpha_i that minimises the dual over one variable, and its log-odds, by Newton's method in a bracket.
+/// The alpha_i that minimises the dual over one variable, and its log-odds within `near`, by Newton's method in a bracket.
 ///
 /// The derivative as a function of the log-odds, t + a (C s(t) - alpha) + b with the logistic function s, rises at least as
 /// fast as t: the root is no further from a point than the value of the derivative there, which gives the bracket.
-fn solve(a: f64, b: f64, c: f64, [alpha, t]: [f64; 2]) -> [f64; 2] {
+fn solve(a: f64, b: f64, c: f64, [alpha, t]: [f64; 2], near: f64) -> [f64; 2] {
     let (mut z, mut t) = (alpha, t);
     let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
     for _ in 0..MOST_NEWTON_STEPS {
         let value = t + a * (z - alpha) + b;
-        if value.abs() <= PRECISION {
+        if value.abs() <= near {
             break;
         }
         (least, most) = if value > 0.0 { (least.max(t - value), t) } else { (t, most.min(t - value)) };
@@ -138,14 +138,15 @@ mod tests {
     proptest! {
         #[test]
         fn the_derivative_vanishes_at_the_solution(
-            a in 0.0..1e4f64, b in -1e3..1e3f64, c in 1e-6..1e6f64, t in -40.0..40.0f64,
+            a in 0.0..1e4f64, b in -1e3..1e3f64, c in 1e-6..1e6f64, t in -40.0..40.0f64, digits in 3..12i32,
         ) {
             let before = c / (1.0 + (-t).exp());
-            let [alpha, after] = solve(a, b, c, [before, t]);
+            let near = 10f64.powi(-digits);
+            let [alpha, after] = solve(a, b, c, [before, t], near);
             prop_assert!(alpha > 0.0 && alpha <= c);
             prop_assert!((alpha - c / (1.0 + (-after).exp())).abs() <= 1e-15 * c);
             let slope = after + a * (alpha - before) + b;
-            let tolerance = 2.0 * PRECISION + 1e-12 * (a * c + b.abs());
+            let tolerance = 2.0 * near + 1e-12 * (a * c + b.abs());
             prop_assert!(slope.abs() <= tolerance || after.abs() >= FURTHEST, "{slope} {alpha} {after}");
         }
     }

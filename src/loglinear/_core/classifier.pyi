@@ -129,6 +129,7 @@ class ClassifierObjective(Objective):
         squares: npt.NDArray[np.float64],
         visits: npt.NDArray[np.int64],
         l2: float,
+        near: float,
     ) -> float: ...
     def newton_step(
         self,

@@ -382,9 +382,9 @@ class ClassifierObjective:
         w, squares = self.core.dual_start(alpha)
         return w, squares
 
-    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, visits: Numbers, l2: float) -> float:
+    def dual_pass(self, w: Vector, alpha: Vector, squares: Vector, visits: Numbers, l2: float, near: float) -> float:
         """Make a pass of `loglinear.solvers.DualCD` over the samples ``visits``, updating w and alpha."""
-        return self.core.dual_pass(w, alpha, squares, visits, l2)
+        return self.core.dual_pass(w, alpha, squares, visits, l2, near)
 
     def newton_step(
         self,
@@ -515,7 +515,13 @@ def coefficients(w: Vector, n_outputs: int, intercept: float, shift: Vector | No
     if not intercept:
         return matrix.T, np.zeros(n_outputs)
     coef, by_intercept = matrix[:-1].T, matrix[-1] * intercept
-    return coef, by_intercept if shift is None else by_intercept - coef @ shift
+    return coef, by_intercept if shift is None else by_intercept - _moved(coef, shift)
+
+
+def _moved(coef: Vector, shift: Vector) -> Vector:
+    """Return what the columns' shift adds to the scores, less what it adds to all classes alike."""
+    scores = coef @ shift
+    return scores - scores.mean() if len(scores) > 1 else scores
 
 
 def weights_of(coef: Vector, intercept: Vector, scale: float, shift: Vector | None = None) -> Vector:
@@ -527,6 +533,6 @@ def weights_of(coef: Vector, intercept: Vector, scale: float, shift: Vector | No
         scale: value of the intercept's column; 0 without an intercept.
         shift: what was subtracted from the columns; None for nothing.
     """
-    intercept = intercept if shift is None else intercept + coef @ shift
+    intercept = intercept if shift is None else intercept + _moved(coef, shift)
     rows = np.vstack([coef.T, intercept / scale]) if scale else coef.T
     return np.ascontiguousarray(rows, dtype=np.float64).ravel()
