@@ -76,8 +76,6 @@ def known_violation(problem: Problem, state: State) -> float:
     """Return the violation by all features; NaN where the state knows it of a smaller problem only."""
     if is_partial(state):
         return math.nan
-    if problem.intercept_scale == 1.0 and problem.shift is None:
-        return state.violation
     gradient = state.whole_gradient if satisfies(state, WithGradient) else None
     return state.violation if gradient is None else problem.violation(state.w, gradient, state.violation)
 

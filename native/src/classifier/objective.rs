@@ -494,8 +494,8 @@ impl Classifier {
                 arch().dispatch(Binary { targets: self.classes(), intercept, samples, out, purpose })
             }
             BothSides::Ragged([rows, _]) => {
-                let targets = self.classes();
-                arch().dispatch(Multinomial { targets, rows, columns, intercept, samples, out, width, purpose })
+                let scores = Scores { rows, columns, intercept, samples, out, width };
+                arch().dispatch(Multinomial { targets: self.classes(), scores, purpose })
             }
         });
         interrupt.check()?;

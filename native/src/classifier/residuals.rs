@@ -103,16 +103,8 @@ const AT_ONCE: usize = 8;
 /// Returns the sum of the samples' negative log-likelihoods, then the sum of the residuals of each class.
 pub struct Multinomial<'a> {
     pub targets: Classes<'a>,
-    pub rows: &'a Lists,
-    /// Weights, a padded row of classes for each column.
-    pub columns: &'a [f64],
-    /// What the intercept adds to the score of each class.
-    pub intercept: &'a [f64],
-    pub samples: Range<usize>,
-    /// Becomes residuals or probabilities, a padded row of classes for each sample.
-    pub out: &'a mut [f64],
-    /// Length of a padded row.
-    pub width: usize,
+    /// The scores become residuals or probabilities.
+    pub scores: Scores<'a>,
     pub purpose: Purpose,
 }
 
@@ -121,7 +113,7 @@ impl WithSimd for Multinomial<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
-        with_entries!(self.rows, all => self.run(simd, all))
+        with_entries!(self.scores.rows, all => self.run(simd, all))
     }
 }
 
@@ -129,7 +121,7 @@ impl Multinomial<'_> {
     /// The kernel for one type of ids and one of values.
     #[inline(always)]
     fn run<S: Simd, I: Id, V: Value>(self, simd: S, all: Entries<'_, I, V>) -> Vec<f64> {
-        let Multinomial { targets, rows, columns, intercept, samples, out, width, purpose } = self;
+        let Multinomial { targets, scores: Scores { rows, columns, intercept, samples, out, width }, purpose } = self;
         let mut sums = vec![0.0; 1 + targets.n_classes];
         for (first, out) in samples.step_by(AT_ONCE).zip(out.chunks_mut(AT_ONCE * width)) {
             scores(simd, (rows, all), columns, intercept, first, out, width);
@@ -142,13 +134,17 @@ impl Multinomial<'_> {
     }
 }
 
-/// Three classes or more: computes the scores of some samples; fields as in `Multinomial`.
+/// Three classes or more: computes the scores of some samples.
 pub struct Scores<'a> {
     pub rows: &'a Lists,
+    /// Weights, a padded row of classes for each column.
     pub columns: &'a [f64],
+    /// What the intercept adds to the score of each class.
     pub intercept: &'a [f64],
     pub samples: Range<usize>,
+    /// Becomes a padded row of classes for each sample.
     pub out: &'a mut [f64],
+    /// Length of a padded row.
     pub width: usize,
 }
 

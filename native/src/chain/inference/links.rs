@@ -467,7 +467,7 @@ impl Links {
             self.pairs.as_ref().is_some_and(|pairs| pairs.labels.binary_search(&[from, to]).is_ok())
         };
         let links = sums.links.as_chunks::<LANES>().0;
-        for (place, from, to) in self.out.links().filter(|&(_, from, to)| self.second_order || !has_own_sum(from, to)) {
+        for (place, from, to) in self.out.links().filter(|&(_, from, to)| !has_own_sum(from, to)) {
             let (from, to, count) = (from as usize, to as usize, links[place].iter().sum::<f64>());
             // Factors of centred scores differ from the factors in `Transitions`.
             let factor = self.centred.as_ref().map(|_| self.out.weight(place) + self.unlisted_factor(to));
