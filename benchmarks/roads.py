@@ -7,6 +7,7 @@ solver's, from the call to the first record whose objective is within 1, 0.1 and
 
     python benchmarks/roads.py --sentences 3000 --limit 12 --json roads.json
     python benchmarks/roads.py --json roads.json --page docs/experiments.md --figure docs/roads.svg
+    python benchmarks/roads.py --solver auto --solver owlqn --solver two_stage --json twelve.json
 
 Rows that the file has are not run again. Data: the folder named by the environment variable LOGLINEAR_DATA.
 """
@@ -20,15 +21,16 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "papers"))
 
 from rows import Rows, fill, markdown  # noqa: E402
-from sentences import Sentence  # noqa: E402
+from sentences import Sentence, columns, encoded  # noqa: E402
 from tasks import TASKS, Task  # noqa: E402
 
-from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Stop, minimize  # noqa: E402
+from loglinear import ChainFeatures, ChainObjective, ElasticNet, Stop, minimize  # noqa: E402
 from loglinear.errors import LogLinearError  # noqa: E402
 from loglinear.problem import Problem  # noqa: E402
 from loglinear.result import TraceRecord  # noqa: E402
@@ -60,18 +62,53 @@ def icelandic(data: Path) -> tuple[list[Sentence], list[Sentence]]:
     return tagged(next(folder.glob("*train*"))), tagged(next(folder.glob("*test*")))
 
 
-ALL = {name: TASKS[name] for name in ("conll2000", "conll2002-dutch", "jnlpba2004", "masc-pos", "pku")}
-ALL["icelandic"] = Task("icelandic", "pos", icelandic, "accuracy")
+def universal(path: Path) -> list[Sentence]:
+    """Words and their universal tags, from CoNLL-U."""
+    rows = columns(path, "#")
+    return [[(row[1], row[3]) for row in sentence if row[0].isdigit()] for sentence in rows]
+
+
+def ewt(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    folder = data / "ud-english-ewt"
+    return universal(folder / "en_ewt-ud-train.conllu"), universal(folder / "en_ewt-ud-test.conllu")
+
+
+def addresses(path: Path) -> list[Sentence]:
+    """Words of addresses and what they are, from XML."""
+    every = ElementTree.parse(path).getroot()
+    return [[(word, part.tag) for part in address for word in (part.text or "").split()] for address in every]
+
+
+def usaddress(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    folder = data / "usaddress"
+    return addresses(folder / "labeled.xml"), addresses(folder / "labeled-test.xml")
+
+
+def affiliations(data: Path) -> tuple[list[Sentence], list[Sentence]]:
+    """Words of affiliations and what they are; the other columns, which are GROBID's own features, are not used."""
+    sentences = columns(data / "grobid/affiliation-address.train")
+    return [[(row[0], row[-1]) for row in sentence] for sentence in sentences], []
+
+
+ALL = {
+    name: TASKS[name]
+    for name in ("conll2000", "conll2002-dutch", "jnlpba2004", "masc-pos", "pku", "sxu", "msra-ner", "ocr-letters")
+}
+ALL |= {
+    task.name: task
+    for task in (
+        Task("icelandic", "pos", icelandic, "accuracy"),
+        Task("ewt", "pos", ewt, "accuracy"),
+        Task("usaddress", "ner", usaddress),
+        Task("affiliations", "ner", affiliations),
+    )
+}
 
 
 def objective_of(task: Task, size: int | None, order: int, threads: int) -> ChainObjective:
     """The objective of a task's training sentences, or of the first of them."""
     train = task.read(Path(os.environ["LOGLINEAR_DATA"]))[0][:size]
-    labels = [[row[-1] for row in sentence] for sentence in train]
-    columns = [[row[:-1] for row in sentence] for sentence in train]
-    return ChainObjective(
-        Corpus.encode(columns, labels, template=task.preset), ChainFeatures(order=order), threads=threads
-    )
+    return ChainObjective(encoded(train, task.preset), ChainFeatures(order=order), threads=threads)
 
 
 def course_of(problem: Problem, name: str, limit: float, enough: float) -> list[tuple[float, float]]:
@@ -196,6 +233,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", metavar="FILE", help="rows, read and written")
     parser.add_argument("--page", type=Path, help="page whose table is filled in")
+    parser.add_argument("--table", help="only the table of what `auto` does, filled into the page under this name")
     parser.add_argument("--figure", type=Path)
     return parser.parse_args()
 
@@ -206,11 +244,15 @@ def main() -> None:
     if chosen.page is None and chosen.figure is None:
         measure(rows, chosen)
     with_l1 = [row for row in rows.rows if row["penalty"].startswith("l1")]
-    tables = {
-        "auto": summary(rows.rows),
-        "with L1": by_solver(with_l1),
-        "without L1": by_solver([row for row in rows.rows if row not in with_l1]),
-    }
+    tables = (
+        {chosen.table: summary(rows.rows)}
+        if chosen.table
+        else {
+            "auto": summary(rows.rows),
+            "with L1": by_solver(with_l1),
+            "without L1": by_solver([row for row in rows.rows if row not in with_l1]),
+        }
+    )
     for name, table in tables.items():
         print(table, end="\n\n")
         if chosen.page is not None:

@@ -10,14 +10,15 @@ from loglinear import Corpus
 Sentence = list[tuple[str, ...]]
 
 
-def columns(path: Path) -> list[Sentence]:
-    """Sentences of a column file; lines of document marks are left out."""
+def columns(path: Path, *comments: str) -> list[Sentence]:
+    """Sentences of a column file; document marks are left out, and lines that begin like comments."""
+    marks = ("-DOCSTART-", "###MEDLINE", *comments)
     sentences: list[Sentence] = [[]]
     for line in path.read_text(encoding="utf-8").splitlines():
         cells = line.split()
         if not cells:
             sentences.append([])
-        elif not cells[0].startswith(("-DOCSTART-", "###MEDLINE")):
+        elif not cells[0].startswith(marks):
             sentences[-1].append(tuple(cells))
     return [sentence for sentence in sentences if sentence]
 
