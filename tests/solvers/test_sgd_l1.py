@@ -242,6 +242,20 @@ def test_long_sentences_stay_within_the_range_of_single_precision():
     compare_batches(data, 0, 1, 0.05, 0.1, 0.002)
 
 
+def test_scores_far_apart_stay_within_the_range_of_single_precision():
+    X, y = [[["a"]] * 6 + [["b"]]], [["B"] * 6 + ["A"]]
+    objective = ChainObjective(Corpus.encode(X, y), ChainFeatures(all_states=True, all_transitions=True))
+    far = {"A -> A": 38.0, "a -> A": -38.0, "b -> B": -38.0}
+    w = np.array([far.get(" ".join(str(name).split()), 0.0) for name in objective.feature_names(range(8))])
+    assert objective.n_features == 8
+    assert np.count_nonzero(w) == len(far)
+    expected, q = w - 0.1 * objective.value_and_gradient(w)[1], np.zeros(8)
+    objective.per_sample().sgd_l1_batches(
+        w, q, 0.0, visits=np.array([0]), rates=np.array([0.1]), l1=0.0, l2=0.0, batch_size=1
+    )
+    np.testing.assert_allclose(w, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_the_first_pass_goes_sample_by_sample_and_the_others_by_batches():
     sizes = []
 

@@ -176,7 +176,9 @@ impl Chain {
                 break;
             }
             let incoming = &mut potentials[token * width..][..width];
-            multiply_in_place(simd, incoming, beta, rescale[token]);
+            // Not by beta * rescale, which may overflow where the potential is small.
+            multiply_in_place(simd, incoming, beta, 1.0);
+            multiply_in_place(simd, incoming, ones, rescale[token]);
             vector_matrix(simd, &incoming[..labels], exp_transposed, beta);
         }
         transposed_product(simd, &alpha[..last], &potentials[width..], width, labels, counts);
