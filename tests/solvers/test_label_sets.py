@@ -177,6 +177,47 @@ def test_the_guard_weakens_where_it_holds_back_and_grows_where_the_pruned_object
     assert solver._guard(replace(state, guard=8.0), 0.0) == 16.0
 
 
+def test_a_round_at_whose_end_the_objective_ascends_ends_on_the_way():
+    problem, solver = problem_of(ElasticNet(l1=0.1, l2=0.1), n=100), LabelSets(first=None, **EXACT)
+    start = solver.init(problem, np.zeros(problem.n_features))
+    steepest = np.sign(start.gradient) * np.maximum(np.abs(start.gradient) - 0.1, 0.0)
+    far, near = (solver._evaluated(problem, -step * steepest, 1e-3) for step in (0.1, 1e-4))
+    assert near.objective < start.objective < far.objective
+    state, moved = solver._nearer(problem, start, far, 1e-3)
+    assert state.evaluations == start.evaluations + 1
+    assert moved.objective < start.objective
+    np.testing.assert_allclose(moved.w, far.w * (moved.w @ far.w) / (far.w @ far.w), atol=1e-12)
+    # On the way to where it descends it is not smaller.
+    state, moved = solver._nearer(problem, start, near, 1e-3)
+    assert moved is near
+    assert state.evaluations == start.evaluations
+
+
+def test_a_round_that_ends_on_the_way_has_as_many_steps_after_it_and_more_labels_if_the_guard_was_strong():
+    problem, solver = problem_of(ElasticNet(l1=0.1), n=100), LabelSets(first=None, **EXACT)
+    before = replace(solver.init(problem, np.zeros(problem.n_features)), steps=12, scale=0.5)
+    moved = replace(before, steps=6, scale=1.0, guard=4.0, status=Status.CONVERGED)
+    for guard, scale, lowered in ((1.0, 0.5, 0), (4.0, 0.125, 1)):
+        after = solver._redrawn(problem, replace(before, guard=guard), moved)
+        assert (after.steps, after.scale, after.rejected, after.made) == (12, scale, lowered, None)
+        assert after.guard == 4.0
+        assert after.status is Status.RUNNING
+
+
+def test_rounds_end_on_the_way_where_bounds_are_coarse(monkeypatch):
+    problem, ends = problem_of(ElasticNet(l1=0.1), n=200), []
+    original = LabelSets._redrawn
+
+    def redrawn(self, problem, before, state):
+        ends.append((before.objective, state.objective))
+        return original(self, problem, before, state)
+
+    monkeypatch.setattr(LabelSets, "_redrawn", redrawn)
+    minimize(problem, LabelSets(bound=0.3, first=None, **EXACT), stop=Stop(max_iterations=60))
+    assert ends
+    assert all(after < before for before, after in ends)
+
+
 class Forgetful(LabelSets):
     """Rounds whose line searches know nothing of the round before."""
 

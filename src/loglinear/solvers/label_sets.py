@@ -21,8 +21,9 @@ from .common.history import History
 from .common.inner import StagesOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check, suits
 from .common.per_sample import measured
-from .common.pruning import Likely, Prunable, Pruned, of_all_features, of_first_order
+from .common.pruning import Likely, Made, Prunable, Pruned, of_all_features, of_first_order
 from .common.quasi_newton import ROUNDING, QuasiNewtonState, check_numbers, stopping_status
+from .common.wolfe import Point, cubic_minimum
 from .common.working_set import Features, penalty_on, worst
 from .owlqn import OWLQN
 from .sgd_l1 import BATCH_SIZE, SGDL1, SGDL1State, by_batches
@@ -36,8 +37,9 @@ WITHOUT_BATCHES = {"penalty", "line_search"}
 # Labels with a marginal above this multiple of the bound keep their links to the labels of neighbouring tokens, in
 # first order and in second, where the links of a token grow with the cube of its labels.
 LINKS, LINKS_OF_TRIPLES = 3.0, 10.0
-# A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second.
-ACCEPTED, GOOD = 1e-3, 0.5
+# A round is accepted if F decreases by at least the first share of the decrease of S, and a good one by the second. A
+# round that is not good may end on the way, where F is smaller, at least the third share of it away from its ends.
+ACCEPTED, GOOD, LEAST_SHARE = 1e-3, 0.5, 0.1
 # After a rejected round there are fewer steps, and more labels.
 FEWER, SMALLER = 3, 0.25
 # A round in which F decreases by more than S halves the guard, down to the least one; a round that is not good makes it
@@ -58,33 +60,6 @@ def prunable(problem: Problem) -> str:
 
 
 @dataclass(frozen=True)
-class Made:
-    """An objective S, and where it was made; saved without S, which is then made again.
-
-    Attributes:
-        w: weights of all features where S was made.
-        bound: on marginals.
-        features: numbers of the features in the working set, ascending; None for all.
-        rounds: rounds on S so far.
-        pruned: S; None after loading.
-    """
-
-    w: Vector
-    bound: float
-    features: Features | None
-    rounds: int = 0
-    pruned: Pruned | None = field(default=None, repr=False, compare=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes without S."""
-        return self.__dict__ | {"pruned": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what was saved."""
-        self.__dict__.update(state)
-
-
-@dataclass(frozen=True)
 class LabelSetsState:
     """State between two rounds, or between two passes of the first stage; saving it (pickle) is a checkpoint.
 
@@ -100,8 +75,8 @@ class LabelSetsState:
         features: numbers of the features in the working set, ascending; None for all.
         steps: most steps of the next round.
         scale: of the bounds on marginals, at most 1.
-        rejected: rounds rejected so far.
-        wait: good rounds until the scale grows: twice as many after each rejected round.
+        rejected: times that the scale was lowered: after each rejected round, and after some that ended on the way.
+        wait: good rounds until the scale grows: twice as many each time that it is lowered.
         guard: factor of the guard of S.
         recent: objectives of the last steps on S, at most 5, which OWL-QN's line search looks back at.
         evaluations: of the whole objective.
@@ -177,7 +152,8 @@ class LabelSets:
 
     An evaluation of the whole objective finds the labels of each token with a marginal above ``bound``. Over these
     labels alone, with a correction that gives it the value and the gradient of F at w0, the objective S is many times
-    cheaper (``Prunable``). A round makes ``steps`` steps on S and then evaluates F; it is accepted if F decreases.
+    cheaper (``Prunable``). A round makes ``steps`` steps on S and then evaluates F; it is accepted if F decreases. If F
+    ascends at the end of a round, the round ends at a point on the way.
     With L1, S is restricted to features as well: those with weights, and the ``select`` others that violate optimality
     most, as in ``GraftingLight``.
 
@@ -330,10 +306,32 @@ class LabelSets:
             w[features] = inner.w
         moved = self._evaluated(problem, w, least)
         state = replace(state, evaluations=state.evaluations + 1)
+        end = moved
+        if not state.objective - moved.objective >= GOOD * promised:
+            state, moved = self._nearer(problem, state, end, least)
         decrease = state.objective - moved.objective
         if not decrease >= ACCEPTED * promised:
             return self._shrunk(state)
-        return self._moved(problem, state, moved, made, inner, share=decrease / promised)
+        following = self._moved(problem, state, moved, made, inner, share=decrease / promised)
+        return following if moved is end else self._redrawn(problem, state, following)
+
+    def _nearer(
+        self, problem: Problem, state: LabelSetsState, end: LabelSetsState, least: float
+    ) -> tuple[LabelSetsState, LabelSetsState]:
+        """Return the state, and the end of a round or a point on the way there, at which F is smaller.
+
+        F descends where the round begins, since S agrees with it there. If it ascends at the end, the point is at the
+        minimum of the cubic through both; the penalty is taken as linear in between.
+        """
+        step, penalties = end.w - state.w, (end.objective - end.nll) - (state.objective - state.nll)
+        low = Point(0.0, state.objective, float(state.gradient @ step) + penalties)
+        high = Point(1.0, end.objective, float(end.gradient @ step) + penalties)
+        if not low.slope < 0.0 < high.slope < math.inf:
+            return state, end
+        share = min(max(cubic_minimum(low, high), LEAST_SHARE), 1.0 - LEAST_SHARE)
+        nearer = self._evaluated(problem, state.w + share * step, least)
+        state = replace(state, evaluations=state.evaluations + 1)
+        return state, nearer if nearer.objective < end.objective else end
 
     def _bound(self, state: LabelSetsState) -> float:
         """Return the bound on marginals."""
@@ -449,14 +447,24 @@ class LabelSets:
             return max(state.guard * WEAKER, LEAST_GUARD)
         return state.guard if share >= GOOD else min(state.guard * STRONGER, MOST_GUARD)
 
+    def _redrawn(self, problem: Problem, before: LabelSetsState, state: LabelSetsState) -> LabelSetsState:
+        """Return the state after a round that ended on the way: its labels are drawn again, and it does not converge.
+
+        There are more labels if the guard had been strengthened in vain.
+        """
+        status = self._status(problem, state)
+        state = replace(state, steps=before.steps, scale=before.scale, made=None, status=status)
+        return self._with_more_labels(state) if before.guard >= STRONGER else state
+
     def _shrunk(self, state: LabelSetsState) -> LabelSetsState:
         """Return the state after a rejected round: with fewer steps, more labels and no pairs."""
-        steps, scale = max(state.steps // FEWER, 1), state.scale * SMALLER
-        wait = 2 ** min(state.rejected + 1, 20)
+        state = replace(state, steps=max(state.steps // FEWER, 1), guard=self._guard(state, 0.0))
+        return self._without_pairs(self._with_more_labels(state))
+
+    def _with_more_labels(self, state: LabelSetsState) -> LabelSetsState:
+        """Return the state with smaller bounds, for twice as many good rounds as the last time."""
         rejected = state.rejected + 1
-        guard = self._guard(state, 0.0)
-        state = replace(state, steps=steps, scale=scale, guard=guard, rejected=rejected, wait=wait)
-        return self._without_pairs(state)
+        return replace(state, scale=state.scale * SMALLER, rejected=rejected, wait=2 ** min(rejected, 20))
 
     def _without_pairs(self, state: LabelSetsState) -> LabelSetsState:
         """Return the state as the next round begins without any step before it."""

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from loglinear.solvers.common.wolfe import _cubic, _extrapolate, _interpolate
+from loglinear.solvers.common.wolfe import _extrapolate, _interpolate, cubic_minimum
 
 
 def at(cubic, alpha):
@@ -28,15 +28,15 @@ def with_minimum(seed):
 def test_the_minimum_of_a_cubic_is_found_from_any_two_of_its_points(seed):
     cubic, least = with_minimum(seed)
     for a, b in np.random.default_rng(seed).normal(size=(10, 2)):
-        assert _cubic(at(cubic, a), at(cubic, b)) == pytest.approx(least, abs=1e-6)
+        assert cubic_minimum(at(cubic, a), at(cubic, b)) == pytest.approx(least, abs=1e-6)
 
 
 def test_a_cubic_that_only_falls_or_is_not_finite_has_no_minimum():
     falling = -np.polynomial.Polynomial([0.0, 1.0, 0.0, 1.0])
-    assert math.isnan(_cubic(at(falling, 0.0), at(falling, 1.0)))
-    assert math.isnan(_cubic(at(falling, 1.0), at(falling, 1.0)))
+    assert math.isnan(cubic_minimum(at(falling, 0.0), at(falling, 1.0)))
+    assert math.isnan(cubic_minimum(at(falling, 1.0), at(falling, 1.0)))
     beyond = SimpleNamespace(alpha=1.0, objective=math.inf, slope=1.0)
-    assert math.isnan(_cubic(at(falling, 0.0), beyond))
+    assert math.isnan(cubic_minimum(at(falling, 0.0), beyond))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from ...problem import Numbers, Objective, Problem
 from ...vectors import Vector
-from .working_set import compact
+from .working_set import Features, compact
 
-__all__ = ["Likely", "Prunable", "Pruned", "Sequences", "of_all_features", "of_first_order"]
+__all__ = ["Likely", "Made", "Prunable", "Pruned", "Sequences", "of_all_features", "of_first_order"]
 
 
 class Likely(Protocol):
@@ -30,6 +31,33 @@ class Pruned(Objective, Protocol):
 
     def agreeing(self, w: Vector, value: float, gradient: Vector, guard: float) -> Pruned:
         """Return the objective corrected to agree with the whole one at other weights."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An objective S, and where it was made; saved without S, which is then made again.
+
+    Attributes:
+        w: weights of all features where S was made.
+        bound: on marginals.
+        features: numbers of the features in the working set, ascending; None for all.
+        rounds: rounds on S so far.
+        pruned: S; None after loading.
+    """
+
+    w: Vector
+    bound: float
+    features: Features | None
+    rounds: int = 0
+    pruned: Pruned | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without S."""
+        return self.__dict__ | {"pruned": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what was saved."""
+        self.__dict__.update(state)
 
 
 class Sequences(Protocol):

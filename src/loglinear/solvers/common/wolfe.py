@@ -10,13 +10,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 from .quasi_newton import EPSILON, Found, Line, Trial
 
-__all__ = ["strong_wolfe"]
+__all__ = ["Point", "cubic_minimum", "strong_wolfe"]
 
 C1 = 1e-4
 C2 = 0.9
+
+
+class Point(NamedTuple):
+    """A point on a line.
+
+    Attributes:
+        alpha: step.
+        objective: phi(alpha), nats.
+        slope: the derivative of phi.
+    """
+
+    alpha: float
+    objective: float
+    slope: float
 
 
 def strong_wolfe(line: Line, alpha: float, most: int) -> Found:
@@ -65,7 +80,7 @@ def strong_wolfe(line: Line, alpha: float, most: int) -> Found:
     return Found(low, descent, evaluations)
 
 
-def _cubic(a: Trial, b: Trial) -> float:
+def cubic_minimum(a: Point | Trial, b: Point | Trial) -> float:
     """Return the minimiser of the cubic through two points and their slopes (Eq. 3.59), NaN if there is none."""
     if not math.isfinite(a.objective + b.objective) or a.alpha == b.alpha:
         return math.nan
@@ -81,13 +96,13 @@ def _cubic(a: Trial, b: Trial) -> float:
 def _interpolate(low: Trial, high: Trial) -> float:
     """Return a step between two points, at the cubic's minimum if a tenth of the interval away; else midway."""
     width = high.alpha - low.alpha
-    alpha = _cubic(low, high)
+    alpha = cubic_minimum(low, high)
     return alpha if 0.1 <= (alpha - low.alpha) / width <= 0.9 else low.alpha + 0.5 * width
 
 
 def _extrapolate(before: Trial, last: Trial) -> float:
     """Return a step 2 to 10 times as long as the last one, at the cubic's minimum if it is in this range."""
-    alpha = _cubic(before, last)
+    alpha = cubic_minimum(before, last)
     if not alpha > last.alpha:
         return 4.0 * last.alpha
     return min(max(alpha, 2.0 * last.alpha), 10.0 * last.alpha)
