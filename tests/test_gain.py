@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, Stop, TwoStage, minimize
+from loglinear import ClassifierObjective, ElasticNet, MaxEnt, Problem, Status, Stop, TwoStage, minimize, path
 from loglinear.gain import gain_of_all, has_settled, largest_gain
-from loglinear.solvers import IIS, OWLQN, ProxGradient
+from loglinear.solvers import IIS, LBFGS, OWLQN, ProxGradient, ProxNewton
 from loglinear.solvers.common.history import History
 from loglinear.solvers.two_stage import PassEnd
 
@@ -227,3 +227,40 @@ def test_a_bound_that_leaves_room_for_better_weights_has_all_weights_tried():
     assert result.objective > 1.02 * best
     assert result.gap >= result.objective - best
     assert result.status is Status.STALLED
+
+
+def columns_far_from_zero(seed, n_classes):
+    """The objectives of samples with columns that are far from 0, at up to 100,000, and of the same columns near 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((120, 6))
+    y = np.argmax(X @ rng.standard_normal((6, n_classes)) + rng.gumbel(size=(120, n_classes)), axis=1)
+    far = X + 10.0 ** rng.uniform(2.0, 5.0, 6) * (np.arange(6) % 2)
+    return [ClassifierObjective(columns, y, n_classes=n_classes, intercept=True) for columns in (far, X)]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("solver", "penalty"), [(OWLQN(), {"l1": 1.0}), (LBFGS(), {"l2": 1.0}), (ProxNewton(), {"l1": 1.0})]
+)
+def test_columns_far_from_zero_with_an_intercept_of_their_own_are_judged_near_zero(solver, penalty, n_classes):
+    for seed in range(6):
+        far, near = (
+            Problem(o, ElasticNet(**penalty, unpenalised=o.n_unpenalised))
+            for o in columns_far_from_zero(seed, n_classes)
+        )
+        best = minimize(near, ProxNewton(tolerance=1e-10)).objective
+        result = minimize(far, solver, stop=Stop(max_iterations=300))
+        assert not result.status.converged or result.objective <= 1.001 * best, (seed, result.status)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_paths_reach_the_optimum_of_columns_far_from_zero_with_an_intercept_of_their_own(n_classes):
+    far, near = (Problem(o, ElasticNet(unpenalised=o.n_unpenalised)) for o in columns_far_from_zero(1, n_classes))
+    for point in path(far, 5).points:
+        result = point.result
+        best = minimize(replace(near, penalty=near.penalty.with_l1(point.l1)), ProxNewton(tolerance=1e-10)).objective
+        assert result.status is Status.CONVERGED
+        assert abs(result.objective - best) <= 1e-6 * best
+        nll, gradient = far.objective.value_and_gradient(result.w)
+        assert nll == pytest.approx(result.nll, rel=1e-6)
+        assert np.abs(gradient[-far.penalty.unpenalised :]).max() <= 1e-3

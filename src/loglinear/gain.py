@@ -17,7 +17,8 @@ where samples are far on the wrong side, their curvature is 0 along each weight,
 On columns far from 0, such as years, no single weight gains anything, because each can only move together with the
 intercept. So where the columns' values are far from 1, or with L2 the bound of the distance from the optimum leaves
 room for much better weights, a few steps of conjugate gradients look for them by all weights together. They are tried,
-so the gain is a real one.
+so the gain is a real one. An objective that can be had over columns near 0 (``Movable``) is looked at there, where such
+steps find what there is to gain, and the bound is closer.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from itertools import islice
 
 import numpy as np
 
+from .gap import duality_gap
 from .problem import Problem
 from .vectors import Vector, conjugate_gradients, dot
 
@@ -44,8 +46,8 @@ OF_START = 1e-3
 SHARE_OF_ALL = 1e-3
 # Columns may be far from 0 where the intercept's, which is as large as the largest, has at least this value.
 LARGE_INTERCEPT = 2.5
-# Products with the Hessian, and steps along what they find: whole, a half, and so on.
-PRODUCTS, TRIALS = 12, 3
+# Products with the Hessian, steps along what they find: whole, a half, and so on; and rounds of both.
+PRODUCTS, TRIALS, ROUNDS = 12, 3, 5
 # The step over which the gradient is differentiated, as a share of the largest step.
 STEP = 1e-5
 
@@ -54,7 +56,7 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     """Whether the objective at w is as good as at its optimum, by the bound of the distance or by the largest gain.
 
     Cost: none where the bound or the slopes suffice, as is usual; else up to three evaluations, or with all weights
-    together up to `PRODUCTS` and `TRIALS` more.
+    together up to `ROUNDS` times `PRODUCTS` and `TRIALS` more.
 
     Args:
         problem: objective and penalty.
@@ -79,8 +81,15 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     objective = abs(nll + problem.penalty.value(w))
     if gap is not None and gap <= NEAR * objective:
         return True
-    gain = largest_gain(problem, w, gradient, SHARE * objective) / SHARE
-    is_far = problem.is_uneven or problem.intercept_scale > LARGE_INTERCEPT
+    is_far, share = problem.is_uneven or problem.intercept_scale > LARGE_INTERCEPT, SHARE
+    near = problem.near_zero(w)
+    if near is not None:
+        (problem, w), gradient, is_far, share = near, np.empty_like(w), True, SHARE_OF_ALL
+        nll = problem.evaluate(w, gradient)
+        gap = duality_gap(problem, w, nll, gradient)
+        if gap <= share * objective:
+            return True
+    gain = largest_gain(problem, w, gradient, share * objective) / share
     # Without L2 the bound comes down late, and says little about the weights.
     if is_far or (gap is not None and gap > WIDE * objective and problem.penalty.l2 > 0.0):
         share = SHARE_OF_ALL if is_far else SHARE
@@ -96,7 +105,8 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
 def gain_of_all(problem: Problem, w: Vector, nll: float, gradient: Vector, little: float = 0.0) -> float:
     """Return what better weights gain that a few steps of conjugate gradients find, in nats; 0 if they find none.
 
-    Cost: `PRODUCTS` and `TRIALS` evaluations at most.
+    Cost: `PRODUCTS` and `TRIALS` evaluations at most, `ROUNDS` times where each round gains a part of what would be too
+    much: with L1, steps end where weights become 0.
 
     Args:
         problem: objective and penalty.
@@ -105,22 +115,35 @@ def gain_of_all(problem: Problem, w: Vector, nll: float, gradient: Vector, littl
         gradient: of the NLL at w, by all features, shape (n_features,).
         little: a larger gain is not looked for further.
     """
-    penalty, objective = problem.penalty, nll + problem.penalty.value(w)
+    start, gain = nll + problem.penalty.value(w), 0.0
+    for _ in range(ROUNDS):
+        w, nll, gradient = _better(problem, w, nll, gradient, little)
+        before, gain = gain, max(gain, start - nll - problem.penalty.value(w))
+        if gain > little or gain - before <= (little - gain) / ROUNDS:
+            break
+    return gain
+
+
+def _better(problem: Problem, w: Vector, nll: float, gradient: Vector, little: float) -> tuple[Vector, float, Vector]:
+    """Return better weights, the NLL and its gradient there; those given if no step along what is found is better."""
+    penalty, best = problem.penalty, (w, nll, gradient)
+    least = nll + penalty.value(w)
     v = penalty.pseudo_gradient(w, gradient)
-    there, gain = np.empty_like(w), 0.0
     x = _towards(problem, w, gradient, v, little)
     n_penalised = w.size - penalty.unpenalised
     for trial in range(TRIALS):
-        better = w + 0.5**trial * x
+        better, there = w + 0.5**trial * x, np.empty_like(w)
         if penalty.l1:
             # With L1 a weight stays on its side of 0, where the model holds.
             side = np.where(w != 0.0, np.sign(w), -np.sign(v))[:n_penalised]
             better[:n_penalised][better[:n_penalised] * side < 0.0] = 0.0
-        value = problem.evaluate(better, there) + penalty.value(better)
-        gain = max(gain, objective - value)  # NaN is no gain
-        if gain > little:
-            break
-    return gain
+        nll_there = problem.evaluate(better, there)
+        value = nll_there + penalty.value(better)
+        if value < least:  # NaN is not better
+            best, gained, least = (better, nll_there, there), least - value, value
+            if gained > little:
+                break
+    return best
 
 
 def _towards(problem: Problem, w: Vector, gradient: Vector, v: Vector, little: float) -> Vector:

@@ -11,7 +11,7 @@ docstring ends the sentence "the solver needs ...".
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, SupportsIndex, cast, runtime_checkable
 
@@ -26,6 +26,7 @@ from .vectors import Vector
 __all__ = [
     "Convex",
     "Curved",
+    "Movable",
     "Numbers",
     "Objective",
     "PerSample",
@@ -155,6 +156,20 @@ class Shifted(Protocol):
     @property
     def shift(self) -> Vector | None:
         """What was subtracted from each column, shape (n_columns,); None for nothing."""
+
+
+@runtime_checkable
+class Movable(Objective, WithIntercept, Protocol):
+    """An objective that is the same over columns near 0, with other weights of the intercept."""
+
+    def near_zero(self) -> Movable | None:
+        """Return the objective of the columns less a number for each that is far from 0; None if there are none."""
+
+    def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
+        """Return the weights as a matrix, and what the intercept adds to each score, for columns as given."""
+
+    def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
+        """Return the weights, shape (n_features,), of which `coefficients` makes these."""
 
 
 class SamplePasses(Protocol):
@@ -313,6 +328,19 @@ class Problem:
     def shift(self) -> Vector | None:
         """What was subtracted from the columns of the data, where an unpenalised intercept gives it back."""
         return self.objective.shift if self.penalty.unpenalised and satisfies(self.objective, Shifted) else None
+
+    def near_zero(self, w: Vector) -> tuple[Problem, Vector] | None:
+        """Return the same problem over columns near 0, and its weights for w; None if no column is far from 0.
+
+        Cost: a copy of some rows.
+        """
+        objective = self.objective
+        if not self.penalty.unpenalised or not satisfies(objective, Movable):
+            return None
+        near = objective.near_zero() if objective.n_unpenalised == self.penalty.unpenalised else None
+        if near is None:
+            return None
+        return replace(self, objective=near), near.weights_of(*objective.coefficients(w))
 
     def violation(self, w: Vector, gradient: Vector, largest: float | None = None) -> float:
         """Return the violation of optimality at w: the max-norm of the subgradient of minimum norm, nats.

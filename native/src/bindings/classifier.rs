@@ -204,8 +204,8 @@ impl ClassifierObjective {
         threads: usize,
     ) -> PyResult<Py<Self>> {
         let numbers = match numbers.cast::<PyArray1<f32>>() {
-            Ok(array) => Numbers::Single(Box::new(Held::of(array)?)),
-            Err(_) => Numbers::Double(Box::new(Held::of(numbers.cast::<PyArray1<f64>>()?)?)),
+            Ok(array) => Numbers::Single(Arc::new(Held::of(array)?)),
+            Err(_) => Numbers::Double(Arc::new(Held::of(numbers.cast::<PyArray1<f64>>()?)?)),
         };
         let (targets, weights) = (read(&targets)?.to_vec(), copied(weights.as_ref())?);
         let (by_rows, first, step) = layout;
@@ -440,6 +440,11 @@ impl ClassifierObjective {
             return Err(OptionError::new_err(format!("expected {n} weights, finite and >= 0")));
         }
         Ok(ClassifierObjective::of(self.inner.reweighted(weights)))
+    }
+
+    /// The objective on a dense matrix less a number for each column, and nothing else.
+    fn less(&self, shift: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        Ok(ClassifierObjective::of(self.inner.less(read(&shift)?.to_vec())?))
     }
 
     /// The objective on the given samples, whose weights are multiplied by `factor`.

@@ -109,6 +109,12 @@ impl Classifier {
         self.with(Arc::clone(&self.design), self.targets.clone(), weights)
     }
 
+    /// The objective on a dense matrix less a number for each column, and nothing else. It shares the numbers.
+    pub fn less(&self, shift: Vec<f64>) -> Result<Self> {
+        let table = self.design.table().ok_or_else(|| Error::Data("a sparse matrix stays as it is".into()))?;
+        Ok(self.with(Arc::new(Design::dense(table.less(shift)?)), self.targets.clone(), self.weights.clone()))
+    }
+
     /// The objective of two classes, `class` as 1 and all others as 0, on `n_threads` threads. It shares the matrix.
     pub fn one_against_rest(&self, class: u32, n_threads: usize) -> Result<Self> {
         let targets = self.targets.iter().map(|&target| u32::from(target == class)).collect();

@@ -24,6 +24,7 @@ use crate::numeric::arch::arch;
 use crate::numeric::ragged::{Id, NOWHERE, Value, with_entries};
 use crate::threads;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The Hessian of the negative log-likelihood over some weights, in ascending order, and those of the intercept, row after row. It is
 /// estimated from one of `stride` blocks of samples. `is_spared` if the weights have no penalty.
@@ -243,7 +244,7 @@ impl<'a> Hessian<'a> {
             }
         });
         let layout = Layout { by_rows: true, first: 0, step: size as isize };
-        Table::new(Numbers::Double(Box::new(numbers)), layout, (rows.len(), size), None)
+        Table::new(Numbers::Double(Arc::new(numbers)), layout, (rows.len(), size), None)
     }
 
     /// Adds all of the Hessian from sparse rows.
@@ -351,7 +352,7 @@ mod tests {
         let moved: Vec<f64> = x.iter().enumerate().map(|(at, x)| x + shift[at % D]).collect();
         let table = |numbers: &[f64], shift| {
             let layout = Layout { by_rows: true, first: 0, step: D as isize };
-            Design::dense(Table::new(Numbers::Double(Box::new(numbers.to_vec())), layout, (N, D), shift).unwrap())
+            Design::dense(Table::new(Numbers::Double(Arc::new(numbers.to_vec())), layout, (N, D), shift).unwrap())
         };
         let ends = (1..=N).map(|row| row * D).collect();
         let ids: Vec<u32> = (0..N * D).map(|at| (at % D) as u32).collect();

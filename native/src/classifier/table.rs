@@ -69,9 +69,10 @@ impl Number for f32 {
 }
 
 /// Numbers in a row that belong to someone else.
-pub type Shared<T> = Box<dyn AsRef<[T]> + Send + Sync>;
+pub type Shared<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
 
 /// The numbers of a matrix in the precision in which they were given. All arithmetic is in double precision.
+#[derive(Clone)]
 pub enum Numbers {
     Single(Shared<f32>),
     Double(Shared<f64>),
@@ -146,9 +147,7 @@ impl Table {
                 "a matrix of shape ({n_rows}, {n_columns}) does not have {n_numbers} numbers"
             )));
         }
-        if table.shift.as_ref().is_some_and(|shift| shift.len() != n_columns) {
-            return Err(Error::Data(format!("{n_columns} columns need as many numbers to subtract")));
-        }
+        table.check_shift()?;
         if n_columns >= u32::MAX as usize || n_rows >= u32::MAX as usize {
             return Err(Error::Data("more than 2^32 samples or columns".into()));
         }
@@ -158,6 +157,23 @@ impl Table {
                 let (row, column) = if layout.by_rows { (line, place) } else { (place, line) };
                 Err(Error::Data(format!("sample {row}, column {column}: {value} is not a finite value")))
             }
+        }
+    }
+
+    /// The same numbers, from each of which that of its column is subtracted, and nothing else.
+    pub fn less(&self, shift: Vec<f64>) -> Result<Table> {
+        let Table { layout, n_rows, n_columns, .. } = *self;
+        let table =
+            Table { numbers: self.numbers.clone(), layout, n_rows, n_columns, shift: Some(Arc::from(shift)) };
+        table.check_shift().map(|()| table)
+    }
+
+    fn check_shift(&self) -> Result<()> {
+        match &self.shift {
+            Some(shift) if shift.len() != self.n_columns => {
+                Err(Error::Data(format!("{} columns need as many numbers to subtract", self.n_columns)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -184,10 +200,10 @@ impl Table {
         };
         let numbers = match &self.numbers {
             Numbers::Single(all) => {
-                Numbers::Single(Box::new(places().map(|at| (**all).as_ref()[at]).collect::<Vec<_>>()))
+                Numbers::Single(Arc::new(places().map(|at| (**all).as_ref()[at]).collect::<Vec<_>>()))
             }
             Numbers::Double(all) => {
-                Numbers::Double(Box::new(places().map(|at| (**all).as_ref()[at]).collect::<Vec<_>>()))
+                Numbers::Double(Arc::new(places().map(|at| (**all).as_ref()[at]).collect::<Vec<_>>()))
             }
         };
         let layout = Layout { by_rows: true, first: 0, step: self.n_columns as isize };

@@ -21,6 +21,7 @@ __all__ = [
     "far_from_zero",
     "is_mostly_filled",
     "lines",
+    "looked_at",
     "refuse_kinds",
 ]
 
@@ -126,7 +127,7 @@ def far_from_zero(X: Dense) -> Vector | None:
 
     It is the mean of some rows, and 0 for columns that are near 0. It does not depend on the layout of X.
     """
-    rows = X[:: max(1, min(X.size // LOOKED_AT, len(X) // FEWEST_ROWS))]
+    rows = X[looked_at(len(X), X.shape[1])]
     means, spreads = np.empty(X.shape[1]), np.empty(X.shape[1])
     width = max(1, LOOKED_AT // len(rows))
     for first in range(0, X.shape[1], width):
@@ -135,6 +136,11 @@ def far_from_zero(X: Dense) -> Vector | None:
         with np.errstate(over="ignore", invalid="ignore"):
             means[columns], spreads[columns] = block.mean(axis=0), block.std(axis=0)
     return far_columns(means, spreads)
+
+
+def looked_at(n_rows: int, n_columns: int) -> slice:
+    """Return the rows that `far_from_zero` looks at."""
+    return slice(0, n_rows, max(1, min(n_rows * n_columns // LOOKED_AT, n_rows // FEWEST_ROWS)))
 
 
 def far_columns(means: Vector, spreads: Vector) -> Vector | None:

@@ -14,7 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import dense_or_sparse, far_from_zero, lines
+from ..data.matrix import dense_or_sparse, far_from_zero, lines, looked_at
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -244,6 +244,24 @@ class ClassifierObjective:
     def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
         """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
         return weights_of(coef, intercept, self.intercept, self.shift)
+
+    def near_zero(self) -> ClassifierObjective | None:
+        """Return the objective of the columns less a number for each that is far from 0, as with intercept="scaled".
+
+        Returns:
+            An objective that shares the matrix; None if no column is far from 0, the matrix is sparse, there is no
+            intercept, or numbers are subtracted already.
+        """
+        if not self.is_dense or not self.intercept or self.shift is not None:
+            return None
+        n_columns = self.n_columns - 1
+        rows = self.sample(np.arange(self.n_samples)[looked_at(self.n_samples, n_columns)])
+        shift = far_from_zero(rows.design.toarray()[:, :n_columns])
+        if shift is None:
+            return None
+        near = self._like(self.core.less(shift))
+        near.shift = shift
+        return near
 
     @property
     def design(self) -> scipy.sparse.csr_array:

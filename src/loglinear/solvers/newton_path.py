@@ -13,7 +13,7 @@ from .. import vectors
 from ..gain import NEAR, has_settled
 from ..gap import useful
 from ..penalty import ElasticNet
-from ..problem import Problem
+from ..problem import Movable, Problem
 from ..protocols import missing
 from ..result import Result, Status
 from ..stopping import Stop
@@ -139,20 +139,30 @@ def newton_path(
     solver = BY_DEFAULT if solver is None else solver
     if not isinstance(solver, ProxNewton):
         return None
+    w, given = w0(), None
+    near = problem.near_zero(w)
+    if near is not None:
+        given, (problem, w) = cast(Movable, problem.objective), near
     objective = cast(Walking, problem.objective)
     walk = objective.newton_path(
-        w0(), l2=problem.penalty.l2, precision=solver.precision, sweeps=solver.max_sweeps, least=LEAST
+        w, l2=problem.penalty.l2, precision=solver.precision, sweeps=solver.max_sweeps, least=LEAST
     )
     max_steps = MOST_STEPS if stop.max_iterations is None else stop.max_iterations
     little = 0.0 if objective.has_small_gram(1.0) else solver.gradient_tolerance
-    return _Points(problem, walk, solver.tolerance, little, max_steps).at
+    return _Points(problem, given, walk, solver.tolerance, little, max_steps).at
 
 
 @dataclass(frozen=True)
 class _Points:
-    """A path on its way, and the rules that end each point."""
+    """A path on its way, and the rules that end each point.
+
+    Attributes:
+        problem: the one that is followed.
+        given: objective of the weights to return, if ``problem`` is over columns from which numbers are subtracted.
+    """
 
     problem: Problem
+    given: Movable | None
     walk: Walk
     tolerance: float
     gradient_tolerance: float
@@ -187,6 +197,8 @@ class _Points:
             if is_unclear and not has_settled(penalised, w, evaluated, gradient, gap):
                 status = Status.STALLED
         steps, evaluations = reached.steps, reached.evaluations
+        if self.given is not None:
+            w = self.given.weights_of(*cast(Movable, self.problem.objective).coefficients(w))
         nnz = vectors.count_nonzero(w)
         last = TraceRecord(steps, float(evaluations), evaluations, seconds, objective, nll, nnz, violation, gap=gap)
         return Result(

@@ -1,6 +1,7 @@
 use super::*;
 use crate::classifier::table::{Layout, Numbers};
 use crate::numeric::random::Random;
+use std::sync::Arc;
 
 /// A matrix by rows, with numbers that single precision holds exactly, also after an addition of a whole number.
 fn numbers(n_rows: usize, n_columns: usize) -> Vec<f64> {
@@ -32,7 +33,7 @@ fn tables(all: &[f64], n_rows: usize, n_columns: usize) -> Vec<Table> {
                 }
             }
             let single: Vec<f32> = numbers.iter().map(|&x| x as f32).collect();
-            for numbers in [Numbers::Double(Box::new(numbers)), Numbers::Single(Box::new(single))] {
+            for numbers in [Numbers::Double(Arc::new(numbers)), Numbers::Single(Arc::new(single))] {
                 let shift = (more.iter().any(|&x| x != 0.0)).then(|| more.clone());
                 tables.push(Table::new(numbers, layout, (n_rows, n_columns), shift).unwrap());
             }
@@ -81,7 +82,7 @@ fn some_rows_and_their_entries_are_the_same_for_every_layout() {
 #[test]
 fn lines_outside_the_memory_are_refused() {
     let refused = |first, step| {
-        let numbers = Numbers::Double(Box::new(vec![0.0; 10]));
+        let numbers = Numbers::Double(Arc::new(vec![0.0; 10]));
         Table::new(numbers, Layout { by_rows: true, first, step }, (3, 2), None).is_err()
     };
     assert_eq!([(0, 2), (0, 4), (8, -4), (4, 0), (4, 2)].map(|(first, step)| refused(first, step)), [false; 5]);
@@ -92,7 +93,7 @@ fn lines_outside_the_memory_are_refused() {
 #[test]
 fn the_first_number_that_is_not_finite_is_named_in_every_layout() {
     for (by_rows, first, step, name) in [(true, 0, 2, "sample 1, column 1"), (false, 4, -2, "sample 1, column 1")] {
-        let numbers = Numbers::Double(Box::new(vec![0.0, 0.0, 0.0, f64::INFINITY, 0.0, f64::NAN]));
+        let numbers = Numbers::Double(Arc::new(vec![0.0, 0.0, 0.0, f64::INFINITY, 0.0, f64::NAN]));
         let table = Table::new(numbers, Layout { by_rows, first, step }, if by_rows { (3, 2) } else { (2, 3) }, None);
         assert!(table.err().unwrap().to_string().contains(if by_rows { name } else { "sample 1, column 0" }));
     }
