@@ -3,6 +3,7 @@
 pub mod as_chain;
 pub mod curvature;
 pub mod dense;
+mod derived;
 pub mod descent;
 pub mod dual;
 pub mod gap;
@@ -22,3 +23,4 @@ mod search;
 pub mod sliced;
 pub mod softmax;
 pub mod table;
+mod units;

@@ -9,7 +9,7 @@
 //! a dense matrix (`dense`) it does all of this block by block of rows. Every number is computed by one thread, or added up in
 //! the same order, so that results are bitwise the same on any number of threads.
 
-use crate::classifier::dense::{Pass, Sums, Task, norms};
+use crate::classifier::dense::{Pass, Sums, Task};
 use crate::classifier::matrix::Design;
 use crate::classifier::residuals::{BATCH, Binary, Classes, ColumnSums, Multinomial, Purpose, Scored, Scores};
 use crate::classifier::sliced::Sliced;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result, check_weights};
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::numeric::arch::arch;
-use crate::numeric::ragged::{Lists, NOWHERE, Values, with_entries};
+use crate::numeric::ragged::{Lists, with_entries};
 use crate::threads::{self, Interrupt, Pool, locked, parts};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -90,71 +90,10 @@ impl Classifier {
     }
 
     /// The objective with the same classes, intercept and threads on other data.
-    fn with(&self, design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
+    pub(super) fn with(&self, design: Arc<Design>, targets: Vec<u32>, weights: Vec<f64>) -> Self {
         let (n_classes, intercept) = (self.n_classes, self.intercept);
         let (pool, scratch) = (self.pool, Mutex::default());
         Classifier { design, targets, weights, n_classes, intercept, pool, scratch }
-    }
-
-    /// The objective on the given samples, whose weights are multiplied by `factor`.
-    pub fn batch(&self, samples: &[usize], factor: f64) -> Self {
-        let targets = samples.iter().map(|&sample| self.targets[sample]).collect();
-        let weights: Vec<f64> = samples.iter().map(|&sample| factor * self.weight(sample)).collect();
-        let weights = if weights.iter().all(|&weight| weight == 1.0) { Vec::new() } else { weights };
-        self.with(Arc::new(self.design.select(samples)), targets, weights)
-    }
-
-    /// The objective with other weights of the samples. It shares the matrix.
-    pub fn reweighted(&self, weights: Vec<f64>) -> Self {
-        self.with(Arc::clone(&self.design), self.targets.clone(), weights)
-    }
-
-    /// The objective on a dense matrix less a number for each column, and nothing else. It shares the numbers.
-    pub fn less(&self, shift: Vec<f64>) -> Result<Self> {
-        let table = self.design.table().ok_or_else(|| Error::Data("a sparse matrix stays as it is".into()))?;
-        Ok(self.with(Arc::new(Design::dense(table.less(shift)?)), self.targets.clone(), self.weights.clone()))
-    }
-
-    /// The objective of two classes, `class` as 1 and all others as 0, on `n_threads` threads. It shares the matrix.
-    pub fn one_against_rest(&self, class: u32, n_threads: usize) -> Result<Self> {
-        let targets = self.targets.iter().map(|&target| u32::from(target == class)).collect();
-        let mut one = self.with(Arc::clone(&self.design), targets, self.weights.clone());
-        (one.n_classes, one.pool) = (2, threads::pool(n_threads)?);
-        Ok(one)
-    }
-
-    /// Two classes: the objective over sums of columns (Mathur & Chakrabarti 2010, Eq. 15), where column j is added to the new
-    /// column map[j]. The intercept keeps its own column.
-    pub fn aggregate(&self, map: &[u32], n_columns: usize) -> Self {
-        let design = self.pool.install(|| self.design.merge(map, n_columns));
-        self.with(Arc::new(design), self.targets.clone(), self.weights.clone())
-    }
-
-    /// Two classes: the objective over some of the columns, given by ascending numbers, and over the intercept.
-    pub fn restrict(&self, columns: &[usize]) -> Self {
-        let mut map = vec![NOWHERE; self.design.n_columns()];
-        columns.iter().enumerate().for_each(|(to, &column)| map[column] = to as u32);
-        self.aggregate(&map, columns.len())
-    }
-
-    /// The largest absolute value in each column, the intercept's left out; None if all values are 1.
-    pub fn largest_values(&self) -> Option<Vec<f64>> {
-        if let Some(table) = self.design.table() {
-            return Some(norms(table, |_| 1.0, self.pool).1);
-        }
-        let rows = self.design.rows();
-        let (_, values) = rows.parts();
-        if matches!(values, Values::Ones(_)) {
-            return None;
-        }
-        let mut largest = vec![0.0f64; self.design.n_columns()];
-        for list in 0..rows.len() {
-            for (column, value) in rows.entries(list) {
-                let most = &mut largest[column as usize];
-                *most = most.max(value.abs());
-            }
-        }
-        Some(largest)
     }
 
     /// Number of weights of a column: 1 with two classes, else the number of classes.
@@ -189,52 +128,6 @@ impl Classifier {
     /// Runs `work` on the threads that evaluate the objective.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
-    }
-
-    /// Gives the intercept's column the largest norm of all other columns: solvers converge fast on columns of similar norms.
-    fn scale_intercept(&mut self) {
-        let squares = match self.design.table() {
-            Some(table) => norms(table, |sample| self.weight(sample), self.pool).0,
-            None => self.squares_of_lists(),
-        };
-        let largest = squares.into_iter().fold(0.0, f64::max);
-        let total: f64 = (0..self.n_samples()).map(|sample| self.weight(sample)).sum();
-        let value = (largest / total).sqrt();
-        self.intercept = Some(if value.is_finite() && value > 0.0 { value } else { 1.0 });
-    }
-
-    /// The sum over samples of weight x^2 for each column of a sparse matrix.
-    fn squares_of_lists(&self) -> Vec<f64> {
-        let (rows, mut squares) = (self.design.rows(), vec![0.0; self.design.n_columns()]);
-        for sample in 0..self.n_samples() {
-            let weight = self.weight(sample);
-            rows.entries(sample).for_each(|(column, x)| squares[column as usize] += weight * x * x);
-        }
-        squares
-    }
-
-    /// The sum over samples of factor * x^2 for each weight, where `factors` has a row of outputs for each sample.
-    pub fn squares(&self, factors: &[f64]) -> Vec<f64> {
-        let (n, outputs, value) = (self.n_samples(), self.n_outputs(), self.value());
-        let (mut sums, factor) = (vec![0.0; self.n_features()], |sample, output| factors[sample * outputs + output]);
-        if let Some(table) = self.design.table() {
-            for output in 0..outputs {
-                let squares = norms(table, |sample| factor(sample, output), self.pool).0;
-                squares.into_iter().enumerate().for_each(|(column, sum)| sums[column * outputs + output] = sum);
-            }
-        } else {
-            let rows = self.design.rows();
-            for (sample, factors) in factors.chunks_exact(outputs).enumerate() {
-                for (column, x) in rows.entries(sample) {
-                    let sums = &mut sums[column as usize * outputs..][..outputs];
-                    sums.iter_mut().zip(factors).for_each(|(sum, factor)| *sum += x * x * factor);
-                }
-            }
-        }
-        for (output, sum) in sums[self.design.n_columns() * outputs..].iter_mut().enumerate() {
-            *sum = (0..n).map(|sample| value * value * factor(sample, output)).sum();
-        }
-        sums
     }
 
     #[inline(always)]
@@ -321,7 +214,7 @@ impl Classifier {
     }
 
     /// The value of the intercept's column; 0 without an intercept.
-    fn value(&self) -> f64 {
+    pub(super) fn value(&self) -> f64 {
         self.intercept.unwrap_or(0.0)
     }
 

@@ -163,8 +163,7 @@ impl Table {
     /// The same numbers, from each of which that of its column is subtracted, and nothing else.
     pub fn less(&self, shift: Vec<f64>) -> Result<Table> {
         let Table { layout, n_rows, n_columns, .. } = *self;
-        let table =
-            Table { numbers: self.numbers.clone(), layout, n_rows, n_columns, shift: Some(Arc::from(shift)) };
+        let table = Table { numbers: self.numbers.clone(), layout, n_rows, n_columns, shift: Some(Arc::from(shift)) };
         table.check_shift().map(|()| table)
     }
 
