@@ -17,8 +17,8 @@ where samples are far on the wrong side, their curvature is 0 along each weight,
 On columns far from 0, such as years, no single weight gains anything, because each can only move together with the
 intercept. So where the columns' values are far from 1, or with L2 the bound of the distance from the optimum leaves
 room for much better weights, a few steps of conjugate gradients look for them by all weights together. They are tried,
-so the gain is a real one. An objective that can be had over columns near 0 (``Movable``) is looked at there, where such
-steps find what there is to gain, and the bound is closer.
+so the gain is a real one. An objective that can be had over columns near 0 (``Movable``) is judged there, where such
+steps find better weights if there are any, and the bound is closer.
 """
 
 from __future__ import annotations

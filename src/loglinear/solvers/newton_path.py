@@ -139,17 +139,17 @@ def newton_path(
     solver = BY_DEFAULT if solver is None else solver
     if not isinstance(solver, ProxNewton):
         return None
-    w, given = w0(), None
+    w, original = w0(), None
     near = problem.near_zero(w)
     if near is not None:
-        given, (problem, w) = cast(Movable, problem.objective), near
+        original, (problem, w) = cast(Movable, problem.objective), near
     objective = cast(Walking, problem.objective)
     walk = objective.newton_path(
         w, l2=problem.penalty.l2, precision=solver.precision, sweeps=solver.max_sweeps, least=LEAST
     )
     max_steps = MOST_STEPS if stop.max_iterations is None else stop.max_iterations
     little = 0.0 if objective.has_small_gram(1.0) else solver.gradient_tolerance
-    return _Points(problem, given, walk, solver.tolerance, little, max_steps).at
+    return _Points(problem, original, walk, solver.tolerance, little, max_steps).at
 
 
 @dataclass(frozen=True)
@@ -158,11 +158,11 @@ class _Points:
 
     Attributes:
         problem: the one that is followed.
-        given: objective of the weights to return, if ``problem`` is over columns from which numbers are subtracted.
+        original: objective of the weights to return, if ``problem`` is over columns from which numbers are subtracted.
     """
 
     problem: Problem
-    given: Movable | None
+    original: Movable | None
     walk: Walk
     tolerance: float
     gradient_tolerance: float
@@ -197,8 +197,8 @@ class _Points:
             if is_unclear and not has_settled(penalised, w, evaluated, gradient, gap):
                 status = Status.STALLED
         steps, evaluations = reached.steps, reached.evaluations
-        if self.given is not None:
-            w = self.given.weights_of(*cast(Movable, self.problem.objective).coefficients(w))
+        if self.original is not None:
+            w = self.original.weights_of(*cast(Movable, self.problem.objective).coefficients(w))
         nnz = vectors.count_nonzero(w)
         last = TraceRecord(steps, float(evaluations), evaluations, seconds, objective, nll, nnz, violation, gap=gap)
         return Result(
