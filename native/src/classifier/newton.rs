@@ -17,10 +17,13 @@
 //! - the subproblem is solved to `precision` of the violation that it begins with;
 //! - after some sweeps over all columns, sweeps visit the columns whose weights are not 0, and then leaps take turns with sweeps over
 //!   all columns;
+//! - with three classes or more, each sweep also adds to the weights of a column in all classes the number that makes their penalty
+//!   least (`centring`);
 //! - an entry of D is at least `DAMPING` * |residual| * the curvature of a parabola that bounds the loss: where a sample is far on
 //!   the wrong side, p (1 - p) is far smaller than the curvature of the loss on the way back. Of a sparse matrix, with an L1
 //!   penalty, it is at least the whole curvature: steps may then go beyond w + delta.
 
+use crate::classifier::centring::{best_constant, whole_columns};
 use crate::classifier::curvature::{DAMPING, bound};
 use crate::classifier::gram::{Column, Gram, Here, KeptGram, is_small, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
@@ -334,10 +337,13 @@ impl<'a> Subproblem<'a> {
     /// returns the number of all sweeps.
     fn minimise_over(&mut self, mut gram: Gram, mut done: usize, interrupt: &Interrupt) -> usize {
         let goal = self.settings.precision * self.violation;
+        let whole = self.whole_columns();
         let mut next = done + Self::SLOW;
         while done < self.settings.sweeps && !interrupt.is_set() {
             done += 1;
-            if self.sweep_over_gram(&mut gram) <= goal {
+            let violation = self.sweep_over_gram(&mut gram);
+            self.centre(&whole);
+            if violation <= goal {
                 break;
             }
             if done >= next {
@@ -345,6 +351,26 @@ impl<'a> Subproblem<'a> {
             }
         }
         done
+    }
+
+    /// The places of the columns whose weights in all classes are coordinates; none with two classes, or without an L1 penalty.
+    fn whole_columns(&self) -> Vec<Range<usize>> {
+        let (k, ids) = (self.classifier.n_outputs(), self.columns.iter().map(|column| column.id));
+        if k > 1 && self.settings.l1 > 0.0 { whole_columns(&ids.collect::<Vec<usize>>(), k) } else { Vec::new() }
+    }
+
+    /// Adds to the weights of a column in all classes the number that makes their penalty least. H has no curvature in this direction.
+    fn centre(&mut self, whole: &[Range<usize>]) {
+        let NewtonSettings { l1, l2, .. } = *self.settings;
+        for places in whole {
+            let columns = &mut self.columns[places.clone()];
+            let mut weights: Vec<f64> = columns.iter().map(|column| column.w + column.delta).collect();
+            let constant = best_constant(&mut weights, l1, l2);
+            for column in columns.iter_mut().filter(|_| constant != 0.0) {
+                let is_0 = column.w + column.delta == constant;
+                column.delta = if is_0 { -column.w } else { column.delta - constant };
+            }
+        }
     }
 
     /// A sweep by way of the data over all coordinates, or if `active`, over the columns whose weights are not 0 and the
