@@ -1,4 +1,4 @@
-"""The law of centred weights: over the classes of a softmax they add up to 0 wherever that costs no penalty."""
+"""The law of centred weights: adding a number to a column over the classes of a softmax gains no penalty any more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from loglinear import LBFGS, MaxEnt, minimize
 from loglinear.certificate import verdict
 from loglinear.gap import duality_gap
 from loglinear.objectives.classifier import ClassifierObjective
-from loglinear.penalty import ElasticNet
+from loglinear.penalty import ElasticNet, GroupLasso, best_constants
 from loglinear.problem import Problem
 from loglinear.result import Status
 
@@ -67,7 +67,7 @@ def test_weights_and_intercepts_add_up_to_0_over_the_classes(data, penalty, inte
 
 
 @pytest.mark.parametrize("penalty", ["l1", "elastic net"])
-def test_with_l1_the_weights_of_columns_stay_as_they_were_trained(penalty):
+def test_with_l1_the_weights_of_columns_need_not_add_up_to_0(penalty):
     model = fit(table(), start=moved(fit(table())), solver="owlqn", max_iterations=1, **PENALTIES[penalty])
     assert np.abs(model.coef_.sum(axis=0)).max() > 0.5
 
@@ -152,3 +152,57 @@ def test_centred_weights_differ_from_the_trained_ones_by_a_number_for_each_colum
     assert keep == "best" or told == list(result.trace)  # what callbacks write to a file is the end
     gradient, problem = data.value_and_gradient(result.w)[1], Problem(data, ElasticNet(0.0, 1.0, 3))
     assert result.violation == pytest.approx(problem.violation(result.w, gradient), rel=1e-8, abs=1e-11)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-3, 0.4, 5.0])
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_no_other_constant_makes_the_penalty_of_a_row_smaller(k, l2):
+    rows = np.random.default_rng(k).integers(-4, 5, size=(200, k)) / 2.0
+
+    def penalty(c):
+        return 0.7 * np.abs(rows - c).sum(axis=1) + l2 / 2.0 * ((rows - c) ** 2).sum(axis=1)
+
+    least = penalty(best_constants(rows, 0.7, l2))
+    for c in np.linspace(-5.0, 5.0, 201):
+        assert (penalty(c) >= least - 1e-12).all()
+
+
+def centred(rows, l1, l2, penalty=ElasticNet):
+    rows = np.asarray(rows, dtype=float)
+    k = rows.shape[1]
+    data = ClassifierObjective(np.eye(k, len(rows) - 1), np.arange(k), n_classes=k)
+    extra = {} if penalty is ElasticNet else {"groups": np.arange(rows.size - k) // k}
+    return Problem(data, penalty(l1=l1, l2=l2, unpenalised=k, **extra), k).centred(rows.ravel()).reshape(rows.shape)
+
+
+def test_with_l1_alone_centred_weights_do_not_depend_on_what_was_added_to_a_column():
+    rows = np.random.default_rng(0).normal(size=(50, 4))
+    expected = centred(rows, 1.0, 0.0)
+    assert (np.sort(expected[:-1])[:, 1:3] == 0.0).any(axis=1).all()
+    for by in (-0.3, 1.7):
+        np.testing.assert_allclose(centred(rows + by, 1.0, 0.0), expected, atol=1e-12)
+    assert centred(expected, 1.0, 0.0).tobytes() == expected.tobytes()
+
+
+def test_no_weight_of_0_is_lost():
+    rows = [
+        [2.0, 0.0, -1.0, 3.0],
+        [5.0, 5.0, 5.0, 0.0],
+        [3.0, 3.0, 0.0, -1.0],
+        [6.0, 3.0, 2.0, 1.0],
+        [1.0, 2.0, 3.0, 6.0],
+    ]
+    expected = [[2.0, 0.0, -1.0, 3.0], [0.0, 0.0, 0.0, -5.0], [0.0, 0.0, -3.0, -4.0]]
+    whole, intercept = [3.0, 0.0, -1.0, -2.0], [-2.0, -1.0, 0.0, 3.0]
+    assert centred(rows, 1.0, 0.0).tolist() == [*expected, whole, intercept]
+    assert centred(rows, 0.01, 1.0).tolist() == [*rows[:3], whole, intercept]
+    assert centred(rows, 1.0, 0.0, GroupLasso).tolist() == [*rows[:4], intercept]
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+@pytest.mark.parametrize("solver", ["owlqn", "prox_newton"])
+def test_with_l1_no_constant_makes_the_penalty_of_a_trained_column_smaller(solver, l2):
+    coef = fit(table(), start=moved(fit(table()), 0.2), solver=solver, max_iterations=2, l1=0.05, l2=l2).coef_
+    for column in coef.T[(coef != 0.0).all(axis=0)]:
+        assert abs(best_constants(column[None], 0.05, l2)[0, 0]) <= 1e-12
+    assert l2 or (np.median(coef, axis=0) == 0.0).all()

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ObjectiveError, OptionError
-from .penalty import ElasticNet, Penalty, Separable
+from .penalty import ElasticNet, Penalty, Separable, best_constants
 from .protocols import missing, satisfies
 from .vectors import Vector
 
@@ -366,19 +366,26 @@ class Problem:
         return float(np.maximum(largest, by_weight / scale))
 
     def centred(self, w: Vector) -> Vector:
-        """Return weights with the same NLL that add up to 0 over the classes as far as the penalty allows; or w itself.
+        """Return weights with the same NLL and the least penalty: a number is subtracted from each column; or w itself.
 
-        Without L1, all do. With L1, the intercept's alone do: it is not penalised, but the sum of absolute values over
-        the classes is least where their median is 0, and weights of 0 have to stay 0.
+        Without L1 the weights of a column then add up to 0 over the classes, as those of an unpenalised intercept do
+        with any penalty. With L1 see ``best_constants``; a column that would have fewer weights of 0 stays as it is.
+        So do groups of weights.
         """
-        first = w.size - self.penalty.unpenalised if self.penalty.l1 else 0
-        rows = w[first:].reshape(-1, self.n_classes)
-        if self.n_classes == 1 or not rows.size:
+        k, penalty = self.n_classes, self.penalty
+        first = w.size - penalty.unpenalised
+        if k == 1 or not w.size:
             return w
-        means = rows.mean(axis=1, keepdims=True)
-        if (np.abs(means) <= CENTRED * np.abs(rows).max(axis=1, keepdims=True)).all():
+        rows = w.reshape(-1, k)
+        constants = rows.mean(axis=1, keepdims=True)
+        if penalty.l1:
+            is_free = np.arange(len(rows))[:, None] >= first // k
+            best = best_constants(rows, penalty.l1, penalty.l2) if satisfies(penalty, Separable) else 0.0
+            fewer = (rows == best).sum(axis=1, keepdims=True) < (rows == 0.0).sum(axis=1, keepdims=True)
+            constants = np.where(is_free, constants, np.where(fewer, 0.0, best))
+        if (np.abs(constants) <= CENTRED * np.abs(rows).max(axis=1, keepdims=True)).all():
             return w
-        return np.concatenate([w[:first], (rows - means).ravel()])
+        return np.asarray(rows - constants).ravel()
 
     @cached_property
     def _without_intercept(self) -> Penalty:

@@ -84,7 +84,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     With three or more classes, adding the same number to a column's weights of all classes changes no probability: at
     the end of training the weights of each column, and the intercepts, are shifted to add up to 0. This lowers an L2
-    penalty or leaves it as it is. With l1 the intercepts alone are shifted, as other weights that are 0 have to stay 0.
+    penalty or leaves it as it is. With l1, columns are shifted to their least penalty instead, so that without l2 the
+    median of the weights of a column is 0.
 
     Weights, scores and probabilities are float64, also for float32 data: training computes in double precision.
 
