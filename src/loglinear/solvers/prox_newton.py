@@ -19,7 +19,7 @@ from ..vectors import Vector
 from .common.classifier import TwoClasses
 from .common.conditions import intercept_alone_is_spared
 from .common.needs import Needs, check
-from .common.quasi_newton import ROUNDING, BatchState, check_numbers, check_tolerances
+from .common.quasi_newton import BatchState, check_numbers, check_tolerances
 
 __all__ = ["NewtonSteps", "ProxNewton", "ProxNewtonState"]
 
@@ -91,6 +91,7 @@ class ProxNewtonState(BatchState):
 
     Attributes:
         scores: x . w of each sample, shape (n_samples,); empty with three classes or more.
+        decrease: of the objective in the last step, nats; infinite before the first.
         passes: effective passes, evaluations in line searches included.
         working_set: number of weights in the last W.
         sweeps: of coordinate descent over the working sets, so far.
@@ -101,6 +102,7 @@ class ProxNewtonState(BatchState):
     scores: Vector
     stride: int = 1
     l1: float = 0.0
+    decrease: float = math.inf
     passes: float = 1.0
     working_set: int = 0
     sweeps: int = 0
@@ -119,7 +121,8 @@ class ProxNewton:
     Departures:
 
     - The columns are swept from the first to the last.
-    - The subproblem is solved to ``precision`` times its initial violation.
+    - The subproblem is solved to ``precision`` times its initial violation. With three classes or more, each sweep also
+      adds to the weights of a column in all classes the number that makes their penalty least, as H is flat there.
     - The intercept is a coordinate without penalty.
     - With at most 500 weights, H is written out: with two classes if X is dense or there is no L1 penalty. Without an
       L1 penalty the step is then the solution of a system of equations. More weights need an L1 penalty; with three
@@ -134,12 +137,14 @@ class ProxNewton:
 
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
-    Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, or when the decrease that a
-    step promises is at most 2.3e-13 |F|, which the rounding errors of F can hide. Where H is written out, |F| counts as
-    1e-6 nats a sample at least; elsewhere a violation <= gradient_tolerance * max(1, |w|) is enough, too.
+    Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, and all further steps would
+    not bring more if each brought the same share of the one before. After a step whose sweeps ran out they count as 100
+    times that step. Converged also when a step that does not decrease F promises at most 1e-10 |F|, which rounding
+    errors can hide. Where H is written out, |F| counts as 1e-6 nats a sample at least; elsewhere a violation <=
+    gradient_tolerance * max(1, |w|) is enough, too.
 
     Args:
-        tolerance: bound on the relative decrease of a step; 0 switches this test off.
+        tolerance: bound on the relative decrease of a step, and of all further ones; 0 switches this test off.
         gradient_tolerance: bound on the violation; 0 asks for an exact zero.
         precision: fraction of its violation to which a subproblem is solved, in (0, 1).
         max_sweeps: most sweeps of coordinate descent in a step, >= 1.
@@ -195,7 +200,7 @@ class ProxNewton:
             stride=stride,
             l1=_first_l1(problem, w, gradient),
         )
-        return replace(state, status=self._status(problem, state, math.inf))
+        return replace(state, status=self._status(problem, state))
 
     def step(self, problem: Problem, state: ProxNewtonState) -> ProxNewtonState:
         """Make a step; ``state`` is left as it was."""
@@ -217,7 +222,7 @@ class ProxNewton:
             return self.step(problem, replace(state, stride=1, l1=state.l1 / FALL))
         iteration, sweeps = state.iteration + 1, state.sweeps + done.sweeps
         if not done.moved:
-            at_rounding = done.promised <= ROUNDING * abs(state.objective)
+            at_rounding = done.promised <= HIDDEN * abs(state.objective)
             status = Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED
             return replace(state, iteration=iteration, working_set=done.working_set, sweeps=sweeps, status=status)
         value, violation = problem.penalised(w, done.nll, gradient)
@@ -237,12 +242,16 @@ class ProxNewton:
             sweeps=sweeps,
         )
         decrease = state.objective - value
+        following = replace(following, decrease=decrease)
         if is_sampled and (done.trials > 1 or decrease < LITTLE * done.promised):
             return replace(following, stride=max(1, state.stride // 4))
-        status = Status.RUNNING if is_stronger else self._status(problem, following, decrease)
+        before = state.decrease if done.sweeps < self.max_sweeps else 0.0
+        status = Status.RUNNING if is_stronger else self._status(problem, following, before)
         return following if status is Status.RUNNING else replace(following, status=status)
 
-    def _status(self, problem: Problem, state: ProxNewtonState, decrease: float) -> Status:
+    def _status(self, problem: Problem, state: ProxNewtonState, before: float = math.inf) -> Status:
+        """Return the status at a state; ``before`` is the decrease in the last step but one, 0 if it tells nothing."""
+        decrease = state.decrease
         # On tiny columns the derivative by the intercept's weight is small far from the optimum.
         violation = max(state.violation, problem.violation(state.w, state.gradient, state.violation))
         # The step of a small Gram matrix does not depend on the units of the columns, and neither does its end.
@@ -254,9 +263,14 @@ class ProxNewton:
             size += NEAR_ZERO * float(objective.weights.sum())
         if violation <= little:
             return Status.CONVERGED
-        if self.tolerance > 0.0 and decrease <= self.tolerance * size:
+        if self.tolerance > 0.0 and decrease * max(1.0, _times_ahead(decrease, before)) <= self.tolerance * size:
             return Status.CONVERGED
         return Status.RUNNING
+
+
+def _times_ahead(decrease: float, before: float) -> float:
+    """Return the sum of all further decreases, over the last one, if each is the same share of the one before."""
+    return decrease / max(before - decrease, decrease / MOST_AHEAD) if 0.0 < decrease < math.inf else 0.0
 
 
 def _first_l1(problem: Problem, w: Vector, gradient: Vector) -> float:
@@ -267,6 +281,11 @@ def _first_l1(problem: Problem, w: Vector, gradient: Vector) -> float:
     return penalty.largest(gradient[: w.size - penalty.unpenalised]) / FALL
 
 
+# More times the last decrease than this are not expected ahead.
+MOST_AHEAD = 100.0
+# At an optimum, a step that no line search can take promises at most this share of F: the slope, too, has rounding
+# errors, which long steps along columns that are much alike multiply.
+HIDDEN = 1e-10
 # On separable data the objective falls towards 0, in every step by the same share. It counts as this many nats a sample
 # at least.
 NEAR_ZERO = 1e-6
