@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from loglinear import LBFGS, MaxEnt, minimize
+from loglinear import LBFGS, MaxEnt, minimize, path
 from loglinear.certificate import verdict
 from loglinear.gap import duality_gap
 from loglinear.objectives.classifier import ClassifierObjective
@@ -64,6 +64,20 @@ def test_weights_and_intercepts_add_up_to_0_over_the_classes(data, penalty, inte
             sums, largest = rows_of(model.coef_)
             assert (sums <= 1e-8 * largest).all()
         assert abs(model.intercept_.sum()) <= 1e-8 * np.abs(model.intercept_).max()
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.3])
+def test_the_points_of_a_path_are_centred(l2):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    data = ClassifierObjective(X, (X @ rng.normal(size=(6, 4)) + rng.gumbel(size=(80, 4))).argmax(axis=1), n_classes=4)
+    problem = Problem(data, ElasticNet(l2=l2, unpenalised=4), 4)
+    for point in path(problem, 4, ratio=0.01).points:
+        at = replace(problem, penalty=problem.penalty.with_l1(point.l1))
+        w = point.result.w
+        assert at.centred(w) is w
+        assert point.result.objective == pytest.approx(point.result.nll + at.penalty.value(w), rel=1e-12)
+        assert point.n_active == np.count_nonzero(w)
 
 
 @pytest.mark.parametrize("penalty", ["l1", "elastic net"])

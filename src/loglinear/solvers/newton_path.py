@@ -188,8 +188,12 @@ class _Points:
         w, objective, nll, violation = reached.w, reached.objective, reached.nll, reached.violation
         gap, is_moved = useful(reached.gap, objective), self.problem.shift is not None
         is_unclear = status is Status.CONVERGED and (gap is None or gap > NEAR * objective)
+        penalised = self.problem
+        if is_moved or is_unclear or penalised.n_classes > 1:
+            penalised = replace(penalised, penalty=penalised.penalty.with_l1(l1))
+            w = penalised.centred(w)
+            objective = min(objective, nll + penalised.penalty.value(w))
         if is_moved or is_unclear:
-            penalised = replace(self.problem, penalty=self.problem.penalty.with_l1(l1))
             gradient = np.empty_like(w)
             evaluated = penalised.evaluate(w, gradient)
             if is_moved:  # by columns as they were given
