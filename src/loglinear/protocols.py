@@ -41,7 +41,8 @@ def satisfies(thing: object, protocol: Callable[..., T]) -> TypeGuard[T]:
         >>> satisfies(objective, Convex), satisfies(3, Restrictable)
         (True, False)
     """
-    return all(hasattr(thing, name) for name in _lacking(type(thing), protocol))
+    names = _lacking(type(thing), protocol)
+    return not names or all(hasattr(thing, name) for name in names)
 
 
 def _lacking(kind: type, protocol: Callable[..., object]) -> tuple[str, ...]:

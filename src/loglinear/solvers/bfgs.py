@@ -29,6 +29,7 @@ from .common.quasi_newton import (
     Line,
     Moved,
     QuasiNewtonState,
+    attempts,
     check_tolerances,
     first_step,
     moved,
@@ -221,7 +222,7 @@ class BFGS:
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Make one round of the loop of Algorithm 6.1. ``state`` is used up, unless an exception comes out."""
         evaluations, promised = 0, []
-        for curvature in (state.history, state.history.cleared()):
+        for curvature in attempts(state.history):
             line = Line(problem, state, curvature)  # H includes the last pair, Eq. 6.17; d = -H v
             search = strong_wolfe(line, first_step(state, curvature), self.max_line_search)  # w_new = w + alpha d
             evaluations += search.evaluations

@@ -23,6 +23,7 @@ from .common.quasi_newton import (
     MOST,
     Line,
     QuasiNewtonState,
+    attempts,
     check_tolerances,
     first_step,
     moved,
@@ -104,7 +105,7 @@ class LBFGS:
     def step(self, problem: Problem, state: QuasiNewtonState) -> QuasiNewtonState:
         """Make one round of the loop of Algorithm 7.5. ``state`` is used up, unless an exception comes out."""
         evaluations, promised = 0, []
-        for history in (state.history, state.history.cleared()):
+        for history in attempts(state.history):
             line = Line(problem, state, history)  # d = -H v, Algorithm 7.4
             search = strong_wolfe(line, first_step(state, history), self.max_line_search)  # w_new = w + alpha d
             evaluations += search.evaluations

@@ -24,6 +24,7 @@ from .common.quasi_newton import (
     Found,
     Line,
     QuasiNewtonState,
+    attempts,
     check_tolerances,
     first_step,
     moved,
@@ -140,7 +141,7 @@ class OWLQN:
         (``History.advance``).
         """
         evaluations, promised = 0, []
-        for history in (state.history, state.history.cleared()):
+        for history in attempts(state.history):
             line = Line(problem, state, history)  # v, d = -H v, p = pi(d; -v)
             search = self._constrained_line_search(line, first_step(state, history))  # w_new = pi(w + alpha p; xi)
             evaluations += search.evaluations

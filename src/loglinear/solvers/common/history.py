@@ -128,7 +128,8 @@ class History:
         rows, SY, YY = np.array(live), self.SY.copy(), self.YY.copy()
         SY[rows, spare] = products[1, on_s]
         YY[rows, spare] = YY[spare, rows] = products[1, on_y]
-        spare = next(row for row in range(self.memory + 1) if row not in live)
+        # Of a full history, the row of the pair that was dropped is the only one not in use.
+        spare = self.live[0] if first else next(row for row in range(self.memory + 1) if row not in live)
         history = History(self.S, self.Y, SY, YY, products[0, on_s], products[0, on_y], live, spare, self.scale)
         return Advanced(history, violation, squared, slope)
 

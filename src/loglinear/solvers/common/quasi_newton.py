@@ -10,6 +10,7 @@ direction, alpha the step.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -33,6 +34,7 @@ __all__ = [
     "Moved",
     "QuasiNewtonState",
     "Trial",
+    "attempts",
     "check_tolerances",
     "first_step",
     "moved",
@@ -318,6 +320,12 @@ def starting_state(
         spare_w=spare_w,
         spare_gradient=np.zeros_like(w),
     )
+
+
+def attempts(curvature: Curvature) -> Iterator[Curvature]:
+    """Yield the curvature, then, should the search along its direction fail, the one without pairs."""
+    yield curvature
+    yield curvature.cleared()
 
 
 def first_step(state: QuasiNewtonState, curvature: Curvature) -> float:
