@@ -111,6 +111,18 @@ impl Pool {
             Err(error) => panic!("{error}"),
         }
     }
+
+    /// Runs `work`, which takes item after item until none is left, on the calling thread and on others: as many threads are busy
+    /// as the pool has, but at most one for each of `n_items`. A single item wakes no other thread.
+    pub fn work_together(self, n_items: usize, work: &(dyn Fn() + Sync)) {
+        let helpers = self.n_threads.min(n_items).saturating_sub(1);
+        let threads = if helpers == 0 { None } else { self.threads().ok() };
+        let Some(threads) = threads else { return work() };
+        threads.in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| work()));
+            work();
+        });
+    }
 }
 
 /// Runs of neighbouring items that each thread should get: few, because neighbours share caches, but enough that threads
@@ -121,13 +133,11 @@ const RUNS: usize = 8;
 ///
 /// The calling thread works too: as many threads are busy as the pool has, and a pool of one wakes no other thread.
 pub fn share<T: Send, R: Send + Sync>(pool: Pool, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let helpers = pool.n_threads.min(items.len()).saturating_sub(1);
-    let threads = if helpers == 0 { None } else { pool.threads().ok() };
-    let Some(threads) = threads else {
+    if pool.n_threads.min(items.len()) < 2 {
         return items.into_iter().map(work).collect();
-    };
+    }
     let slots: Vec<_> = items.into_iter().map(|item| (Mutex::new(Some(item)), OnceLock::new())).collect();
-    run_all(&threads, helpers, slots.len(), &|index| {
+    run_all(pool, slots.len(), &|index| {
         let (item, result) = &slots[index];
         let item = item.lock().unwrap_or_else(PoisonError::into_inner).take();
         let _ = item.map(|item| result.set(work(item)));
@@ -135,11 +145,11 @@ pub fn share<T: Send, R: Send + Sync>(pool: Pool, items: Vec<T>, work: impl Fn(T
     slots.into_iter().filter_map(|(_, result)| result.into_inner()).collect()
 }
 
-/// Calls `work` with every number below `n_items`, on this thread and `helpers` others.
-fn run_all(threads: &ThreadPool, helpers: usize, n_items: usize, work: &(dyn Fn(usize) + Sync)) {
+/// Calls `work` with every number below `n_items`, on the threads of a pool.
+fn run_all(pool: Pool, n_items: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
-    let run_of = (n_items / (RUNS * (helpers + 1))).max(1);
-    let run = || {
+    let run_of = (n_items / (RUNS * pool.n_threads.min(n_items).max(1))).max(1);
+    pool.work_together(n_items, &|| {
         loop {
             let first = next.fetch_add(run_of, Ordering::Relaxed);
             if first >= n_items {
@@ -147,10 +157,6 @@ fn run_all(threads: &ThreadPool, helpers: usize, n_items: usize, work: &(dyn Fn(
             }
             (first..n_items.min(first + run_of)).for_each(work);
         }
-    };
-    threads.in_place_scope(|scope| {
-        (0..helpers).for_each(|_| scope.spawn(|_| run()));
-        run();
     });
 }
 
@@ -201,6 +207,19 @@ mod tests {
             let pool = pool(threads).unwrap();
             let results = share(pool, (0..items).collect(), |item: usize| item * item);
             assert_eq!(results, (0..items).map(|item| item * item).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn work_on_one_item_stays_on_the_calling_thread() {
+        let caller = std::thread::current().id();
+        for (threads, items, expected) in [(1, 9, 1), (3, 0, 1), (3, 1, 1), (3, 2, 2), (3, 9, 3)] {
+            let calls = Mutex::new(Vec::new());
+            let work = || locked(&calls).push(std::thread::current().id());
+            pool(threads).unwrap().work_together(items, &work);
+            let calls = locked(&calls);
+            assert_eq!(calls.len(), expected);
+            assert_eq!(calls.iter().filter(|&&thread| thread == caller).count(), 1);
         }
     }
 }

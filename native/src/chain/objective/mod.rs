@@ -365,31 +365,26 @@ impl ChainObjective {
         let centred = &OnceLock::new();
         let scores = Scores { w, rows: &scratch.rows, transitions, links, centred };
         let next = || locked(&queue).next().filter(|_| !interrupt.is_set());
-        self.pool.install(|| {
-            rayon::scope(|scope| {
-                for _ in 0..self.pool.n_threads().min(self.blocks.len()) {
-                    scope.spawn(|_| {
-                        let mut workspace = locked(&spare).1.pop().unwrap_or_default();
-                        workspace.lattice.prepare(transitions);
-                        while let Some((index, (block, ((own_gradient, (met, nlls)), likely)))) = next() {
-                            let spare_sums = locked(&spare).0.pop();
-                            let mut sums = spare_sums.unwrap_or_else(|| self.new_sums(transitions));
-                            let targets = Targets { sums: &mut sums, own_gradient, met, nlls, summed, likely };
-                            // The threads take the next blocks when they are done with these.
-                            if let Some(next) = self.blocks.get(index + self.pool.n_threads()) {
-                                next.advise(Soon::Wanted);
-                            }
-                            self.sum_block(block, scores, &mut workspace, targets);
-                            block.advise(Soon::Unwanted);
-                            self.corpus.advise(self.features.blocks[index].0.clone(), Soon::Unwanted);
-                            let freed = locked(&reduction).add(index, sums);
-                            locked(&spare).0.extend(freed);
-                        }
-                        locked(&spare).1.push(workspace);
-                    });
+        let work = || {
+            let mut workspace = locked(&spare).1.pop().unwrap_or_default();
+            workspace.lattice.prepare(transitions);
+            while let Some((index, (block, ((own_gradient, (met, nlls)), likely)))) = next() {
+                let spare_sums = locked(&spare).0.pop();
+                let mut sums = spare_sums.unwrap_or_else(|| self.new_sums(transitions));
+                let targets = Targets { sums: &mut sums, own_gradient, met, nlls, summed, likely };
+                // The threads take the next blocks when they are done with these.
+                if let Some(next) = self.blocks.get(index + self.pool.n_threads()) {
+                    next.advise(Soon::Wanted);
                 }
-            });
-        });
+                self.sum_block(block, scores, &mut workspace, targets);
+                block.advise(Soon::Unwanted);
+                self.corpus.advise(self.features.blocks[index].0.clone(), Soon::Unwanted);
+                let freed = locked(&reduction).add(index, sums);
+                locked(&spare).0.extend(freed);
+            }
+            locked(&spare).1.push(workspace);
+        };
+        self.pool.work_together(self.blocks.len(), &work);
         (scratch.sums, scratch.workspaces) = spare.into_inner().unwrap_or_else(PoisonError::into_inner);
         let reduction = reduction.into_inner().unwrap_or_else(PoisonError::into_inner);
         interrupt.check()?;
