@@ -14,8 +14,9 @@ const BASE: u64 = 0x0e4c_91b3_58d7_62a9 % P;
 /// The hash of a string, and the power by which a join shifts the hash of the string before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
+    /// Below 2^62; below P except after `before`.
     hash: u64,
-    /// BASE^length
+    /// 8 BASE^length, where BASE^length is below P.
     power: u64,
 }
 
@@ -32,44 +33,60 @@ fn reduce_sum(x: u128) -> u64 {
     reduce(u128::from((x as u64 & P) + (x >> 61) as u64))
 }
 
+/// x modulo P, or P more: at most P + 7.
+#[inline(always)]
+fn folded(x: u64) -> u64 {
+    (x & P) + (x >> 61)
+}
+
+/// a b + c modulo P, or P more, where `b8` is 8 b, and a, b and c are below 2^62, P and P.
+///
+/// The upper half of the product 8 a b is a b / 2^61, rounded down, the lower half 8 (a b modulo 2^61): no shift has to join two words.
+#[inline(always)]
+fn multiply_add(a: u64, b8: u64, c: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b8);
+    folded((product >> 64) as u64 + (product as u64 >> 3) + c)
+}
+
+/// x modulo P, for x below 2 P.
+#[inline(always)]
+fn least(x: u64) -> u64 {
+    if x >= P { x - P } else { x }
+}
+
 /// a b modulo P.
 #[inline(always)]
 fn multiply(a: u64, b: u64) -> u64 {
-    reduce(u128::from(a) * u128::from(b))
-}
-
-/// The hash of a string of the hash `hash` with another string after it.
-#[inline(always)]
-fn joined(hash: u64, next: Piece) -> u64 {
-    reduce(u128::from(hash) * u128::from(next.power) + u128::from(next.hash))
+    least(multiply_add(a, b << 3, 0))
 }
 
 impl Piece {
     /// The empty string.
-    pub const EMPTY: Piece = Piece { hash: 0, power: 1 };
+    pub const EMPTY: Piece = Piece { hash: 0, power: 1 << 3 };
 
     /// The hash of a string.
     #[inline]
     pub fn of(bytes: &[u8]) -> Piece {
-        Piece { hash: hash_of(0, bytes), power: power_of(bytes.len()) }
+        Piece { hash: hash_of(0, bytes), power: power_of(bytes.len()) << 3 }
     }
 
     /// The hash of this string with another one after it.
     #[inline(always)]
     pub fn then(self, next: Piece) -> Piece {
-        Piece { hash: joined(self.hash, next), power: multiply(self.power, next.power) }
+        let hash = least(multiply_add(self.hash, next.power, next.hash));
+        Piece { hash, power: least(multiply_add(self.power >> 3, next.power, 0)) << 3 }
     }
 
     /// The hash of this string with another one after it, of which only the key is wanted.
     #[inline(always)]
     pub fn before(self, next: Piece) -> Piece {
-        Piece { hash: joined(self.hash, next), power: 0 }
+        Piece { hash: multiply_add(self.hash, next.power, next.hash), power: 0 }
     }
 
     /// The 64-bit key under which an attribute is stored: the hash with its bits mixed. It is never 0, which marks an empty slot.
     #[inline(always)]
     pub fn key(self) -> u64 {
-        let mut x = self.hash;
+        let mut x = least(self.hash);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^= x >> 31;
@@ -145,7 +162,18 @@ mod tests {
                 ((hash * u128::from(BASE) + u128::from(byte) + 1) % u128::from(P), power * u128::from(BASE) % u128::from(P))
             };
             let (hash, power) = bytes.iter().fold((0, 1), step);
-            prop_assert_eq!(Piece::of(&bytes), Piece { hash: hash as u64, power: power as u64 });
+            prop_assert_eq!(Piece::of(&bytes), Piece { hash: hash as u64, power: 8 * power as u64 });
+        }
+    }
+
+    #[test]
+    fn the_largest_products_are_reduced() {
+        let large = [0, 1, P - 1, P, P + 7, (1 << 62) - 1];
+        for a in large {
+            for (b, c) in [0, 1, 1 << 60, P - 1].into_iter().zip([P - 1, 1, 0, P - 1]) {
+                let expected = (u128::from(a) * u128::from(b) + u128::from(c)) % u128::from(P);
+                assert_eq!(u128::from(least(multiply_add(a, b << 3, c))), expected, "{a} * {b} + {c}");
+            }
         }
     }
 

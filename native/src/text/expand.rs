@@ -40,6 +40,9 @@ impl Template {
     }
 }
 
+/// Tokens whose keys are formed together: those of a usual template stay in the first-level cache.
+const TOGETHER: usize = 64;
+
 /// Expands a template over sentences; keeps its buffers from one sentence to the next.
 pub struct Expander<'t> {
     template: &'t Template,
@@ -56,13 +59,6 @@ impl<'t> Expander<'t> {
         Expander { template, sentence, views, views_of_token: Vec::new() }
     }
 
-    /// The key of a line at a token; `substring` replaces the macro `%substrings`.
-    #[inline(always)]
-    fn key(&self, line: usize, token: usize, substring: Option<Piece>) -> u64 {
-        let template = self.template;
-        template.joins.key(line, &self.sentence, token, substring, |view, beyond| template.piece_beyond(view, beyond))
-    }
-
     /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence.
     pub fn expand<'l, S: Sink>(
         &mut self,
@@ -75,22 +71,27 @@ impl<'t> Expander<'t> {
         let views = &mut self.views;
         let push = |token, pieces: &mut Vec<Piece>| views.push(cells, token, pieces);
         template.joins.fill(&mut self.sentence, tokens, &mut self.views_of_token, push);
-        for token in 0..tokens {
-            for (number, line) in template.lines.iter().enumerate() {
-                if let Some((at, most)) = line.substrings {
-                    self.expand_substrings(number, at, most, cells, token, sink);
-                    continue;
+        for first in (0..tokens).step_by(TOGETHER) {
+            let window = first..tokens.min(first + TOGETHER);
+            let beyond = |view, distance| template.piece_beyond(view, distance);
+            template.joins.join(&mut self.sentence, window.clone(), beyond);
+            for token in window {
+                let keys = self.sentence.keys(token - first, template.lines.len());
+                for (number, (line, &key)) in template.lines.iter().zip(keys).enumerate() {
+                    if let Some((at, most)) = line.substrings {
+                        self.expand_substrings(number, at, most, cells, token, sink);
+                        continue;
+                    }
+                    // A bigram joins a token and the previous one: the first token does not have one.
+                    if line.bigram && token > 0 {
+                        sink.bigram(key, |out| template.write(line, cells, token, None, out));
+                    }
+                    if line.state {
+                        sink.state(key, 1.0, |out| template.write(line, cells, token, None, out));
+                    }
                 }
-                let key = self.key(number, token, None);
-                // A bigram joins a token and the previous one: the first token does not have one.
-                if line.bigram && token > 0 {
-                    sink.bigram(key, |out| template.write(line, cells, token, None, out));
-                }
-                if line.state {
-                    sink.state(key, 1.0, |out| template.write(line, cells, token, None, out));
-                }
+                sink.end_token(label_of(token));
             }
-            sink.end_token(label_of(token));
         }
     }
 
@@ -123,9 +124,11 @@ impl<'t> Expander<'t> {
         }
         seen.sort_unstable();
         seen.dedup();
+        let beyond = |view, distance| template.piece_beyond(view, distance);
+        let key = |substring| template.joins.key(number, &self.sentence, token, substring, beyond);
         for substring in seen {
             let substring = substring.as_bytes();
-            let key = self.key(number, token, Some(Piece::of(substring)));
+            let key = key(Some(Piece::of(substring)));
             if line.bigram && token > 0 {
                 sink.bigram(key, |out| template.write(line, cells, token, Some(substring), out));
             }

@@ -4,6 +4,7 @@
 use crate::corpus::hash::Piece;
 use crate::text::arguments::Row;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A line with attributes.
 pub(super) struct Line {
@@ -75,12 +76,22 @@ pub(super) struct Joins {
     after: Vec<Piece>,
 }
 
-/// The hashes of a sentence's tokens: units of `reach` tokens before the first one, of all tokens, of `reach` tokens after the
-/// last one.
+/// The hashes of a sentence's tokens, and keys of their attributes.
 #[derive(Default)]
 pub(super) struct SentencePieces {
+    /// Units of `reach` tokens before the first one, of all tokens, of `reach` tokens after the last one.
     pieces: Vec<Piece>,
     tokens: usize,
+    /// The keys of some tokens, line by line.
+    keys: Vec<u64>,
+}
+
+impl SentencePieces {
+    /// The keys of the lines at a token, counted from the first of `Joins::join`; a line with `%substrings` has none.
+    #[inline(always)]
+    pub(super) fn keys(&self, token: usize, lines: usize) -> &[u64] {
+        &self.keys[token * lines..][..lines]
+    }
 }
 
 impl Joins {
@@ -128,6 +139,48 @@ impl Joins {
             pieces.extend(self.units.iter().map(|unit| unit.around(views_of_token[unit.view])));
         }
         pieces.extend_from_slice(&self.after);
+    }
+
+    /// Forms the keys of all lines without `%substrings` at some tokens: line after line, for the loop over the tokens then joins the
+    /// same number of hashes each time. `beyond` is that of `new`.
+    #[inline]
+    pub(super) fn join(
+        &self,
+        sentence: &mut SentencePieces,
+        tokens: Range<usize>,
+        beyond: impl Fn(usize, isize) -> Piece,
+    ) {
+        let mut keys = std::mem::take(&mut sentence.keys);
+        keys.resize(tokens.len() * self.lines.len(), 0);
+        let pieces = &sentence.pieces[tokens.start * self.units.len()..];
+        for (line, join) in self.lines.iter().enumerate().filter(|(_, join)| join.substrings.is_none()) {
+            match *join.near {
+                [a] => self.join_near((line, join.head), [a], pieces, &mut keys),
+                [a, b] => self.join_near((line, join.head), [a, b], pieces, &mut keys),
+                [a, b, c] => self.join_near((line, join.head), [a, b, c], pieces, &mut keys),
+                _ => {
+                    for (keys, token) in keys.chunks_exact_mut(self.lines.len()).zip(tokens.clone()) {
+                        keys[line] = self.key(line, sentence, token, None, &beyond);
+                    }
+                }
+            }
+        }
+        sentence.keys = keys;
+    }
+
+    /// Forms the keys of a line at consecutive tokens; `pieces` begin `reach` tokens before the first of them.
+    #[inline(always)]
+    fn join_near<const N: usize>(
+        &self,
+        (line, head): (usize, Piece),
+        near: [u32; N],
+        pieces: &[Piece],
+        keys: &mut [u64],
+    ) {
+        for (token, keys) in keys.chunks_exact_mut(self.lines.len()).enumerate() {
+            let here = &pieces[token * self.units.len()..];
+            keys[line] = near.iter().fold(head, |joined, &at| joined.before(here[at as usize])).key();
+        }
     }
 
     /// The key of a line at a token. `beyond` is that of `new`; `substring` replaces the macro `%substrings`.

@@ -2,7 +2,8 @@
 //!
 //! A filter in the processor's cache drops most of the attributes without features. The others are looked up together, so that
 //! look-ups do not wait for one another. The scores of a token stay in registers: an attribute with many features has a row of
-//! them to add, a single feature adds a multiple of a row with a one at its label. Zeros change no sum.
+//! them to add, a feature adds a multiple of a row with a one at its label. Zeros change no sum. An attribute with a single feature
+//! thus takes the same steps as one with a row, and needs no further row.
 
 use crate::chain::model::weights::ModelWeights;
 use crate::numeric::aligned::Aligned;
@@ -28,22 +29,21 @@ pub struct Rows {
     filter: Vec<u64>,
     /// Number of other bits of a key.
     shift: u32,
-    /// The first feature of an attribute with at least `least` features -> where its row begins.
-    row_of: Vec<u32>,
-    least: usize,
+    /// 1 + the first feature of an attribute -> what the attribute adds at value 1. The first entry adds nothing.
+    terms: Vec<Term>,
+    /// A row for each label, with a one at the label and zeros elsewhere, then the rows of attributes with many features.
     rows: Aligned,
-    /// Label -> a row with a one at the label, zeros elsewhere.
-    units: Aligned,
     width: usize,
 }
 
 /// What an attribute of a token adds to its scores.
 #[derive(Clone, Copy)]
 struct Term {
-    /// Where its row of scores begins; or its first feature.
+    /// Where a row of scores begins, the attribute's or that of the label of its only feature; or its first feature.
     start: u32,
     /// Number of its features, `ROW` for a row.
     count: u32,
+    /// Factor of the row or of the features' weights.
     value: f64,
 }
 
@@ -57,6 +57,8 @@ pub struct Terms {
     passed: Vec<(u64, f64)>,
     /// Token -> attributes of all tokens up to it.
     ends: Vec<usize>,
+    /// Attribute -> place among `Rows::terms`.
+    places: Vec<u32>,
     /// Of all tokens.
     terms: Vec<Term>,
     /// The features of the attributes of one token, where there are no rows.
@@ -86,20 +88,29 @@ impl Rows {
             with_count[features.len().min(MOST_LABELS)] += 1;
         }
         let (mut least, mut n_rows) = (MOST_LABELS + 1, 0);
-        while least > 1 && (n_rows + with_count[least - 1]) * width <= most_scores {
+        while least > 2 && (n_rows + with_count[least - 1]) * width <= most_scores {
             least -= 1;
             n_rows += with_count[least];
         }
-        let mut row_of = vec![0; weights.state_weights.len()];
-        let mut rows = Aligned::new(n_rows * width, 0.0);
-        let many = weights.states.filled().filter(|(_, features)| features.len() >= least);
-        for ((at, (_, features)), row) in many.enumerate().zip(rows.chunks_exact_mut(width)) {
-            row_of[features.start] = (at * width) as u32;
-            weights.add_states(features, 1.0, row);
+        let nothing = Term { start: 0, count: ROW, value: 0.0 };
+        let mut terms = vec![nothing; weights.state_weights.len() + 1];
+        let mut rows = Aligned::new((n_labels + n_rows) * width, 0.0);
+        (0..n_labels).for_each(|label| rows[label * width + label] = 1.0);
+        let mut start = n_labels * width;
+        for (_, features) in weights.states.filled().filter(|(_, features)| !features.is_empty()) {
+            let first = features.start;
+            terms[1 + first] = if let 1 = features.len() {
+                let start = usize::from(weights.state_labels[first]) * width;
+                Term { start: start as u32, count: ROW, value: weights.state_weights[first] }
+            } else if features.len().min(MOST_LABELS) >= least {
+                weights.add_states(features, 1.0, &mut rows[start..start + width]);
+                start += width;
+                Term { start: (start - width) as u32, count: ROW, value: 1.0 }
+            } else {
+                Term { start: first as u32, count: features.len() as u32, value: 1.0 }
+            };
         }
-        let mut units = Aligned::new(n_labels * width, 0.0);
-        units.chunks_exact_mut(width).enumerate().for_each(|(label, row)| row[label] = 1.0);
-        Some(Rows { filter, shift, row_of, least, rows, units, width })
+        Some(Rows { filter, shift, terms, rows, width })
     }
 
     /// Whether the rows give the scores of these attributes: products with zeros must be zeros.
@@ -116,7 +127,7 @@ impl Rows {
         (mut start, ends): (usize, &[usize]),
         sentence: &mut Terms,
     ) {
-        let Terms { passed, ends: passed_ends, terms, .. } = sentence;
+        let Terms { passed, ends: passed_ends, places, terms, .. } = sentence;
         passed.resize((attributes.len() + 1).max(passed.len()), (0, 0.0));
         passed_ends.clear();
         let mut count = 0;
@@ -130,29 +141,27 @@ impl Rows {
             start = end;
         }
         let passed = &passed[..count];
-        let later = passed.iter().map(|&(key, _)| key).skip(AHEAD);
-        terms.clear();
-        let zeros = std::iter::repeat_n(0, AHEAD);
-        terms.extend(passed.iter().zip(later.chain(zeros)).map(|(&(key, value), later)| {
+        let later = passed.iter().map(|&(key, _)| key).skip(AHEAD).chain(std::iter::repeat_n(0, AHEAD));
+        places.clear();
+        places.extend(passed.iter().zip(later).map(|(&(key, _), later)| {
             weights.states.prefetch(later);
-            self.look_up(weights, key, value)
+            let features = weights.states.find(key);
+            let place = if features.is_empty() { 0 } else { features.start + 1 };
+            prefetch(&self.terms, place);
+            place as u32
         }));
-    }
-
-    /// Looks up an attribute, and asks for the memory of what it adds.
-    #[inline(always)]
-    fn look_up(&self, weights: &ModelWeights<'_>, key: u64, value: f64) -> Term {
-        let features = weights.states.find(key);
-        if features.len() >= self.least {
-            let start = self.row_of[features.start];
-            for line in (0..self.width).step_by(LANES) {
-                prefetch(&self.rows, start as usize + line);
+        terms.clear();
+        terms.extend(places.iter().zip(passed).map(|(&place, &(_, value))| {
+            let term = self.terms[place as usize];
+            let start = term.start as usize;
+            if term.count == ROW {
+                (0..self.width).step_by(LANES).for_each(|line| prefetch(&self.rows, start + line));
+            } else {
+                prefetch(weights.state_labels, start);
+                prefetch(weights.state_weights, start);
             }
-            return Term { start, count: ROW, value };
-        }
-        prefetch(weights.state_labels, features.start);
-        prefetch(weights.state_weights, features.start);
-        Term { start: features.start as u32, count: features.len() as u32, value }
+            Term { value: term.value * value, ..term }
+        }));
     }
 
     /// Sets the scores of a sentence's tokens.
@@ -186,7 +195,6 @@ impl Rows {
         out: &mut [S::f64s],
     ) {
         let (rows, _) = S::as_simd_f64s(&self.rows);
-        let (units, _) = S::as_simd_f64s(&self.units);
         let mut sum = [simd.splat_f64s(0.0); N];
         for term in terms {
             let (start, count) = (term.start as usize, term.count as usize);
@@ -196,7 +204,7 @@ impl Rows {
             }
             let range = start..start + count;
             for (&label, &weight) in weights.state_labels[range.clone()].iter().zip(&weights.state_weights[range]) {
-                add_row(simd, &mut sum, term.value * weight, &units[usize::from(label) * out.len() + at..]);
+                add_row(simd, &mut sum, term.value * weight, &rows[usize::from(label) * out.len() + at..]);
             }
         }
         out[at..at + N].copy_from_slice(&sum);
