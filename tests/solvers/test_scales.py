@@ -14,7 +14,7 @@ import pytest
 
 from loglinear import ClassifierObjective, ElasticNet, Problem, Status, Stop, minimize
 from loglinear.errors import ObjectiveError, OptionError
-from loglinear.solvers import SOLVERS
+from loglinear.solvers import SOLVERS, ProxNewton
 from loglinear.solvers.common.needs import check
 
 SCALES = {
@@ -173,3 +173,18 @@ def test_of_all_solvers_on_all_scales_at_most_one_in_a_hundred_says_converged_fa
         print(f"| {name} | {len(own)} | {said} | {sum(each[0] == name for each in wrong)} | {stalled} |")
     assert len(found) > 2000
     assert len(wrong) <= len(found) / 100, wrong
+
+
+@pytest.mark.parametrize("seed", [0, 3, 8])
+def test_newton_takes_few_steps_over_columns_of_any_units(seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.normal(size=(200, 12))
+    X = columns * 10.0 ** rng.uniform(-8, 8, 12)
+    y = (columns @ rng.normal(size=(12, 4)) + rng.gumbel(size=(200, 4))).argmax(axis=1)
+    objective = ClassifierObjective(np.hstack([X, X[:, :6]]), y, n_classes=4, intercept="scaled")
+    problem = Problem(objective, ElasticNet(2.0, 1.0, 4), 4)
+    result = minimize(problem, ProxNewton(tolerance=1e-8))
+    best = minimize(problem, ProxNewton(tolerance=0.0), stop=Stop(max_iterations=50)).objective
+    assert result.status is Status.CONVERGED
+    assert result.iterations <= 30
+    assert result.objective <= best * (1.0 + 1e-7)

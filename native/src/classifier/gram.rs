@@ -21,15 +21,17 @@ pub struct Column {
     pub curvature: f64,
     /// delta_j
     pub delta: f64,
+    /// What violations of optimality at this coordinate are multiplied by to be compared with others.
+    pub unit: f64,
 }
 
 impl Column {
     /// The change of delta_j that minimises the subproblem over this coordinate, where `slope` is the derivative of its smooth
-    /// part. Raises `most` to the violation of optimality before the change.
+    /// part. Raises `most` to the violation of optimality before the change, times the unit.
     #[inline(always)]
     pub fn change(&self, slope: f64, l1: f64, most: &mut f64) -> f64 {
         let before = self.w + self.delta;
-        *most = most.max(violation(before, slope, l1).abs());
+        *most = most.max(violation(before, slope, l1).abs() * self.unit);
         let (z, bound) = (before - slope / self.curvature, l1 / self.curvature);
         z - z.clamp(-bound, bound) - before
     }

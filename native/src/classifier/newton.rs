@@ -14,7 +14,8 @@
 //! written out in place of X' D X. What is said here of columns holds for weights.
 //!
 //! Departures from Algorithms 3 and 4:
-//! - the subproblem is solved to `precision` of the violation that it begins with;
+//! - the subproblem is solved to `precision` of the violation that it begins with; where X' D X is written out at once,
+//!   violations divided by the square roots of the curvatures, which do not depend on the units of the columns, have to fall as far;
 //! - after some sweeps over all columns, sweeps visit the columns whose weights are not 0, and then leaps take turns with sweeps over
 //!   all columns;
 //! - with three classes or more, each sweep also adds to the weights of a column in all classes the number that makes their penalty
@@ -199,6 +200,7 @@ impl<'a> Subproblem<'a> {
             gradient: gradient[id] + if id < n { settings.l2 * w[id] } else { 0.0 },
             curvature: 0.0,
             delta: 0.0,
+            unit: 1.0,
         };
         let most = if classifier.n_outputs() > 1 { MOST_WEIGHTS } else { usize::MAX };
         let working_set = working_set(among, &w[..n], gradient, settings, most);
@@ -237,11 +239,31 @@ impl<'a> Subproblem<'a> {
         let mut subproblem =
             Subproblem { classifier, settings, columns, intercepts, curvatures, z, products, gram, violation: 0.0 };
         subproblem.fill_curvatures();
-        let of_columns =
-            subproblem.columns.iter().map(|column| violation(column.w, column.gradient, settings.l1).abs());
-        let of_intercepts = subproblem.intercepts.iter().map(|column| column.gradient.abs());
-        subproblem.violation = of_columns.chain(of_intercepts).fold(0.0, f64::max);
+        subproblem.violation = subproblem.largest_violation(|_| 1.0);
+        if subproblem.gram.is_some() {
+            subproblem.set_units();
+        }
         subproblem
+    }
+
+    /// The largest violation at delta = 0, where each is multiplied by a number.
+    fn largest_violation(&self, by: impl Fn(&Column) -> f64) -> f64 {
+        let of_columns = self.columns.iter().map(|at| violation(at.w, at.gradient, self.settings.l1).abs() * by(at));
+        let of_intercepts = self.intercepts.iter().map(|at| at.gradient.abs() * by(at));
+        of_columns.chain(of_intercepts).fold(0.0, f64::max)
+    }
+
+    /// Lets violations count as shares of the largest one, and divided by the square roots of the curvatures as shares of the largest
+    /// of these, whichever is larger.
+    fn set_units(&mut self) {
+        let inverse_root = |at: &Column| 1.0 / at.curvature.sqrt();
+        let factor = self.violation / self.largest_violation(inverse_root);
+        if factor.is_finite() {
+            self.columns
+                .iter_mut()
+                .chain(&mut self.intercepts)
+                .for_each(|at| at.unit = (factor * inverse_root(at)).max(1.0));
+        }
     }
 
     /// Minimises over delta; returns the number of sweeps.
@@ -420,7 +442,7 @@ impl<'a> Subproblem<'a> {
         for (place, intercept) in self.intercepts.iter_mut().enumerate() {
             let at = self.columns.len() + place;
             let slope = intercept.gradient + gram.product(at);
-            most = most.max(slope.abs());
+            most = most.max(slope.abs() * intercept.unit);
             let change = -slope / intercept.curvature;
             intercept.delta += change;
             gram.add(at, change);
