@@ -264,3 +264,39 @@ def test_paths_reach_the_optimum_of_columns_far_from_zero_with_an_intercept_of_t
         nll, gradient = far.objective.value_and_gradient(result.w)
         assert nll == pytest.approx(result.nll, rel=1e-6)
         assert np.abs(gradient[-far.penalty.unpenalised :]).max() <= 1e-3
+
+
+class Steep(Quadratic):
+    """A quadratic objective that tells its curvature."""
+
+    has_hessian_diagonal = True
+
+    def hessian_diagonal(self, w):
+        return np.diag(self.A).copy()
+
+    def largest_values(self):
+        return None
+
+
+def test_a_direction_whose_square_is_too_small_for_numbers_is_no_error():
+    problem, w = Problem(Steep([[1e20]], [1e-170])), np.zeros(1)
+    assert gain_of_all(problem, w, *problem.objective.value_and_gradient(w)) <= 1e-300
+
+
+def test_slopes_and_curvatures_that_are_too_large_for_numbers_are_no_warning():
+    objective = ClassifierObjective([[1e200], [2e200], [-1e200]], [0, 1, 0], n_classes=2, intercept=False)
+    assert not has_settled(Problem(objective), np.zeros(1), *objective.value_and_gradient(np.zeros(1)))
+
+
+def test_what_columns_that_are_much_alike_gain_together_is_found_with_an_l1_penalty():
+    rng = np.random.default_rng(1)
+    column = rng.normal(size=(2000, 30))
+    X = np.hstack([column, column + 1e-3 * rng.normal(size=column.shape)])
+    scores = np.hstack([column, (X[:, 30:] - column) / 1e-3]) @ rng.normal(size=(60, 3)) * 0.3
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    objective = ClassifierObjective(X, y, 10.0 ** rng.uniform(-3, 3, 2000), n_classes=3, intercept="scaled")
+    problem = Problem(objective, ElasticNet(l1=0.1, unpenalised=3), 3)
+    result = minimize(problem, OWLQN(tolerance=5e-6))
+    best = minimize(problem, ProxNewton()).objective
+    assert result.objective > 1.01 * best
+    assert result.status is Status.STALLED

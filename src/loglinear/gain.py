@@ -15,21 +15,23 @@ Along d = w, too: on separable data every single weight gains little, and all of
 where samples are far on the wrong side, their curvature is 0 along each weight, and scaling down gains much.
 
 On columns far from 0, such as years, no single weight gains anything, because each can only move together with the
-intercept. So where the columns' values are far from 1, or with L2 the bound of the distance from the optimum leaves
-room for much better weights, a few steps of conjugate gradients look for them by all weights together. They are tried,
-so the gain is a real one. An objective that can be had over columns near 0 (``Movable``) is judged there, where such
-steps find better weights if there are any, and the bound is closer.
+intercept; on columns that are much alike, each gains little. So where the columns' values are far from 1, or the bound
+of the distance from the optimum leaves room for much better weights (with L2, or of a classifier), a few steps of
+conjugate gradients look for them by all weights together. They are tried, so the gain is a real one. An objective that
+can be had over columns near 0 (``Movable``) is judged there, where such steps find better weights if there are any, and
+the bound is closer.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 
 from .gap import duality_gap
-from .problem import Problem
+from .problem import Movable, Problem
+from .protocols import satisfies
 from .vectors import Vector, conjugate_gradients, dot
 
 __all__ = ["NEAR", "gain_of_all", "has_settled", "largest_gain"]
@@ -42,7 +44,8 @@ WIDE = 0.04
 SHARE = 0.01
 # ... or of this share of the objective without weights: the optimum may be 0, as on separable data without penalty.
 OF_START = 1e-3
-# Where columns are far from 0, what all weights together gain is too little if it is at most this share.
+# Where columns are far from 0, and of a classifier, what all weights together gain is too little if it is at most this
+# share.
 SHARE_OF_ALL = 1e-3
 # Columns may be far from 0 where the intercept's, which is as large as the largest, has at least this value.
 LARGE_INTERCEPT = 2.5
@@ -90,9 +93,10 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
         if gap <= share * objective:
             return True
     gain = largest_gain(problem, w, gradient, share * objective) / share
-    # Without L2 the bound comes down late, and says little about the weights.
-    if is_far or (gap is not None and gap > WIDE * objective and problem.penalty.l2 > 0.0):
-        share = SHARE_OF_ALL if is_far else SHARE
+    is_classifier, is_wide = satisfies(problem.objective, Movable), gap is not None and gap > WIDE * objective
+    # Evaluations of a classifier take little time. Elsewhere, without L2, the bound comes down late and says little.
+    if is_far or (gap is None or is_wide if is_classifier else is_wide and problem.penalty.l2 > 0.0):
+        share = SHARE_OF_ALL if is_far or is_classifier else SHARE
         gain = max(gain, gain_of_all(problem, w, nll, gradient, share * objective) / share)
     if gain <= objective:
         return True
@@ -131,9 +135,9 @@ def _better(problem: Problem, w: Vector, nll: float, gradient: Vector, little: f
     v = penalty.pseudo_gradient(w, gradient)
     x = _towards(problem, w, gradient, v, little)
     n_penalised = w.size - penalty.unpenalised
-    for trial in range(TRIALS):
+    for trial, to_zero in product(range(TRIALS), (True, False) if penalty.l1 else (False,)):
         better, there = w + 0.5**trial * x, np.empty_like(w)
-        if penalty.l1:
+        if to_zero:
             # With L1 a weight stays on its side of 0, where the model holds.
             side = np.where(w != 0.0, np.sign(w), -np.sign(v))[:n_penalised]
             better[:n_penalised][better[:n_penalised] * side < 0.0] = 0.0
@@ -156,16 +160,19 @@ def _towards(problem: Problem, w: Vector, gradient: Vector, v: Vector, little: f
         scale = np.where(scale > 0.0, scale, 1.0)
     there, reach = np.empty_like(w), STEP * max(1.0, math.sqrt(dot(w, w)))
 
-    def product(d: Vector) -> Vector:
-        t = reach / math.sqrt(dot(d, d))
+    def along(d: Vector) -> Vector:
+        largest = np.abs(d).max()
+        if not largest > 0.0:
+            return np.zeros_like(d)
+        t = reach / (largest * math.sqrt(dot(d / largest, d / largest)))  # squares of d may be too small for numbers
         problem.evaluate(w + t * d, there)
-        along: Vector = (there - gradient) / t
-        along[:n_penalised] += problem.penalty.l2 * d[:n_penalised]
-        along[~moves] = 0.0
-        return along
+        curved: Vector = (there - gradient) / t
+        curved[:n_penalised] += problem.penalty.l2 * d[:n_penalised]
+        curved[~moves] = 0.0
+        return curved
 
     x = np.zeros_like(w)
-    for solution, gain, _ in islice(conjugate_gradients(product, -v, scale), PRODUCTS):
+    for solution, gain, _ in islice(conjugate_gradients(along, -v, scale), PRODUCTS):
         x = solution
         if gain > 2.0 * little:
             break
@@ -199,7 +206,8 @@ def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector, littl
     h = curved.hessian_diagonal(w)
     h[: h.size - penalty.unpenalised] += penalty.l2
     steep = v != 0.0
-    with np.errstate(divide="ignore", over="ignore"):  # a slope without curvature promises any gain
+    # A slope without curvature promises any gain; squares beyond all numbers tell nothing.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return float((v[steep] ** 2 / (2.0 * h[steep])).max())
 
 

@@ -374,6 +374,14 @@ def test_mistakes_are_reported(act, kind, message):
             act(X, y)
 
 
+@pytest.mark.parametrize("name", ["y", "sample_weight", "groups"])
+def test_masked_arrays_are_refused(name):
+    masked = np.ma.masked_array([0, 1, 0, 1], [False, True, False, False])
+    named = {"y": [0, 1, 0, 1]} | {name: masked}
+    with pytest.raises(DataError, match=f"{name} is a masked array, whose hidden values would count"):
+        MaxEnt(l1="cv").fit([[0.0], [1.0], [0.5], [2.0]], **named)
+
+
 def test_not_converging_is_a_warning():
     X, y = samples(3)
     with pytest.warns(ConvergenceWarning, match="iteration limit"):

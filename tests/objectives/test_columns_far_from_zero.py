@@ -56,10 +56,11 @@ def test_many_classes_and_columns_with_an_l1_penalty_end_at_the_optimum(off):
     assert result.objective == pytest.approx(best, rel=1e-5)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_a_constant_column_beside_an_intercept_has_no_weight(penalty):
+@pytest.mark.parametrize("constant", [1000.0, 0.1, 1e-8])
+@pytest.mark.parametrize("penalty", [*PENALTIES, {"l2": 0.0}])
+def test_a_constant_column_beside_an_intercept_has_no_weight(penalty, constant):
     X, y, _ = table(1, 2)
-    both = np.column_stack([X + 1000.0, np.full(len(X), 1000.0)])
+    both = np.column_stack([X + 1000.0, np.full(len(X), constant)])
     best, model = MaxEnt(**penalty).fit(X, y), MaxEnt(**penalty).fit(both, y)
     assert model.coef_[0, -1] == 0.0
     assert model.result_.objective == pytest.approx(best.result_.objective, rel=1e-8)

@@ -23,6 +23,7 @@ __all__ = [
     "lines",
     "looked_at",
     "refuse_kinds",
+    "refuse_mask",
 ]
 
 Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
@@ -114,11 +115,16 @@ def is_mostly_filled(n_entries: int, shape: tuple[int, int]) -> bool:
 
 def refuse_kinds(X: object) -> None:
     """Raise DataError if an array contains dates or complex numbers, or is masked."""
-    if isinstance(X, np.ma.MaskedArray):
-        message = "X is a masked array, whose hidden values would count; give X.filled(value)"
-        raise DataError(message)
+    refuse_mask("X", X)
     if isinstance(X, np.ndarray) and X.dtype.kind in _REFUSED:
         message = f"{_REFUSED[X.dtype.kind]} not supported: X has type {X.dtype}; give numbers"
+        raise DataError(message)
+
+
+def refuse_mask(name: str, values: object) -> None:
+    """Raise DataError if an array is masked."""
+    if isinstance(values, np.ma.MaskedArray):
+        message = f"{name} is a masked array, whose hidden values would count; give {name}.filled(value)"
         raise DataError(message)
 
 
@@ -135,6 +141,8 @@ def far_from_zero(X: Dense) -> Vector | None:
         block = np.ascontiguousarray(rows[:, columns], dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             means[columns], spreads[columns] = block.mean(axis=0), block.std(axis=0)
+        # Less its mean, which has rounding errors, a constant column would not be 0 everywhere.
+        means[columns] = np.where((block == block[0]).all(axis=0), block[0], means[columns])
     return far_columns(means, spreads)
 
 

@@ -33,7 +33,7 @@ from ..data.fingerprint import checksum
 from ..data.frames import Frame, as_column, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_classes, check_several, check_small
-from ..data.matrix import FLOATS, refuse_kinds
+from ..data.matrix import FLOATS, refuse_kinds, refuse_mask
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
@@ -171,6 +171,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         """
         self._check_options(has_dev=X_dev is not None)
         begun = None if start is None else opened_start(start)
+        refuse_mask("y", y)
+        refuse_mask("sample_weight", sample_weight)
         y, sample_weight = as_column(y, "y"), as_column(sample_weight, "sample_weight")
         check_classes(y)
         corpus = attribute_corpus(X)
@@ -696,6 +698,7 @@ def opened_start(start: MaxEnt | str | os.PathLike[str]) -> ClassifierStart:
 
 def _numbers_of(groups: npt.ArrayLike, n_samples: int) -> Numbers:
     """Return the number of each sample's group, from 0, shape (n_samples,)."""
+    refuse_mask("groups", groups)
     names = np.asarray(as_column(groups, "groups"))
     if names.shape != (n_samples,):
         message = f"groups have shape {names.shape}, but X has {n_samples} samples; give one group per sample"
@@ -703,7 +706,7 @@ def _numbers_of(groups: npt.ArrayLike, n_samples: int) -> Numbers:
     try:
         return np.unique(names, return_inverse=True)[1].astype(np.int64)
     except TypeError as error:
-        message = f"groups have several types ({error}); give numbers or strings"
+        message = f"groups cannot be told apart ({error}); give numbers or strings, all of one type"
         raise DataError(message) from error
 
 

@@ -171,7 +171,7 @@ def test_groups_that_cannot_be_folds_are_refused():
         MaxEnt(l1=1.0).fit(X, y, groups=groups)
     with pytest.raises(DataError, match=r"groups have shape \(5,\), but X has 120 samples; give one group per sample"):
         MaxEnt(l1="cv").fit(X, y, groups=groups[:5])
-    with pytest.raises(DataError, match=r"groups have several types \(.*\); give numbers or strings"):
+    with pytest.raises(DataError, match=r"groups cannot be told apart \(.*\); give numbers or strings"):
         MaxEnt(l1="cv").fit(X, y, groups=[None, 1] * 60)
     with pytest.raises(DataError, match="the groups leave all samples of 2 in one fold; give more groups, or a numb"):
         MaxEnt(l1="cv").fit(X, y, groups=np.where(y == 2, -1, groups))
