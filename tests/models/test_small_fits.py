@@ -85,3 +85,15 @@ def test_a_fit_ends_within_a_millionth_of_the_optimum_and_has_converged(seed):
     for model, above in zip(fits, (1e-6, 1e-8), strict=True):
         assert model.result_.status is Status.CONVERGED
         assert model.result_.objective <= expected * (1.0 + above)
+
+
+@pytest.mark.parametrize(("shape", "seed"), [((600, 20), 129), ((600, 20), 145), ((60, 8), 14), ((20, 10), 14)])
+def test_columns_with_a_few_large_values_end_at_the_optimum(shape, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=shape)
+    for column in range(0, shape[1], 2):
+        X[:, column] = 0.0
+        X[rng.integers(0, shape[0], 3), column] = 10.0 ** rng.uniform(0, 6, 3)
+    y = rng.integers(0, 2, shape[0])
+    best = MaxEnt(l2=1e-3, tolerance=1e-13).fit(X, y).result_.objective
+    assert MaxEnt(l2=1e-3).fit(X, y).result_.objective <= best * (1.0 + 1e-6)

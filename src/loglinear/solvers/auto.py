@@ -43,6 +43,9 @@ FEW_WEIGHTS, FEW_PRODUCTS, FEW_SPARSE_PRODUCTS = 256, 1e8, 2e7
 FEW_CLASSES = 10
 # A Hessian that is written out makes sweeps cheap: the subproblems are solved closely.
 CLOSE: Mapping[str, object] = {"precision": 0.01}
+# On small data a further step costs little. Where samples are far on the wrong side, steps bring less than Newton's
+# own, and the last one says little about those to come.
+NEWTON_TOLERANCE = 1e-9
 # A classifier with at most this product of samples and weights gets more steps, so that it ends within about 1e-6 of
 # its optimum: nats without an L1 penalty, else the share of the objective. Each costs little; with so many pairs there
 # are fewer.
@@ -167,7 +170,9 @@ def _has_fast_dual(problem: Problem) -> bool:
 def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] | None:
     """Return the rule for a classifier that can make Newton steps; None where they take longer than other steps."""
     objective, l1 = cast(NewtonSteps, problem.objective), problem.penalty.l1
-    options = CLOSE if l1 and objective.has_small_gram(l1) else {}
+    options = dict(CLOSE) if l1 and objective.has_small_gram(l1) else {}
+    if objective.has_small_gram(1.0) and _is_small(problem):
+        options["tolerance"] = NEWTON_TOLERANCE
     products = objective.n_samples * problem.n_features**2
     if objective.n_outputs > 1:
         is_fast = _few_weights(problem) or (l1 and objective.n_outputs <= FEW_CLASSES and _is_small(problem))
