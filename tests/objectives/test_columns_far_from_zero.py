@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -184,3 +185,17 @@ def test_violations_of_a_path_are_by_columns_as_they_were_given(far):
         slopes = np.where(coef[0] != 0.0, gradient + point.l1 * np.sign(coef[0]), of_zeros)
         largest = max(abs(slopes).max(), abs(weights @ (p - y)))
         assert point.result.violation == pytest.approx(largest, rel=1e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_small_sparse_matrix_with_a_column_far_from_zero_is_trained_as_a_dense_one(n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = np.where(rng.random((300, 12)) < 0.1, 1.0, 0.0)
+    X[:, 0] = 1e6 + rng.standard_normal(300)
+    y = np.digitize(X[:, 0] - 1e6 + X[:, 1] + rng.standard_normal(300), np.arange(n_classes - 1))
+    dense, sparse = (MaxEnt(l1=1.0).fit(kind(X), y) for kind in (np.asarray, scipy.sparse.csr_array))
+    assert np.array_equal(dense.coef_, sparse.coef_)
+    assert sparse.result_.status.converged
+    assert not ClassifierObjective(
+        scipy.sparse.csr_array(X[:, 1:]), y, n_classes=n_classes, intercept="scaled"
+    ).is_dense

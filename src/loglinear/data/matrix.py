@@ -42,6 +42,8 @@ LOOKED_AT = 1 << 18
 FEWEST_ROWS = 64
 # A column whose mean is farther from 0 than this many standard deviations is far from 0.
 FAR = 0.5
+# A column of a small sparse matrix, if it is farther than this many.
+VERY_FAR = 10.0
 
 
 def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
@@ -144,6 +146,17 @@ def far_from_zero(X: Dense) -> Vector | None:
         # Less its mean, which has rounding errors, a constant column would not be 0 everywhere.
         means[columns] = np.where((block == block[0]).all(axis=0), block[0], means[columns])
     return far_columns(means, spreads)
+
+
+def without_far_columns(matrix: scipy.sparse.csr_array) -> Dense | scipy.sparse.csr_array:
+    """Return a sparse matrix, made dense if it is small and has a column whose mean is many standard deviations from 0.
+
+    Of a dense matrix numbers can be subtracted from columns (`far_from_zero`).
+    """
+    if not 0 < np.prod(matrix.shape, dtype=np.float64) <= LOOKED_AT:
+        return matrix
+    dense = matrix.toarray()
+    return dense if (np.abs(dense.mean(axis=0)) > VERY_FAR * dense.std(axis=0)).any() else matrix
 
 
 def looked_at(n_rows: int, n_columns: int) -> slice:

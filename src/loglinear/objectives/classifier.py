@@ -14,7 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import dense_or_sparse, far_from_zero, lines, looked_at
+from ..data.matrix import dense_or_sparse, far_from_zero, lines, looked_at, without_far_columns
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -74,7 +74,8 @@ class ClassifierObjective:
         intercept: whether to add a column of ones, the last; or the value of that column, not 0; or "scaled", which
             gives it the norm of the largest other column, for the sake of the solvers. Then a number is subtracted from
             columns of a dense matrix that are far from 0, such as years: otherwise each weight can only move together
-            with the intercept. It is subtracted from each block of rows that a pass copies into the cache.
+            with the intercept. It is subtracted from each block of rows that a pass copies into the cache. A small
+            sparse matrix with a column that is very far from 0 becomes dense for that.
             `coefficients` and `weights_of` go by the columns of X.
         threads: 0 for all cores. Values and gradients do not depend on it.
         shift: what to subtract from the columns, shape (n_columns,), instead of what "scaled" chooses. The matrix
@@ -112,6 +113,8 @@ class ClassifierObjective:
         matrix = dense_or_sparse(X)
         if shift is not None and not isinstance(matrix, np.ndarray):
             matrix = matrix.toarray()
+        elif isinstance(intercept, str) and not isinstance(matrix, np.ndarray) and matrix.ndim == 2:
+            matrix = without_far_columns(matrix)
         if matrix.ndim != 2:
             message = f"X has {matrix.ndim} dimension; give a matrix of shape (n_samples, n_columns)"
             raise DataError(message)
