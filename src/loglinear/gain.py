@@ -44,9 +44,10 @@ WIDE = 0.04
 SHARE = 0.01
 # ... or of this share of the objective without weights: the optimum may be 0, as on separable data without penalty.
 OF_START = 1e-3
-# Where columns are far from 0, and of a classifier, what all weights together gain is too little if it is at most this
-# share.
+# Where columns are far from 0, what all weights together gain is too little if it is at most this share.
 SHARE_OF_ALL = 1e-3
+# The same for classifiers without L2, or without a bound.
+SHARE_WITHOUT_L2 = 0.05
 # Columns may be far from 0 where the intercept's, which is as large as the largest, has at least this value.
 LARGE_INTERCEPT = 2.5
 # Products with the Hessian, steps along what they find: whole, a half, and so on; and rounds of both.
@@ -93,10 +94,11 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
         if gap <= share * objective:
             return True
     gain = largest_gain(problem, w, gradient, share * objective) / share
-    is_classifier, is_wide = satisfies(problem.objective, Movable), gap is not None and gap > WIDE * objective
-    # Evaluations of a classifier take little time. Elsewhere, without L2, the bound comes down late and says little.
-    if is_far or (gap is None or is_wide if is_classifier else is_wide and problem.penalty.l2 > 0.0):
-        share = SHARE_OF_ALL if is_far or is_classifier else SHARE
+    is_wide = gap is not None and gap > WIDE * objective
+    # Without L2 the bound comes down late and says little, but evaluations of a classifier take little time.
+    is_quick = satisfies(problem.objective, Movable) and (gap is None or is_wide)
+    if is_far or is_quick or (is_wide and problem.penalty.l2 > 0.0):
+        share = SHARE_OF_ALL if is_far else SHARE if is_wide and problem.penalty.l2 > 0.0 else SHARE_WITHOUT_L2
         gain = max(gain, gain_of_all(problem, w, nll, gradient, share * objective) / share)
     if gain <= objective:
         return True
