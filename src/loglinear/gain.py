@@ -96,9 +96,9 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     gain = largest_gain(problem, w, gradient, share * objective) / share
     is_wide = gap is not None and gap > WIDE * objective
     # Without L2 the bound comes down late and says little, but evaluations of a classifier take little time.
-    is_quick = satisfies(problem.objective, Movable) and (gap is None or is_wide)
-    if is_far or is_quick or (is_wide and problem.penalty.l2 > 0.0):
-        share = SHARE_OF_ALL if is_far else SHARE if is_wide and problem.penalty.l2 > 0.0 else SHARE_WITHOUT_L2
+    is_loose = is_wide and problem.penalty.l2 > 0.0
+    if is_far or is_loose or (satisfies(problem.objective, Movable) and (gap is None or is_wide)):
+        share = SHARE_OF_ALL if is_far else SHARE if is_loose else SHARE_WITHOUT_L2
         gain = max(gain, gain_of_all(problem, w, nll, gradient, share * objective) / share)
     if gain <= objective:
         return True

@@ -199,3 +199,9 @@ def test_a_small_sparse_matrix_with_a_column_far_from_zero_is_trained_as_a_dense
     assert not ClassifierObjective(
         scipy.sparse.csr_array(X[:, 1:]), y, n_classes=n_classes, intercept="scaled"
     ).is_dense
+
+
+@pytest.mark.parametrize("value", [1e160, 1e300])
+def test_values_of_a_small_sparse_matrix_whose_squares_are_no_numbers_raise_no_warning_of_numpy(value):
+    X = scipy.sparse.csr_array(np.where(np.eye(40)[:, :9] > 0.0, value, 0.0))
+    ClassifierObjective(X, np.arange(40) % 2, n_classes=2, intercept="scaled")

@@ -16,6 +16,7 @@ __all__ = [
     "FLOATS",
     "Dense",
     "Lines",
+    "dense_if_very_far",
     "dense_or_sparse",
     "far_columns",
     "far_from_zero",
@@ -135,6 +136,23 @@ def far_from_zero(X: Dense) -> Vector | None:
 
     It is the mean of some rows, and 0 for columns that are near 0. It does not depend on the layout of X.
     """
+    return far_columns(*_means_and_spreads(X))
+
+
+def dense_if_very_far(matrix: scipy.sparse.csr_array) -> Dense | scipy.sparse.csr_array:
+    """Return a sparse matrix, made dense if it is small and has a column whose mean is many standard deviations from 0.
+
+    Of a dense matrix numbers can be subtracted from columns (`far_from_zero`).
+    """
+    if not 0 < np.prod(matrix.shape, dtype=np.float64) <= LOOKED_AT:
+        return matrix
+    dense = matrix.toarray()
+    means, spreads = _means_and_spreads(dense)
+    return dense if (np.abs(means) > VERY_FAR * spreads).any() else matrix
+
+
+def _means_and_spreads(X: Dense) -> tuple[Vector, Vector]:
+    """Return the mean and the standard deviation of each column, in the rows of `looked_at`."""
     rows = X[looked_at(len(X), X.shape[1])]
     means, spreads = np.empty(X.shape[1]), np.empty(X.shape[1])
     width = max(1, LOOKED_AT // len(rows))
@@ -145,18 +163,7 @@ def far_from_zero(X: Dense) -> Vector | None:
             means[columns], spreads[columns] = block.mean(axis=0), block.std(axis=0)
         # Less its mean, which has rounding errors, a constant column would not be 0 everywhere.
         means[columns] = np.where((block == block[0]).all(axis=0), block[0], means[columns])
-    return far_columns(means, spreads)
-
-
-def without_far_columns(matrix: scipy.sparse.csr_array) -> Dense | scipy.sparse.csr_array:
-    """Return a sparse matrix, made dense if it is small and has a column whose mean is many standard deviations from 0.
-
-    Of a dense matrix numbers can be subtracted from columns (`far_from_zero`).
-    """
-    if not 0 < np.prod(matrix.shape, dtype=np.float64) <= LOOKED_AT:
-        return matrix
-    dense = matrix.toarray()
-    return dense if (np.abs(dense.mean(axis=0)) > VERY_FAR * dense.std(axis=0)).any() else matrix
+    return means, spreads
 
 
 def looked_at(n_rows: int, n_columns: int) -> slice:

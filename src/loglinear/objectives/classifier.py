@@ -14,7 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import dense_or_sparse, far_from_zero, lines, looked_at, without_far_columns
+from ..data.matrix import dense_if_very_far, dense_or_sparse, far_from_zero, lines, looked_at
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
@@ -114,7 +114,7 @@ class ClassifierObjective:
         if shift is not None and not isinstance(matrix, np.ndarray):
             matrix = matrix.toarray()
         elif isinstance(intercept, str) and not isinstance(matrix, np.ndarray) and matrix.ndim == 2:
-            matrix = without_far_columns(matrix)
+            matrix = dense_if_very_far(matrix)
         if matrix.ndim != 2:
             message = f"X has {matrix.ndim} dimension; give a matrix of shape (n_samples, n_columns)"
             raise DataError(message)

@@ -226,6 +226,7 @@ class ProxNewton:
             status = Status.CONVERGED if at_rounding else Status.LINE_SEARCH_FAILED
             return replace(state, iteration=iteration, working_set=done.working_set, sweeps=sweeps, status=status)
         value, violation = problem.penalised(w, done.nll, gradient)
+        decrease = state.objective - value
         following = ProxNewtonState(
             w=w,
             gradient=gradient,
@@ -237,12 +238,11 @@ class ProxNewton:
             scores=scores,
             stride=state.stride,
             l1=state.l1 / FALL,
+            decrease=decrease,
             passes=state.passes + done.trials,
             working_set=done.working_set,
             sweeps=sweeps,
         )
-        decrease = state.objective - value
-        following = replace(following, decrease=decrease)
         if is_sampled and (done.trials > 1 or decrease < LITTLE * done.promised):
             return replace(following, stride=max(1, state.stride // 4))
         before = state.decrease if done.sweeps < self.max_sweeps else 0.0
