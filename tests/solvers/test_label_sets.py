@@ -160,7 +160,8 @@ def test_a_checkpoint_from_before_pruned_objectives_lasted_leads_to_the_same_opt
         del old.__dict__[name]
     resumed = minimize(problem, solver, state=pickle.loads(pickle.dumps(old)), stop=Stop(max_iterations=500))
     least = minimize(problem, OWLQN(**EXACT), stop=Stop(max_iterations=3000)).objective
-    assert resumed.objective == pytest.approx(least, rel=1e-11)
+    # The least decrease that either solver can see is some 1e-12 of the objective.
+    assert resumed.objective == pytest.approx(least, rel=1e-10)
 
 
 def test_the_guard_weakens_where_it_holds_back_and_grows_where_the_pruned_objective_goes_astray():
