@@ -43,7 +43,7 @@ impl PairCounts {
         if let Some(triples) = triples
             && !self.triples.is_empty()
         {
-            self.triples.direct.resize(triples.scores.len(), 0.0);
+            self.triples.direct(triples);
         }
     }
 
@@ -53,7 +53,7 @@ impl PairCounts {
         match triples {
             None => Some(&mut self.direct[label * self.width..][..self.width]),
             Some(_) if self.triples.is_empty() => None,
-            Some(triples) => Some(&mut self.triples.direct[triples.at([group, label, 0])..][..self.width]),
+            Some(triples) => Some(&mut self.triples.direct(triples)[triples.at([group, label, 0])..][..self.width]),
         }
     }
 

@@ -474,9 +474,9 @@ impl Links {
             let triple = [from / labels, to / labels, to % labels];
             match (factor, self.second_order) {
                 (None, false) => counts.outer[from * width + to] += count,
-                (None, true) => counts.triples.add_outer(labels, width, triple, count),
+                (None, true) => counts.triples.add_listed(triple, count, 0.0),
                 (Some(factor), false) => counts.direct[from * width + to] += count * factor,
-                (Some(factor), true) => counts.triples.add_direct(labels, width, triple, count * factor),
+                (Some(factor), true) => counts.triples.add_listed(triple, 0.0, count * factor),
             }
         }
         let of_pair = |at: usize| match &self.pairs {
@@ -491,7 +491,7 @@ impl Links {
         let triples = sums.triples.as_chunks::<LANES>().0;
         for (place, from, to) in pairs.out.links() {
             let ([first, middle], [_, last]) = (of_pair(from as usize), of_pair(to as usize));
-            counts.triples.add_outer(labels, width, [first, middle, last], triples[place].iter().sum());
+            counts.triples.add_listed([first, middle, last], triples[place].iter().sum(), 0.0);
         }
     }
 

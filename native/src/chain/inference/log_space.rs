@@ -101,7 +101,11 @@ impl Lattice {
     pub(super) fn forward_log(&mut self, transitions: &Transitions, triples: Option<&Triples>) -> f64 {
         match triples {
             None => self.forward_log_in::<false>(transitions, None),
-            Some(_) => self.forward_log_in::<true>(transitions, triples),
+            Some(of_triples) => {
+                // From here on scores are looked up in a table, each of them for every token.
+                of_triples.scores();
+                self.forward_log_in::<true>(transitions, triples)
+            }
         }
     }
 

@@ -117,8 +117,10 @@ impl Problem {
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let triples = self.triples.as_ref().map_or_else(Vec::new, |triples| vec![0.0; triples.len()]);
         let mut answers = Answers { log_z, best, marginals: vec![0.0; tokens * l], pairs: vec![0.0; l * l], triples };
+        // By the best score and not by log Z, whose rounding error grows with it.
+        let total: f64 = scores.iter().map(|score| (score - best).exp()).sum();
         for (path, score) in paths.iter().zip(&scores) {
-            let p = (score - log_z).exp();
+            let p = (score - best).exp() / total;
             path.iter().enumerate().for_each(|(t, &label)| answers.marginals[t * l + label as usize] += p);
             path.windows(2).for_each(|pair| answers.pairs[pair[0] as usize * l + pair[1] as usize] += p);
             for triple in path.windows(3).filter(|_| self.triples.is_some()) {
@@ -160,10 +162,12 @@ impl Problem {
             (!self.forbidden.is_empty()).then(|| Arc::new(Allowed::new(l, self.forbidden.clone(), Value::Null))),
         );
         transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
-        transitions.triples = self
-            .triples
-            .as_ref()
-            .map(|triples| Triples::new(l, triples.iter().enumerate().map(|(at, &score)| (self.triple(at), score))));
+        transitions.triples = self.triples.as_ref().map(|triples| {
+            Triples::new(
+                l,
+                triples.iter().enumerate().map(|(at, &score)| (self.triple(at).map(|label| label as u16), score)),
+            )
+        });
         transitions
     }
 

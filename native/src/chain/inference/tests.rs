@@ -120,7 +120,8 @@ impl Problem {
     pub fn set_scores(&self, transitions: &mut Transitions) {
         let l = self.labels;
         transitions.set((0..l * l).map(|at| (at / l, at % l, self.transitions[at])));
-        let triples = self.triples.iter().enumerate().map(|(at, &score)| (self.triple(at), score));
+        let triples =
+            self.triples.iter().enumerate().map(|(at, &score)| (self.triple(at).map(|label| label as u16), score));
         transitions.triples = (!self.triples.is_empty()).then(|| Triples::new(l, triples));
     }
 

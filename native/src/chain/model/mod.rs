@@ -329,8 +329,7 @@ fn transition_scores(weights: &ModelWeights<'_>, labels: usize, allowed: Option<
     let pairs = weights.transition_pairs.iter().zip(weights.transition_weights);
     transitions.set(pairs.map(|(&[from, to], &weight)| (usize::from(from), usize::from(to), weight)));
     if !weights.triples.is_empty() {
-        let scores = weights.triples.iter().zip(weights.triple_weights);
-        let scores = scores.map(|(labels, &weight)| (labels.map(usize::from), weight));
+        let scores = weights.triples.iter().copied().zip(weights.triple_weights.iter().copied());
         transitions.triples = Some(Triples::new(labels, scores));
     }
     transitions

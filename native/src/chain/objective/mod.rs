@@ -309,8 +309,7 @@ impl ChainObjective {
         transitions.set(pairs.map(|(&[from, to], &score)| (usize::from(from), usize::from(to), score)));
         let triples = &features.triples;
         if !triples.is_empty() {
-            let scores = triples.iter().zip(&w[features.transitions.len()..]);
-            let scores = scores.map(|(labels, &score)| (labels.map(usize::from), score));
+            let scores = triples.iter().copied().zip(w[features.transitions.len()..].iter().copied());
             transitions.triples = Some(Triples::new(features.n_labels, scores));
         }
         transitions

@@ -27,9 +27,8 @@ impl LinkFactors {
         }
         if let Some(triples) = &transitions.triples {
             factors.triples = vec![1.0; size * size * size];
-            for (first, middle) in (0..labels).flat_map(|first| (0..labels).map(move |middle| (first, middle))) {
-                let row = &triples.exp[triples.at([first, middle, 0])..][..labels];
-                factors.triples[(first * size + middle) * size..][..labels].copy_from_slice(row);
+            for ([first, middle, last], score) in triples.listed() {
+                factors.triples[(first * size + middle) * size + last] = score.exp();
             }
         }
         factors

@@ -66,7 +66,10 @@ impl Problem {
         transitions.set(pairs);
         transitions.triples = self.triples.as_ref().map(|scores| {
             let labels = |at: usize| [at / (LABELS * LABELS), at / LABELS % LABELS, at % LABELS];
-            Triples::new(LABELS, scores.iter().enumerate().map(|(at, &score)| (labels(at), score)))
+            Triples::new(
+                LABELS,
+                scores.iter().enumerate().map(|(at, &score)| (labels(at).map(|label| label as u16), score)),
+            )
         });
         transitions
     }

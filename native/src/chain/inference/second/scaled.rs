@@ -24,7 +24,7 @@ impl Lattice {
         numeric::exp_in_place(simd, &mut self.scores);
         self.mask.multiply(simd, &mut self.scores);
         self.rescale.resize(self.tokens, 1.0);
-        let (width, factors) = (self.width, self.factors(transitions));
+        let (width, factors, exp) = (self.width, self.factors(transitions), triples.exp());
         let mut product = LogProduct::default();
         let mut total: f64 = self.scores[..self.labels].iter().sum();
         let (is_constrained, mut in_range) = (transitions.is_constrained(), true);
@@ -42,7 +42,7 @@ impl Lattice {
                     multiply(simd, &mut buffers.row, row, states, self.scores[label] * self.rescale[token]);
                 } else {
                     let before = &buffers.alpha[buffers.at(label, pair - 1)..][..self.labels];
-                    vector_matrix(simd, before, &triples.exp[triples.of(label)], &mut buffers.row);
+                    vector_matrix(simd, before, &exp[triples.of(label)], &mut buffers.row);
                     multiply_in_place(simd, &mut buffers.row, row, self.rescale[token]);
                     multiply_in_place(simd, &mut buffers.row, states, 1.0);
                 }
@@ -74,6 +74,7 @@ impl Lattice {
     ) {
         let mut buffers = std::mem::take(&mut self.second);
         let (width, labels, factors) = (self.width, self.labels, self.factors(transitions));
+        let exp = triples.exp_transposed();
         // beta of the last pair is factor / Z: marginals then come out multiplied by the factor.
         let scale = factor / self.last_sum;
         buffers.beta.chunks_exact_mut(width).for_each(|row| numeric::scale_into(simd, row, scale, &transitions.ones));
@@ -96,7 +97,7 @@ impl Lattice {
                 multiply_in_place(simd, incoming, states, self.rescale[token]);
                 multiply_in_place(simd, incoming, row, 1.0);
                 let before = &mut buffers.next[label * width..][..width];
-                vector_matrix(simd, &incoming[..labels], &triples.exp_transposed[triples.of(label)], before);
+                vector_matrix(simd, &incoming[..labels], &exp[triples.of(label)], before);
             }
             self.patched.restore(&self.edges[edges], transitions);
             std::mem::swap(&mut buffers.beta, &mut buffers.next);
@@ -143,11 +144,11 @@ impl Buffers {
         if counts.triples.is_empty() {
             return;
         }
+        let outer = counts.triples.outer(triples);
         for middle in 0..labels {
             let alpha = &self.alpha[self.at(middle, 0)..][..(pairs - 1) * width];
             let incoming = &self.incoming[middle * (pairs - 1) * width..][..(pairs - 1) * width];
-            let out = &mut counts.triples.outer[triples.of(middle)];
-            transposed_product(simd, alpha, incoming, width, labels, out);
+            transposed_product(simd, alpha, incoming, width, labels, &mut outer[triples.of(middle)]);
         }
     }
 }

@@ -19,7 +19,7 @@ impl Lattice {
     ) {
         let mut buffers = std::mem::take(&mut self.second);
         buffers.begin(self.tokens, self.labels, self.width);
-        let (width, labels) = (self.width, self.labels);
+        let (width, labels, of_triples) = (self.width, self.labels, triples.scores());
         for pair in 0..buffers.pairs {
             let token = pair + 1;
             let edges = self.edges_into(token);
@@ -30,7 +30,7 @@ impl Lattice {
                     buffers.row.fill(self.scores[label]);
                 } else {
                     let before = &buffers.alpha[buffers.at(label, pair - 1)..][..labels];
-                    max_plus(simd, before, &triples.scores[triples.of(label)], &mut buffers.row);
+                    max_plus(simd, before, &of_triples[triples.of(label)], &mut buffers.row);
                 }
                 numeric::add(simd, &mut buffers.row, row);
                 numeric::add(simd, &mut buffers.row, &self.scores[token * width..][..width]);

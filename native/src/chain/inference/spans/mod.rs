@@ -177,11 +177,11 @@ impl Lattice {
         if self.log_space {
             let nodes = self.labels * self.labels;
             let alpha = self.alpha[(token - 2) * nodes + middle..].iter().step_by(self.labels);
-            let weights = alpha.enumerate().map(|(first, alpha)| alpha + triples.scores[place(first)]);
+            let weights = alpha.enumerate().map(|(first, alpha)| alpha + triples.scores()[place(first)]);
             out.iter_mut().zip(weights).for_each(|(out, weight)| *out = weight);
         } else {
             let alpha = &self.second.alpha[self.second.at(middle, token - 2)..];
-            let weights = alpha.iter().enumerate().map(|(first, alpha)| alpha * triples.exp[place(first)]);
+            let weights = alpha.iter().enumerate().map(|(first, alpha)| alpha * triples.exp()[place(first)]);
             out.iter_mut().zip(weights).for_each(|(out, weight)| *out = weight);
         }
         normalise(out, self.log_space);
@@ -195,7 +195,7 @@ impl Lattice {
         let incoming = |pair: usize, earlier: usize, later: usize| {
             buffers.incoming[(earlier * (buffers.pairs - 1) + pair - 1) * self.width + later]
         };
-        let exp = |labels: [usize; 3]| triples.exp[triples.at(labels)];
+        let exp = |labels: [usize; 3]| triples.exp()[triples.at(labels)];
         if pair == 0 {
             let beta = (0..self.labels).map(|third| exp([first, second, third]) * incoming(1, second, third));
             return alpha(0, first, second) * beta.sum::<f64>();
