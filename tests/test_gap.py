@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ChainFeatures, ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem
+from loglinear import ChainCRF, ChainFeatures, ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem
 from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
 from loglinear.gap import _Mixtures, duality_gap, no_bound, useful
@@ -346,6 +346,24 @@ def test_solvers_of_classifiers_can_be_stopped_by_the_gap(name):
     result = minimize(Problem(objective, penalty), make_solver(name, tolerance=0.0), stop=Stop(gap=1e-4))
     assert result.status is Status.GAP_REACHED
     assert result.objective - solved(Problem(objective, penalty)).objective <= result.gap <= 1e-4 * result.objective
+
+
+@pytest.mark.parametrize("n_sentences", [40, 200])
+def test_with_l1_alone_the_proof_ends_a_training_only_where_it_comes_before_the_tolerance(n_sentences):
+    data = chunky(n_sentences)
+
+    def ended(**options):
+        return ChainCRF(n_jobs=1, l1=1.0, **options).fit(*data).result_
+
+    plain, sooner, late = ended(), ended(gap=0.1), ended(gap=1e-3)
+    assert sooner.status is Status.GAP_REACHED
+    assert sooner.iterations < plain.iterations
+    assert late.status is Status.CONVERGED
+    np.testing.assert_array_equal(late.w, plain.w)
+    # A tolerance of 0 waits for the proof, as does a training with L2.
+    waited, with_l2 = ended(gap=1e-3, tolerance=0.0), ended(gap=1e-6, l2=0.3)
+    assert waited.iterations > plain.iterations
+    assert waited.status is with_l2.status is Status.GAP_REACHED
 
 
 @pytest.mark.parametrize(("name", "ending"), [*itertools.product(SOLVERS, ["limit", "callback", "ctrl_c"])])

@@ -26,6 +26,11 @@ p(y_i | x_i; w) and H_i the entropy of p(y | x_i; w),
 t = 1 is the Fenchel dual at w itself; smaller t scale the expectations towards the empirical counts until they satisfy
 the conditions of the dual. D is concave in t, and any t gives a bound: the best of some is taken.
 
+Any distributions give a bound, such as those of other weights or over some of the labels. With l1 alone all bounds are
+late: D loses about l1 |w|_1 times the share by which the largest |r_j| exceeds l1. A proof of 1 % needs derivatives
+that are all within about 2 % of l1, where F(w) - F* is some 1e-5 of F*. docs/experiments.md has other points that were
+tried.
+
 An objective that does not give p*_i but is convex and nowhere negative has NLL(u) >= t (NLL(w) + g . (u - w)) for t
 in [0, 1]: the same bound with t (NLL(w) - w . g) in place of the entropies.
 

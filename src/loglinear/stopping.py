@@ -20,8 +20,9 @@ class Stop:
         max_seconds: solver seconds of this call, >= 0.
         violation: stop, as converged, when the optimality violation is at most this, >= 0.
         gap: stop, as converged, when the distance of the objective from its optimum is proved to be at most this share
-            of the objective, from 0 to 0.1; see ``loglinear.gap`` for the bound and its cost. With an L1 penalty the
-            proof comes late: for chains, 1 % takes 1.7 to 2.6 times as long as an end at the default tolerance.
+            of the objective, from 0 to 0.1; see ``loglinear.gap`` for the bound and its cost. With an L1 penalty alone
+            the proof comes late: for chains, 1 % takes 2 to 7 times as long as an end at the default tolerance. Where
+            the solver's tolerance is reached first, it ends the minimisation.
 
     Raises:
         OptionError: a limit is negative or no number; from ``minimize`` when the problem has no bound for ``gap``.
