@@ -126,7 +126,7 @@ def optional(check: Check) -> Check:
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise OptionError if the value of an option is none of the choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         fail(name, value, f"is not one of {', '.join(choices)}{similar(str(value), choices)}")
 
 

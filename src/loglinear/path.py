@@ -306,7 +306,7 @@ def _strengths(problem: Problem, l1: int | npt.ArrayLike, ratio: float) -> list[
         return [float(strength) for strength in falling(largest, l1, ratio)]
     try:
         strengths = np.sort(np.asarray(l1, dtype=np.float64).ravel())[::-1]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         message = f"l1 is neither a number of strengths nor a sequence of strengths ({error})"
         raise OptionError(message) from error
     if not strengths.size or not (np.isfinite(strengths).all() and strengths[-1] > 0.0):

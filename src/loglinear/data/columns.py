@@ -7,13 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from numbers import Real
 from typing import Any
 
 from .. import _core
 from ..errors import DataError
 from ..extras import needed_by
 
-__all__ = ["ListColumn", "as_items", "as_lists", "is_arrow", "is_column", "is_pandas", "is_series", "several_columns"]
+__all__ = [
+    "ListColumn",
+    "as_items",
+    "as_lists",
+    "is_absent",
+    "is_arrow",
+    "is_column",
+    "is_pandas",
+    "is_series",
+    "several_columns",
+]
 
 
 def is_arrow(X: object) -> bool:
@@ -118,7 +129,7 @@ class ListColumn:
         """Return the values as Python objects, None where one is missing; see `as_lists`."""
         if self.arrow is not None:
             return _core.arrow_objects(self.arrow, self._called, tuples=tuples)
-        return [None if _is_missing(value) else value for value in self._column.tolist()]
+        return [None if is_absent(value) else value for value in self._column.tolist()]
 
     def mapped(self, function: Callable[[list[Any]], dict[str, list[Any]]], *, tuples: bool) -> Any:
         """Return results for all values, as the library of this column has them: a column, or several as a table.
@@ -204,10 +215,12 @@ def _type_of(column: Any) -> object:
     return column.dtype if hasattr(column, "dtype") else getattr(column, "type", None)
 
 
-def _is_missing(value: object) -> bool:
-    """Whether pandas has no value: None, NaN or NA."""
-    is_nan = isinstance(value, float) and value != value
-    return value is None or is_nan or type(value).__name__ == "NAType"
+def is_absent(value: object) -> bool:
+    """Whether a value is missing: None, NaN, or NaT or NA of pandas."""
+    kind = type(value).__name__
+    if kind == "Decimal":  # whose comparisons raise an error for a signalling NaN
+        return str(value).lower().endswith("nan")
+    return value is None or kind in ("NAType", "NaTType") or (isinstance(value, Real) and value != value)
 
 
 def _library(column: object) -> str:

@@ -33,6 +33,7 @@ __all__ = [
     "columns_called",
     "dates_in",
     "missing_columns",
+    "named_type",
     "not_numbers",
 ]
 
@@ -142,7 +143,7 @@ def as_frame(X: Any) -> Frame | None:
 
 def _no_table(X: object) -> DataError:
     """Return the error about an object that is not a table, by its type."""
-    return DataError(f"X has type {_named_type(X)}, which is not a table; {_remedy(X)}")
+    return DataError(f"X has type {named_type(X)}, which is not a table; {_remedy(X)}")
 
 
 def _check_plain(X: object) -> None:
@@ -183,6 +184,8 @@ def as_matrix(X: Any) -> Any:
 def as_column(values: Any, called: str) -> Any:
     """Return one column of Arrow's, such as a polars Series or a DuckDB relation, as an array; else values unchanged.
 
+    A DataFrame of pandas with one column becomes a Series.
+
     Args:
         values: classes, weights or lengths.
         called: name of the argument, for messages.
@@ -190,6 +193,10 @@ def as_column(values: Any, called: str) -> Any:
     Raises:
         DataError: the values are a table of several columns, or of a type that cannot be read.
     """
+    if is_pandas(values):
+        if values.shape[1] != 1:
+            raise several_columns(called, values.shape[1])
+        return values.iloc[:, 0]
     if not is_arrow(values) or hasattr(values, "iloc"):
         return values
     _, columns = _core.arrow_columns(values)
@@ -235,7 +242,8 @@ def _them(names: Sequence[str]) -> str:
     return "it" if len(names) == 1 else "them"
 
 
-def _named_type(X: object) -> str:
+def named_type(X: object) -> str:
+    """Return what messages call the type of an object, such as "polars Series"."""
     kind = type(X)
     module = kind.__module__.partition(".")[0]
     return kind.__qualname__ if module == "builtins" else f"{module} {kind.__qualname__}"
@@ -271,7 +279,7 @@ def _of_pandas(X: Any) -> Frame:
 def _of_arrow(X: Any) -> Frame:
     is_table, columns = _core.arrow_columns(X)
     if not is_table:
-        message = f"X is a single column ({_named_type(X)}), not a table; {_REMEDY}"
+        message = f"X is a single column ({named_type(X)}), not a table; {_REMEDY}"
         raise DataError(message)
     orders = [column.dictionary if column.is_ordered or _is_enum(X, i) else None for i, column in enumerate(columns)]
     values = [_values(column, f"column {column.name!r}") for column in columns]
@@ -328,7 +336,7 @@ def _of_rows(rows: list[Any]) -> Frame:
         return Frame(columns, _names(names), [None] * len(names))
     for number, row in enumerate(rows):
         if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str | bytes):
-            message = f"row {number} of X has type {_named_type(row)}, not a sequence of values; {_REMEDY}"
+            message = f"row {number} of X has type {named_type(row)}, not a sequence of values; {_REMEDY}"
             raise DataError(message)
         if len(row) != len(rows[0]):
             message = f"row {number} of X: expected {len(rows[0])} values, found {len(row)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, DataWarning, warn
 from ..options import truth_types
-from .columns import as_items
+from .columns import as_items, is_absent
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,6 +23,7 @@ __all__ = [
     "check_single",
     "check_small",
     "check_targets",
+    "check_types",
     "typed",
 ]
 
@@ -196,7 +197,7 @@ def _number(text: str) -> float | None:
 
 
 def check_classes(y: Any) -> None:
-    """Raise DataError if strings and other values are mixed among classes, or a class is None or a collection.
+    """Raise DataError if values of several types are mixed among classes, or a class is None or a collection.
 
     Args:
         y: classes in an order; only the values of sequences and of arrays of objects are looked at, others have one
@@ -205,19 +206,34 @@ def check_classes(y: Any) -> None:
     if isinstance(y, Iterator):
         message = f"y is a {type(y).__name__}, which can be gone through only once; give list(y)"
         raise DataError(message)
-    if y is not None and not hasattr(y, "__array__"):
+    if y is not None and not hasattr(y, "__array__") and not hasattr(y, "tocsr"):
         check_ordered(y, "y")
     if not isinstance(y, (list, tuple)) and getattr(getattr(y, "dtype", None), "kind", "") != "O":
         return
-    kinds = {*map(type, y)}
-    if type(None) in kinds:
+    if type(None) in {*map(type, y)}:
         message = "a class is None; leave out samples without a class"
         raise DataError(message)
     check_single(y, "a class", "sample")
-    if len({issubclass(kind, str) for kind in kinds}) > 1:
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        message = f"the classes have several types: {names}; use one type"
+    check_types(y, "the classes have several types", "; use one type")
+
+
+def check_types(values: Collection[object], what: str = "they have several types", remedy: str = "") -> None:
+    """Raise DataError if values are not all strings, all bytes, all truth values, or all others, such as numbers.
+
+    Args:
+        values: of samples.
+        what: what the message says about them.
+        remedy: what to do, for the message.
+    """
+    kinds = {*map(type, values)}
+    if len({_family(kind) for kind in kinds}) < 2:
+        return
+    missing = next((row for row, value in enumerate(values) if is_absent(value)), None)
+    if missing is not None:
+        message = f"y contains NaN in row {missing}; leave out samples without a class"
         raise DataError(message)
+    message = f"{what}: {', '.join(sorted(kind.__name__ for kind in kinds))}{remedy}"
+    raise DataError(message)
 
 
 def check_small(labels: Iterable[object]) -> None:
@@ -258,6 +274,12 @@ def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:
         return None if names is None else frozenset(map(label_of, names))
 
     return [[label_of(name) if type(name) is str else typed_set(name) for name in names] for names in sequences]
+
+
+def _family(kind: type) -> str:
+    """Return "str", "bytes" or "bool" for types of which all values must be; "" for others, such as numbers."""
+    name = "bytes" if issubclass(kind, bytes) else _type_name(kind)
+    return "" if name in (None, "int") else str(name)
 
 
 def _type_name(kind: type) -> str | None:

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from ..errors import DataError
 from ..vectors import Vector
+from .bad_values import checked, named
 from .inputs import Array, Matrix
 
 __all__ = [
@@ -54,9 +55,17 @@ def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
     of each row do and rows follow each other closely. Nor are compressed sparse rows of float64.
 
     Raises:
-        DataError: X contains dates or complex numbers, or is a masked array.
+        DataError: X contains dates, complex numbers or other values than numbers, or is a masked array.
     """
     refuse_kinds(X)
+    try:
+        return _in_form(checked(X))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise named(X, error) from error
+
+
+def _in_form(X: Matrix) -> Dense | scipy.sparse.csr_array:
+    """Return what `dense_or_sparse` returns, of numbers."""
     if scipy.sparse.issparse(X):
         matrix = scipy.sparse.csr_array(X)
         if matrix.ndim == 2 and is_mostly_filled(matrix.nnz, matrix.shape):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,31 +13,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 import scipy.special
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_n_features,
-    _check_sample_weight,
-    _check_y,
-    check_array,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
-from ..data.bad_values import bad_value
+from ..data.bad_values import checked, named
 from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
 from ..data.fingerprint import checksum
-from ..data.frames import Frame, as_column, as_frame, check_names
+from ..data.frames import Frame, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
-from ..data.labels import check_classes, check_several, check_small
-from ..data.matrix import FLOATS, refuse_kinds, refuse_mask
+from ..data.labels import check_several
+from ..data.matrix import FLOATS, refuse_kinds
+from ..data.sample_values import classes_of, groups_of, weights_of_samples
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
 from ..objectives.classifier import ClassifierData, ClassifierObjective
-from ..problem import Numbers
 from ..result import Result
 from ..vectors import Vector
 from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
@@ -56,6 +45,7 @@ from .training.options import (
     DevOptions,
     DevParameters,
     SolverOptions,
+    weights_by_class,
 )
 from .training.run import DevData, train
 
@@ -171,21 +161,16 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         """
         self._check_options(has_dev=X_dev is not None)
         begun = None if start is None else opened_start(start)
-        refuse_mask("y", y)
-        refuse_mask("sample_weight", sample_weight)
-        y, sample_weight = as_column(y, "y"), as_column(sample_weight, "sample_weight")
-        check_classes(y)
         corpus = attribute_corpus(X)
+        if corpus is not None and corpus is X:
+            y, sample_weight = labels_and_weights(corpus, y, sample_weight)
+        labels = classes_of(y)
         frame = as_frame(X) if corpus is None else None
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         self._layout = ColumnLayout() if corpus is None else corpus.columns
         if corpus is None:
-            refuse_kinds(X)
-            samples = X if frame is None else frame.matrix()
-            with _named_columns(X if frame is None else frame):
-                matrix, labels = validate_data(
-                    self, samples, y, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True
-                )
+            matrix = self._numbers(X if frame is None else frame, FLOATS, reset=True)
+            classes_of(labels, n_samples=matrix.shape[0])
             if frame is not None and frame.names is not None:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
             _warn_if_constant(matrix)
@@ -194,16 +179,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             if corpus.core.is_binary and 0 < corpus.core.n_entries == corpus.n_attributes * corpus.n_tokens:
                 message = "every sample has the same attributes, so every sample gets the same probabilities; check X"
                 warn(message, DataWarning)
-            if corpus is X:
-                y, sample_weight = labels_and_weights(corpus, y, sample_weight)
-            labels = self._checked_classes(y, corpus)
-        # Whole numbers and text are classes in any case, and the check takes longer than a fit of few samples.
-        if labels.dtype.kind not in "iubUS":
-            check_small(labels.tolist())
-            with warnings.catch_warnings():
-                # `check_several` says it in other words.
-                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                check_classification_targets(labels)
+            classes_of(labels, n_samples=corpus.n_tokens)
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
         classes, targets = np.unique(labels, return_inverse=True)
         check_several(classes, len(labels))
         weights = self._weights(labels, classes, targets, sample_weight)
@@ -295,8 +273,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self._check_one_model("development data")
         if isinstance(X, Corpus):
             y, _ = labels_and_weights(X, y, None)
-        labels = np.asarray(as_column(y, "y_dev"))
-        matrix, right = self._matrix(X), labels[:, None] == self.classes_
+        matrix = self._matrix(X)
+        labels = classes_of(y, "y_dev", matrix.shape[0], self.classes_)
+        right = labels[:, None] == self.classes_
         if labels.size and not right.any():
             check_counts(Counter(map(str, labels.tolist())), [str(label) for label in self.classes_], "X_dev", "python")
 
@@ -312,29 +291,22 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
         return DevData(score, "accuracy", fingerprint, self._options(DevOptions))
 
-    def _checked_classes(self, y: Classes | None, corpus: Corpus) -> Array:
-        """Return the classes of samples with attributes, shape (n_samples,)."""
-        if y is None:
-            message = f"{type(self).__name__} requires y to be passed, but the target y is None"
-            raise DataError(message)
-        classes = _check_y(y, estimator=self)
-        if len(classes) != corpus.n_tokens:
-            message = f"y has {len(classes)} classes, but X has {corpus.n_tokens} samples; give one class per sample"
-            raise DataError(message)
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return np.asarray(classes)
-
-    def _weights(self, y: Array, classes: Array, targets: Array, sample_weight: npt.ArrayLike | None) -> Vector | None:
+    def _weights(self, labels: Array, classes: Array, targets: Array, sample_weight: object) -> Vector | None:
         """Return the samples' weights times the weights of their classes; None if all are 1."""
         if sample_weight is None and self.class_weight is None:
             return None
-        weights = np.array(_check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True))
-        by_class = self._class_weights(classes, np.bincount(targets, weights).astype(np.float64))
-        if by_class is not None and not (weights * by_class[targets]).any() and weights.any():
-            message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
-            raise OptionError(message)
-        return weights if by_class is None else np.asarray(weights * by_class[targets])
+        weights = weights_of_samples(1.0 if sample_weight is None else sample_weight, len(labels))
+        totals = np.bincount(targets, weights).astype(np.float64)
+        by_class = self._class_weights(classes, totals)
+        if by_class is not None:
+            weights, totals = weights * by_class[targets], totals * by_class
+            if not totals.any():
+                message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
+                raise OptionError(message)
+        if np.count_nonzero(totals) == 1 and self.l1 != "cv":
+            what = f"only samples of class {classes.tolist()[np.argmax(totals)]!r} have a weight above 0"
+            warn(f"{what}, so the model predicts this class alone; check sample_weight and class_weight", DataWarning)
+        return weights
 
     def _class_weights(self, classes: Array, totals: Vector) -> Vector | None:
         """Return the weight of each class, None if all are 1, for the sums of the weights of the classes' samples."""
@@ -347,7 +319,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             factors = np.zeros(totals.size)
             np.divide(totals.sum(), np.count_nonzero(weighted) * totals, out=factors, where=weighted)
             return factors
-        return np.asarray(compute_class_weight(self.class_weight, classes=classes, y=classes))
+        return weights_by_class(self.class_weight, classes.tolist())
 
     def _train(
         self,
@@ -405,7 +377,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             message = "l1='cv' is not available on a cluster; give a number, such as one chosen on a part of the data"
             raise OptionError(message)
         l2 = self._solver_options(1.0).penalty().l2
-        numbers = None if groups is None else _numbers_of(groups, data.n_samples)
+        numbers = None if groups is None else groups_of(groups, data.n_samples)
         seed, apart = self._solver_options(1.0).random_state or 0, self._trains_apart()
         return cross_validated(data, l2, seed=seed, classes=self.classes_, groups=numbers, apart=apart)
 
@@ -454,15 +426,34 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             message = "X is a matrix, but the classifier was trained on attributes; give attributes or a Corpus"
             raise DataError(message)
         frame = as_frame(X)
-        if frame is not None:
-            check_names(frame.names, getattr(self, "feature_names_in_", None))
-            with _named_columns(frame):
-                matrix: Vector = check_array(frame.matrix(), dtype=np.float64, estimator=self, input_name="X")
-            _check_n_features(self, matrix, reset=False)
-            return matrix
+        return self._numbers(X if frame is None else frame, np.float64, reset=False)
+
+    def _numbers(self, X: Corpus | Samples | Frame, kinds: object, *, reset: bool) -> Vector | scipy.sparse.csr_array:
+        """Return a table or matrix as numbers, after scikit-learn's checks; its errors become errors of ours.
+
+        Args:
+            X: numbers, shape (n_samples, n_columns).
+            kinds: types of numbers to keep.
+            reset: whether the columns are those to train on; otherwise they must be those of the training data.
+
+        Raises:
+            DataError: a value is not a finite number, or the shape or the columns are wrong.
+        """
         refuse_kinds(X)
-        with _named_columns(X):
-            return validate_data(self, X, accept_sparse="csr", dtype=np.float64, accept_large_sparse=True, reset=False)
+        names = getattr(self, "feature_names_in_", None)
+        try:
+            if not isinstance(X, Frame):
+                return validate_data(
+                    self, checked(X), accept_sparse="csr", dtype=kinds, accept_large_sparse=True, reset=reset
+                )
+            if not reset:
+                check_names(X.names, names)
+            matrix: Vector = check_array(X.matrix(), dtype=kinds, estimator=self, input_name="X")
+            _check_n_features(self, matrix, reset=reset)
+            return matrix
+        except (TypeError, ValueError, OverflowError) as error:
+            columns = None if reset else (self.n_features_in_, names)
+            raise named(X, error, columns) from error
 
     def predict(self, X: Corpus | Samples) -> Array:
         """Return the most probable class of each sample, shape (n_samples,)."""
@@ -471,7 +462,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def score(self, X: Corpus | Samples, y: Classes, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the accuracy, of samples with weights if there are any."""
-        return super().score(X, as_column(y, "y"), as_column(sample_weight, "sample_weight"))
+        predicted = np.asarray(self.predict(X))
+        labels = classes_of(y, n_samples=len(predicted), model=self.classes_)
+        weights = None if sample_weight is None else weights_of_samples(sample_weight, len(predicted))
+        return float(np.average(labels == predicted, weights=weights))
 
     def predict_proba(self, X: Corpus | Samples) -> Vector:
         """Return p(y | x), shape (n_samples, n_classes); with "ovr" the probabilities of the classes, normalised."""
@@ -527,7 +521,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         guess = self.predict(X)
         sure = None if self._trains_apart() else self.predict_proba(X).max(axis=1).tolist()
         shown = sample_texts(X, corpus, len(guess)) if words is None else words
-        answers = Answers.of_samples(np.asarray(as_column(y, "y")).tolist(), guess.tolist(), sure, shown)
+        answers = Answers.of_samples(classes_of(y, n_samples=len(guess)).tolist(), guess.tolist(), sure, shown)
         model = maxent_file.model_of(self._contents(self.attributes_))
         return make_report(
             model,
@@ -674,18 +668,6 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         return tags
 
 
-@contextmanager
-def _named_columns(X: Corpus | Samples | Frame) -> Iterator[None]:
-    """Raise scikit-learn's errors about values of X as errors that name the column."""
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError) as error:
-        named = bad_value(X)
-        if named is None:
-            raise
-        raise named from error
-
-
 def opened_start(start: MaxEnt | str | os.PathLike[str]) -> ClassifierStart:
     """Return the classifier that training starts from."""
     if not isinstance(start, MaxEnt):
@@ -694,20 +676,6 @@ def opened_start(start: MaxEnt | str | os.PathLike[str]) -> ClassifierStart:
     columns = start._columns_of_data()
     names = None if columns.names is None else [*columns.names]
     return ClassifierStart(start._contents(names), "the older model", are_numbered=columns.are_numbered)
-
-
-def _numbers_of(groups: npt.ArrayLike, n_samples: int) -> Numbers:
-    """Return the number of each sample's group, from 0, shape (n_samples,)."""
-    refuse_mask("groups", groups)
-    names = np.asarray(as_column(groups, "groups"))
-    if names.shape != (n_samples,):
-        message = f"groups have shape {names.shape}, but X has {n_samples} samples; give one group per sample"
-        raise DataError(message)
-    try:
-        return np.unique(names, return_inverse=True)[1].astype(np.int64)
-    except TypeError as error:
-        message = f"groups cannot be told apart ({error}); give numbers or strings, all of one type"
-        raise DataError(message) from error
 
 
 def _best(scores: Vector) -> npt.NDArray[np.intp]:

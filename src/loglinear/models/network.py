@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.filled import as_fillable, filled_in
-from ..data.frames import Frame, as_column, check_names, columns_called
+from ..data.frames import Frame, check_names, columns_called
 from ..data.inputs import Array, ArrowData, Observations
+from ..data.sample_values import weights_of_samples
 from ..data.table import Table
 from ..errors import DataError, DataWarning, warn
 from ..extras import is_installed, needed_by
@@ -26,7 +27,7 @@ from ..networks.graph import Graph, Inference, Report, Scores
 from ..networks.inference import make_inference
 from ..networks.log_partition import LogPartition, log_partition
 from ..networks.loopy_bp import LoopyBP, Propagation
-from ..networks.numbering import Codes, Numbering, sample_weights
+from ..networks.numbering import Codes, Numbering
 from ..networks.oddities import copied
 from ..networks.values import is_missing
 from ..options import real_number, whole_number
@@ -158,7 +159,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             message = "X has 1 variable; a network needs two or more"
             raise DataError(message)
         frame = replace(frame, columns=with_missing(frame.columns, options.missing or ()))
-        weights = _weights_of(sample_weight, frame.columns[0])
+        weights = None if sample_weight is None else weights_of_samples(sample_weight, len(frame.columns[0]))
         frame, weights, identifiers = cleaned(frame, weights, bins=options.bins, cuts=options.cuts)
         categories, edges = categories_of(frame, options.max_states, options.bins, options.cuts, options.reference)
         _warn_of_constants(categories, frame.names, identifiers)
@@ -217,7 +218,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         real_number("level", level, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
         seed = self._seed(random_state)
         codes = self._codes(X)
-        weights = _weights_of(sample_weight, codes)
+        weights = None if sample_weight is None else weights_of_samples(sample_weight, len(codes))
         training = Training(codes, self._numbering, weights, self._options(NetworkOptions), self._threads, ())
         samples = training.bootstrap(self._weights(), self.l1_, count, seed)
         n_variables = self._numbering.n_variables
@@ -386,7 +387,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         values are by belief propagation.
         """
         codes = self._codes(X)
-        weights = sample_weights(_weights_of(sample_weight, codes), len(codes))
+        weights = weights_of_samples(1.0 if sample_weight is None else sample_weight, len(codes))
         z = self.log_partition()
         scores = self._method().completed(self._graph, self._scores, codes).log_z
         total = float(weights.sum())
@@ -403,7 +404,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     def score(self, X: Table | Observations, y: object = None, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the mean log p of samples, in nats; an estimate if the treewidth is large."""
         likelihood = self.log_likelihood(X, sample_weight)
-        total = len(likelihood.samples) if sample_weight is None else float(np.sum(sample_weight))
+        n_samples = len(likelihood.samples)
+        total = n_samples if sample_weight is None else float(weights_of_samples(sample_weight, n_samples).sum())
         return likelihood.value / total
 
     def _method(self) -> Inference:
@@ -574,17 +576,6 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         network._training = settings.get("training", {})
         network._hold(Graph(network._numbering, stored.edges, 0), stored.scores)
         return network
-
-
-def _weights_of(sample_weight: npt.ArrayLike | None, samples: Array) -> Vector | None:
-    """Return weights of samples, checked; None if there are none."""
-    if sample_weight is None:
-        return None
-    return np.array(
-        _check_sample_weight(
-            as_column(sample_weight, "sample_weight"), samples, dtype=np.float64, ensure_non_negative=True
-        )
-    )
 
 
 def _warn_of_constants(categories: list[Array], names: list[str] | None, identifiers: Sequence[int]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..data.columns import is_absent
 from ..data.inputs import Array
 
 __all__ = ["distinct_of", "hashables", "is_hashable", "is_missing", "looked_up", "without_values"]
@@ -19,14 +20,7 @@ def is_missing(column: Array) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isnan(column))
     if column.dtype.kind in "biuUS":
         return np.zeros(column.size, np.bool_)
-    return looked_up(column.tolist(), _is_absent, np.bool_)
-
-
-def _is_absent(value: object) -> bool:
-    kind = type(value).__name__
-    return (
-        value is None or kind in ("NAType", "NaTType") or (isinstance(value, (float, np.floating)) and value != value)
-    )
+    return looked_up(column.tolist(), is_absent, np.bool_)
 
 
 def looked_up(values: list[Any], answer: Callable[[Any], Any], dtype: Any) -> Array:

@@ -15,10 +15,11 @@ from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
 from ..data.matrix import dense_if_very_far, dense_or_sparse, far_from_zero, lines, looked_at
+from ..data.sample_values import numbers_of
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
-from ..options import one_of
+from ..options import one_of, real_number, truth_types, whole_number
 from ..problem import Objective
 from ..vectors import Vector
 from .balance import best_shift, flows, is_affordable, shifted, stationary
@@ -110,6 +111,7 @@ class ClassifierObjective:
         threads: int = 0,
         shift: Vector | None = None,
     ) -> None:
+        whole_number("threads", threads, 0, 2**16)
         matrix = dense_or_sparse(X)
         if shift is not None and not isinstance(matrix, np.ndarray):
             matrix = matrix.toarray()
@@ -504,7 +506,8 @@ def _nlls(shares: Vector, targets: npt.NDArray[np.uint32]) -> Vector:
 
 
 def _numbers(targets: npt.ArrayLike, n_samples: int, n_classes: int) -> npt.NDArray[np.uint32]:
-    numbers = np.asarray(targets)
+    whole_number("n_classes", n_classes, 1, 2**32 - 1)
+    numbers = targets if type(targets) is np.ndarray and targets.dtype.kind in "iu" else numbers_of(targets, "targets")
     if numbers.shape != (n_samples,) or not np.array_equal(numbers, np.clip(numbers, 0, n_classes - 1)):
         message = f"targets must be {n_samples} numbers from 0 to {n_classes - 1}"
         raise DataError(message)
@@ -512,7 +515,13 @@ def _numbers(targets: npt.ArrayLike, n_samples: int, n_classes: int) -> npt.NDAr
 
 
 def _weights(weights: npt.ArrayLike | None) -> Vector | None:
-    return None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    if weights is None:
+        return None
+    numbers = numbers_of(weights, "weights")
+    if numbers.ndim != 1:
+        message = f"weights have shape {numbers.shape}; give one number per sample"
+        raise DataError(message)
+    return np.ascontiguousarray(numbers)
 
 
 def _intercept(intercept: float | str) -> dict[str, Any]:
@@ -520,7 +529,8 @@ def _intercept(intercept: float | str) -> dict[str, Any]:
     if isinstance(intercept, str):
         one_of("intercept", intercept, ("scaled",))
         return {"intercept": 1.0, "scaled": True}
-    return {"intercept": float(intercept) if intercept else None}
+    value = float(intercept or 0.0) if isinstance(intercept, truth_types()) or intercept is None else intercept
+    return {"intercept": real_number("intercept", value, "a finite number", lambda _: True) or None}
 
 
 def coefficients(w: Vector, n_outputs: int, intercept: float, shift: Vector | None = None) -> tuple[Vector, Vector]:

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from ..data.bad_values import checked, named
 from ..data.corpus import Corpus
-from ..data.frames import as_column, as_matrix
+from ..data.frames import as_matrix
 from ..data.inputs import Array, Classes, Matrix
 from ..data.labels import check_several
 from ..data.matrix import far_columns, is_mostly_filled
+from ..data.sample_values import classes_of, numbers_of
 from ..data.samples import labels_and_weights, samples_with
 from ..errors import DataError
 from ..vectors import Vector
@@ -49,12 +51,13 @@ class ChunkOfSamples:
         Raises:
             DataError: sizes do not fit, a value is not finite, or a weight is negative; begins with the name.
         """
-        matrix, classes = scipy.sparse.csr_array(as_matrix(X), dtype=np.float64), np.asarray(as_column(y, f"{name}: y"))
-        weights = (
-            np.ones(classes.shape)
-            if weights is None
-            else np.asarray(as_column(weights, f"{name}: weights"), dtype=np.float64)
-        )
+        try:
+            matrix = scipy.sparse.csr_array(checked(as_matrix(X)), dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            message = f"{name}: {named(X, error)}"
+            raise DataError(message) from error
+        classes = classes_of(y, f"{name}: y")
+        weights = np.ones(classes.shape) if weights is None else numbers_of(weights, f"{name}: weights")
         for column, values in (("y", classes), ("weights", weights)):
             if matrix.ndim != 2 or values.shape != (matrix.shape[0],):
                 message = f"{name}: X has shape {matrix.shape}, but {column} has shape {values.shape}"

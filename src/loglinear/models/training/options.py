@@ -5,8 +5,9 @@ Solvers are imported when they are made, so that a program that only labels text
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...data.words import WORDS, character_lengths, check_unit, ngram_lengths
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ...penalty import ElasticNet
     from ...solvers import Solver, SolverName
     from ...stopping import Stop
+    from ...vectors import Vector
 
 __all__ = [
     "SEED",
@@ -48,7 +50,12 @@ __all__ = [
     "check_class_weight",
     "check_solver",
     "thread_count",
+    "weights_by_class",
 ]
+
+
+# Number of classes that a message lists.
+_SHOWN = 8
 
 
 def check_solver(name: str, value: object) -> None:
@@ -72,13 +79,29 @@ def check_class_weight(name: str, value: object) -> None:
     if isinstance(value, Mapping):
         for label, weight in value.items():
             real_number(f"{name}[{label!r}]", weight, "a finite number >= 0", lambda x: x >= 0.0)
-    elif value is not None and value != "balanced":
+    elif value is not None and not (isinstance(value, str) and value == "balanced"):
         fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")
+
+
+def weights_by_class(class_weight: Mapping[Any, float], classes: Sequence[object]) -> Vector:
+    """Return the weight of each class, 1 for classes that are not named, shape (n_classes,).
+
+    Raises:
+        OptionError: a name is not a class, while a class has no weight.
+    """
+    import numpy as np
+
+    names = set(classes)
+    unknown = [label for label in class_weight if label not in names]
+    if unknown and not all(label in class_weight for label in classes):
+        shown = ", ".join(map(repr, classes[:_SHOWN])) + (", ..." if len(classes) > _SHOWN else "")
+        fail("class_weight", dict(class_weight), f"names {unknown[0]!r}, which is not a class; the classes are {shown}")
+    return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
 
 
 def check_multi_class(name: str, value: object) -> None:
     """Raise OptionError if a value is neither "softmax" nor "ovr"; scikit-learn has other names."""
-    if value in ("multinomial", "auto"):
+    if isinstance(value, str) and value in ("multinomial", "auto"):
         fail(name, value, 'is not one of softmax, ovr; "softmax" is the model that scikit-learn calls multinomial')
     one_of(name, value, ("softmax", "ovr"))
 
@@ -89,7 +112,7 @@ def thread_count(n_jobs: object, name: str = "n_jobs") -> int:
     Raises:
         OptionError: it is neither None, -1 nor a positive whole number.
     """
-    return 0 if n_jobs is None or n_jobs == -1 else whole_number(name, n_jobs, 1, 2**16)
+    return 0 if n_jobs is None or (isinstance(n_jobs, Real) and n_jobs == -1) else whole_number(name, n_jobs, 1, 2**16)
 
 
 SEED = optional(seed_number)
@@ -169,10 +192,10 @@ class ChosenSolverParameters(SolverParameters):
 
 def check_strength_or_cv(name: str, value: object) -> None:
     """Raise OptionError unless the value is the strength of a penalty or "cv"."""
-    if isinstance(value, str) and value != "cv":
-        fail(name, value, 'is neither a number >= 0 nor "cv"')
-    if value != "cv":
+    if not isinstance(value, str):
         strength(name, value)
+    elif value != "cv":
+        fail(name, value, 'is neither a number >= 0 nor "cv"')
 
 
 @option_class
