@@ -67,6 +67,18 @@ def test_a_constant_column_beside_an_intercept_has_no_weight(penalty, constant):
     assert model.result_.objective == pytest.approx(best.result_.objective, rel=1e-8)
 
 
+@pytest.mark.parametrize("constant", [1000.0, 0.1, 1e-8])
+def test_a_constant_column_of_data_in_parts_becomes_0_without_a_rounding_error(constant):
+    X, y, _ = table(1, 2)
+    X = np.column_stack([X + 1000.0, np.full(len(X), constant)])
+    ends = [0, 7, 7, len(X) // 2, len(X)]  # one of the parts has no samples
+    chunks = [ChunkOfSamples.of("part", X[a:b], y[a:b]) for a, b in pairwise(ends)]
+    parts = ClassifierParts(LocalGroup(chunks), class_weights=lambda classes, totals: None)
+    assert parts.shift[-1] == constant
+    _, gradient = parts.value_and_gradient(np.ones(parts.n_features))
+    assert gradient[-2] == 0.0
+
+
 @pytest.mark.parametrize("penalty", [{"l1": 1.0}, {"l1": 1.0, "l2": 1.0}, {"l2": 1.0}, {"l1": "cv"}])
 def test_intercepts_of_classes_add_up_to_0(penalty):
     rng = np.random.default_rng(1)

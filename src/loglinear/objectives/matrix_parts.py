@@ -263,15 +263,40 @@ def _shift(chunks: Group, seen: _Seen) -> Vector | None:
     """Return what to subtract from each column; None for nothing, as of sparse chunks."""
     if not is_mostly_filled(seen.n_entries, (seen.n_samples, seen.n_columns)):
         return None
-    sums, squares = chunks.total("add up", _added_up)
-    means = sums / seen.n_samples
-    return far_columns(means, np.sqrt(np.maximum(squares / seen.n_samples - means**2, 0.0)))
+    added = chunks.joined("add up", _added_up, join=_Columns.joined)
+    means = added.sums / seen.n_samples
+    spreads = np.sqrt(np.maximum(added.squares / seen.n_samples - means**2, 0.0))
+    # Less its mean, which has rounding errors, a constant column would not be 0 everywhere.
+    is_constant = added.lowest == added.highest
+    return far_columns(np.where(is_constant, added.lowest, means), np.where(is_constant, 0.0, spreads))
 
 
-def _added_up(chunk: ChunkOfSamples) -> tuple[Vector, Vector]:
-    """Return the sums of the numbers in each column, and of their squares."""
-    ones = np.ones(chunk.X.shape[0])
-    return np.asarray(chunk.X.T @ ones), np.asarray(chunk.X.power(2).T @ ones)
+@dataclass(frozen=True)
+class _Columns:
+    """Sums of the numbers in each column and of their squares, and the lowest and the highest number."""
+
+    sums: Vector
+    squares: Vector
+    lowest: Vector
+    highest: Vector
+
+    def joined(self, other: _Columns) -> _Columns:
+        """Return the facts about the columns of two chunks together."""
+        return _Columns(
+            self.sums + other.sums,
+            self.squares + other.squares,
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+        )
+
+
+def _added_up(chunk: ChunkOfSamples) -> _Columns:
+    n_samples, n_columns = chunk.X.shape
+    lowest, highest = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    if n_samples:
+        lowest, highest = (ends.toarray().ravel() for ends in (chunk.X.min(axis=0), chunk.X.max(axis=0)))
+    ones = np.ones(n_samples)
+    return _Columns(np.asarray(chunk.X.T @ ones), np.asarray(chunk.X.power(2).T @ ones), lowest, highest)
 
 
 def _measured(
