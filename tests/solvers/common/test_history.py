@@ -150,3 +150,15 @@ def test_a_history_by_other_features_is_the_one_of_the_rows_that_are_left():
     pairs = [(S[row], Y[row]) for row in moved.live]
     np.testing.assert_allclose(product(moved, v), two_loop_recursion(pairs, v), rtol=1e-9)
     assert history.onto(old, old) is history
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4, 9, 14])
+def test_the_inverse_is_the_one_of_the_upper_triangle_of_the_products_left(steps):
+    points, gradients = curved_walk(9, steps, 5)
+    history = History.empty(4, 9)
+    for k in range(steps):
+        history, _ = advance(history, points, gradients, k)
+    for changed in (history, history.in_units(np.linspace(0.5, 2.0, 9)), history.onto(np.arange(9), np.arange(2, 11))):
+        live = np.array(changed.live)
+        left = live[:, None], live
+        np.testing.assert_allclose(changed.inverse[left] @ np.triu(changed.SY[left]), np.eye(live.size), atol=1e-9)

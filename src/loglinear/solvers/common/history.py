@@ -1,14 +1,16 @@
 """The limited-memory approximation H of the inverse Hessian.
 
-Source: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (two-loop recursion) and Eq. 7.20
-(scaling gamma). The recursion runs on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014,
-"Large-scale L-BFGS using MapReduce"): with S'Y and Y'Y kept, a step takes two sweeps over the history, one for the
-inner products of the newest y and of v with all rows, one for the combination of the rows. The pairs are stored as
-bfloat16. H remains positive definite, because it is formed exactly from the rounded pairs. On text data the number of
-iterations is the same as with float64, and a step, which is bound by memory bandwidth, reads a quarter of the memory.
+Sources: Nocedal & Wright, Numerical Optimization (2nd ed. 2006), Algorithm 7.4 (two-loop recursion) and Eq. 7.20
+(scaling gamma); Byrd, Nocedal & Schnabel (Math. Programming 63, 1994), Theorem 2.2, where its two loops are products
+with R^-1 and R^-T. Both run on inner products instead of vectors, as in Chen, Wang & Zhou (NIPS 2014, "Large-scale
+L-BFGS using MapReduce"): with S'Y and Y'Y kept, a step takes two sweeps over the history, one for the inner products
+of the newest y and of v with all rows, one for the combination of the rows. A new pair adds a column to R^-1, and the
+inverse without the oldest pair is the rest of R^-1. The pairs are stored as bfloat16. H remains positive definite,
+because it is formed exactly from the rounded pairs. On text data the number of iterations is the same as with float64,
+and a step, which is bound by memory bandwidth, reads a quarter of the memory.
 
 Symbols: s = w_new - w, y = the change of the gradient of the smooth part, v the pseudo-gradient at w_new, d the
-direction, rho = 1 / s.y, gamma = s.y / y.y, alpha and beta as in Algorithm 7.4.
+direction, gamma = s.y / y.y, R the upper triangle of S'Y, alpha as in Algorithm 7.4.
 """
 
 from __future__ import annotations
@@ -77,6 +79,7 @@ class History:
         Y: rows y, shape (memory + 1, n), bfloat16.
         SY: SY[i, j] = s_i . y_j for live rows with s_i not newer than y_j, shape (memory + 1, memory + 1).
         YY: YY[i, j] = y_i . y_j for live rows, likewise.
+        inverse: R^-1 by the numbers of the live rows, shape (memory + 1, memory + 1).
         Sv: inner products of the live rows of S, in order, with the v of the last ``advance``.
         Yv: inner products of the live rows of Y, likewise.
         live: rows in use, oldest first.
@@ -89,6 +92,7 @@ class History:
     Y: Rows
     SY: Vector
     YY: Vector
+    inverse: Vector
     Sv: Vector = field(default_factory=lambda: np.empty(0))
     Yv: Vector = field(default_factory=lambda: np.empty(0))
     live: tuple[int, ...] = ()
@@ -100,7 +104,7 @@ class History:
         """Return a history without pairs for vectors of length n; its pages are not touched before they are used."""
         rows, gram = (memory + 1, n), (memory + 1, memory + 1)
         pairs = np.zeros(rows, np.uint16), np.zeros(rows, np.uint16)
-        return cls(*pairs, np.zeros(gram), np.zeros(gram), scale=scale)
+        return cls(*pairs, np.zeros(gram), np.zeros(gram), np.zeros(gram), scale=scale)
 
     @property
     def memory(self) -> int:
@@ -128,9 +132,14 @@ class History:
         rows, SY, YY = np.array(live), self.SY.copy(), self.YY.copy()
         SY[rows, spare] = products[1, on_s]
         YY[rows, spare] = YY[spare, rows] = products[1, on_y]
+        # The last column of R^-1 is (-R^-1 c, 1) / s.y, with c the last column of R above s.y and R^-1 without it.
+        inverse, others = self.inverse.copy(), rows[:-1]
+        inverse[spare], inverse[spare, spare] = 0.0, 1.0 / sy
+        inverse[others, spare] = inverse[others[:, None], others].dot(SY[others, spare]) / -sy
         # Of a full history, the row of the pair that was dropped is the only one not in use.
         spare = self.live[0] if first else next(row for row in range(self.memory + 1) if row not in live)
-        history = History(self.S, self.Y, SY, YY, products[0, on_s], products[0, on_y], live, spare, self.scale)
+        on_v = products[0, on_s], products[0, on_y]
+        history = History(self.S, self.Y, SY, YY, inverse, *on_v, live, spare, self.scale)
         return Advanced(history, violation, squared, slope)
 
     def onto(self, old: npt.NDArray[np.int64], new: npt.NDArray[np.int64], scale: Vector | None = None) -> History:
@@ -161,7 +170,9 @@ class History:
         SY, YY = S @ Y.T, Y @ Y.T
         live = tuple(row for row in self.live if EPSILON * YY[row, row] < SY[row, row] < math.inf)
         spare = next(row for row in range(self.memory + 1) if row not in live)
-        return replace(self, SY=SY, YY=YY, live=live, spare=spare)
+        rows, inverse = np.array(live, dtype=np.intp), np.zeros_like(SY)
+        inverse[rows[:, None], rows] = np.linalg.inv(np.triu(SY[rows[:, None], rows]))
+        return replace(self, SY=SY, YY=YY, inverse=inverse, live=live, spare=spare)
 
     def cleared(self) -> History:
         """Return the history without its pairs."""
@@ -176,18 +187,13 @@ class History:
         return Combination(self, on_s, on_y, gamma, w, g, penalty)
 
     def _coefficients(self) -> tuple[Vector, Vector, float]:
-        """Return the weights of the live rows of S and Y and of v in H v (Algorithm 7.4 on inner products)."""
-        live = np.array(self.live)
-        SY, YY = self.SY[live[:, None], live], self.YY[live[:, None], live]
-        m, gamma = len(SY), SY[-1, -1] / YY[-1, -1]
-        alpha, on_s = np.empty(m), np.empty(m)
-        curvatures, Sv = SY.diagonal().tolist(), self.Sv.tolist()
-        for i in reversed(range(m)):
-            alpha[i] = (Sv[i] - SY[i, i + 1 :].dot(alpha[i + 1 :])) / curvatures[i]
-        r_y = gamma * (self.Yv - alpha @ YY)
-        for i in range(m):
-            on_s[i] = alpha[i] - (r_y[i] + on_s[:i].dot(SY[:i, i])) / curvatures[i]
-        return on_s, -gamma * alpha, float(gamma)
+        """Return the weights of the live rows of S and Y and of v in H v: R^-T (s.y alpha - r.y), -gamma alpha."""
+        rows = np.array(self.live)
+        square, newest = (rows[:, None], rows), self.live[-1]
+        inverse, gamma = self.inverse[square], float(self.SY[newest, newest] / self.YY[newest, newest])
+        alpha = inverse.dot(self.Sv)
+        r_y = gamma * (self.Yv - self.YY[square].dot(alpha))
+        return (self.SY[rows, rows] * alpha - r_y).dot(inverse), -gamma * alpha, gamma
 
 
 def _wide(rows: Rows) -> npt.NDArray[np.float64]:
