@@ -104,8 +104,13 @@ def test_few_samples_and_real_values_get_no_untuned_learning_rate(monkeypatch, p
 
 
 @pytest.mark.parametrize(("penalty", "name"), [(L1, "owlqn"), (L2, "lbfgs"), (BOTH, "owlqn")])
-def test_small_sequences_get_the_plain_solvers(penalty, name):
-    assert Auto().choice(Problem(chain(), penalty)).name == name
+def test_small_sequences_get_the_plain_solvers_with_few_pairs(monkeypatch, penalty, name):
+    choice = Auto().choice(Problem(chain(), penalty))
+    assert (choice.name, choice.solver.memory) == (name, 10 if name == "owlqn" else LBFGS().memory)
+    monkeypatch.setattr(auto, "FEW_CELLS", 1)
+    monkeypatch.setattr(auto, "suits", lambda kind, problem: kind is OWLQN and penalty.l1)
+    if penalty.l1:
+        assert Auto().choice(Problem(chain(), penalty)).solver.memory == OWLQN().memory
 
 
 @pytest.mark.usefixtures("large")
