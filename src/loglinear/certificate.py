@@ -43,7 +43,9 @@ class Verdict:
         record.violation, record.gap = self.violation, self.gap
 
 
-def verdict(problem: Problem, state: State, status: Status, gap: float | None = None) -> Verdict:
+def verdict(
+    problem: Problem, state: State, status: Status, gap: float | None = None, looseness: float = 1.0
+) -> Verdict:
     """Return the verdict on the weights of a state: one evaluation, if the state lacks a gradient by all features.
 
     A minimisation that is allowed no step ends with the weights that it starts from, not centred.
@@ -53,6 +55,7 @@ def verdict(problem: Problem, state: State, status: Status, gap: float | None = 
         state: the solver's last.
         status: the reason why the solver or the loop stopped.
         gap: bound of the distance from the optimum, if it is known already.
+        looseness: how many times its default the solver's tolerance is.
     """
     evaluated = cache(lambda: _gradient(problem, state))
     w = problem.centred(state.w) if state.iteration or status.converged else state.w
@@ -67,7 +70,7 @@ def verdict(problem: Problem, state: State, status: Status, gap: float | None = 
         gap = max(gap - (state.objective - objective), 0.0)
     elif not no_bound(problem):
         gap = useful(duality_gap(problem, w, *evaluated()), objective)
-    if status is Status.CONVERGED and not has_settled(problem, w, *evaluated(), gap):
+    if status is Status.CONVERGED and not has_settled(problem, w, *evaluated(), gap, looseness):
         status = Status.STALLED
     return Verdict(status, w, objective, violation, gap)
 

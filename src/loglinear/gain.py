@@ -34,7 +34,7 @@ from .problem import Movable, Problem
 from .protocols import satisfies
 from .vectors import Vector, conjugate_gradients, dot
 
-__all__ = ["NEAR", "gain_of_all", "has_settled", "largest_gain"]
+__all__ = ["NEAR", "OF_START", "gain_of_all", "has_settled", "largest_gain"]
 
 # A bound of the distance from the optimum proves convergence if it is at most this share of the objective.
 NEAR = 0.02
@@ -44,10 +44,9 @@ WIDE = 0.04
 SHARE = 0.01
 # ... or of this share of the objective without weights: the optimum may be 0, as on separable data without penalty.
 OF_START = 1e-3
-# Where columns are far from 0, what all weights together gain is too little if it is at most this share.
+# What all weights of a classifier together gain, or where columns are far from 0, is too little if it is at most this
+# share, times what the tolerance is looser than the solver's default.
 SHARE_OF_ALL = 1e-3
-# The same for classifiers without L2, or without a bound.
-SHARE_WITHOUT_L2 = 0.05
 # Columns may be far from 0 where the intercept's, which is as large as the largest, has at least this value.
 LARGE_INTERCEPT = 2.5
 # Products with the Hessian, steps along what they find: whole, a half, and so on; and rounds of both.
@@ -56,7 +55,9 @@ PRODUCTS, TRIALS, ROUNDS = 12, 3, 5
 STEP = 1e-5
 
 
-def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: float | None = None) -> bool:
+def has_settled(
+    problem: Problem, w: Vector, nll: float, gradient: Vector, gap: float | None = None, looseness: float = 1.0
+) -> bool:
     """Whether the objective at w is as good as at its optimum, by the bound of the distance or by the largest gain.
 
     Cost: none where the bound or the slopes suffice, as is usual; else up to three evaluations, or with all weights
@@ -68,6 +69,7 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
         nll: unpenalised NLL at w, nats.
         gradient: of the NLL at w, by all features, shape (n_features,).
         gap: bound of the distance from the optimum, nats; None if unknown.
+        looseness: how many times its default the solver's tolerance is: a looser one ends farther from the optimum.
 
     Example:
         >>> import numpy as np
@@ -86,9 +88,10 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     if gap is not None and gap <= NEAR * objective:
         return True
     is_far, share = problem.is_uneven or problem.intercept_scale > LARGE_INTERCEPT, SHARE
+    share_of_all = SHARE_OF_ALL * looseness
     near = problem.near_zero(w)
     if near is not None:
-        (problem, w), gradient, is_far, share = near, np.empty_like(w), True, SHARE_OF_ALL
+        (problem, w), gradient, is_far, share = near, np.empty_like(w), True, share_of_all
         nll = problem.evaluate(w, gradient)
         gap = duality_gap(problem, w, nll, gradient)
         if gap <= share * objective:
@@ -97,8 +100,9 @@ def has_settled(problem: Problem, w: Vector, nll: float, gradient: Vector, gap: 
     is_wide = gap is not None and gap > WIDE * objective
     # Without L2 the bound comes down late and says little, but evaluations of a classifier take little time.
     is_loose = is_wide and problem.penalty.l2 > 0.0
-    if is_far or is_loose or (satisfies(problem.objective, Movable) and (gap is None or is_wide)):
-        share = SHARE_OF_ALL if is_far else SHARE if is_loose else SHARE_WITHOUT_L2
+    is_classifier = satisfies(problem.objective, Movable)
+    if is_far or is_loose or (is_classifier and (gap is None or is_wide)):
+        share = share_of_all if is_far or is_classifier else SHARE
         gain = max(gain, gain_of_all(problem, w, nll, gradient, share * objective) / share)
     if gain <= objective:
         return True

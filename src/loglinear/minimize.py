@@ -19,7 +19,8 @@ from .problem import Problem
 from .protocols import satisfies
 from .result import Result, State, Status, on_some
 from .solvers.common.needs import check
-from .solvers.common.solver import Choosing, Measuring, Solver
+from .solvers.common.solver import Choosing, Measuring, Solver, looseness
+from .solvers.newton_check import is_confirmed
 from .stopping import Stop
 from .trace import Trace, TraceRecord
 
@@ -109,7 +110,7 @@ def _minimize(
                 record.gap = gap_on_the_way(problem, state, stop.gap)
                 status = stop.status(state, seconds, record.violation, record.gap)
             if status is not Status.RUNNING:
-                final = verdict(problem, state, status, record.gap)
+                final = _judged(problem, solver, state, status, record.gap)
                 status = final.status
                 final.note(record)
             stopped = [callback(record, state) for callback in callbacks]
@@ -145,6 +146,17 @@ def _minimize(
         chosen=str(solver.choice(problem)) if satisfies(solver, Choosing) else None,
         gap=final.gap,
     )
+
+
+def _judged(problem: Problem, solver: Solver[Any], state: State, status: Status, gap: float | None) -> Verdict:
+    """Return the verdict on a state, after a second look where a solver is easily deceived."""
+    looser = looseness(solver, problem)
+    final = verdict(problem, state, status, gap, looser)
+    if final.status is Status.CONVERGED and not is_confirmed(
+        problem, state, final.w, final.objective, final.gap, looser
+    ):
+        return replace(final, status=Status.STALLED)
+    return final
 
 
 def _started(problem: Problem, solver: Solver[Any], w0: npt.ArrayLike | None, state: Any) -> tuple[Any, float]:

@@ -22,6 +22,7 @@ __all__ = [
     "far_columns",
     "far_from_zero",
     "is_mostly_filled",
+    "least_share",
     "lines",
     "looked_at",
     "refuse_kinds",
@@ -46,6 +47,10 @@ FEWEST_ROWS = 64
 FAR = 0.5
 # A column of a small sparse matrix, if it is farther than this many.
 VERY_FAR = 10.0
+
+# A singular value of columns whose norms are 1 is a rounding error up to this; the eigenvalues of their products have
+# larger ones.
+NEARLY_0, ROUNDED = 1e-13, 1e-9
 
 
 def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
@@ -184,6 +189,30 @@ def far_columns(means: Vector, spreads: Vector) -> Vector | None:
     """Return what `far_from_zero` returns, for columns with these means and standard deviations."""
     is_far = np.abs(means) > FAR * spreads
     return np.where(is_far, means, 0.0) if is_far.any() else None
+
+
+def least_share(X: Vector, *, centred: bool) -> float:
+    """Return how little one combination of columns varies, as a share of the columns' own: 1 if all are independent.
+
+    It is the least singular value of the columns, each divided by its norm, without those that are rounding errors:
+    columns that are sums of others do no harm.
+
+    Args:
+        X: some rows, shape (n_rows, n_columns); changed.
+        centred: whether to subtract the columns' means, as an intercept does.
+    """
+    if centred:
+        X -= X.mean(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.sqrt((X**2).sum(axis=0))
+    X = X[:, (norms > 0.0) & np.isfinite(norms)] / norms[(norms > 0.0) & np.isfinite(norms)]
+    if not X.size:
+        return 1.0
+    squares = np.linalg.eigvalsh(X.T @ X)
+    if squares[0] > ROUNDED:
+        return float(np.sqrt(squares[0]))
+    values = np.linalg.svd(X, compute_uv=False)
+    return float(values[values > NEARLY_0].min())
 
 
 def _kind(kind: np.dtype) -> type[np.float64] | type[np.float32]:

@@ -14,7 +14,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import dense_if_very_far, dense_or_sparse, far_from_zero, lines, looked_at
+from ..data.matrix import dense_if_very_far, dense_or_sparse, far_from_zero, least_share, lines, looked_at
 from ..data.sample_values import numbers_of
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
@@ -27,6 +27,9 @@ from .balance import best_shift, flows, is_affordable, shifted, stationary
 __all__ = ["ClassifierData", "ClassifierObjective", "coefficients", "weights_of"]
 
 Numbers = npt.NDArray[np.int64]
+# Columns of which it is known how independent they are, at most, and the rows looked at for that.
+MOST_LOOKED_AT = 500
+FEWEST_ROWS, ROWS_PER_COLUMN = 256, 4
 
 
 class ClassifierData(Objective, Protocol):
@@ -333,6 +336,19 @@ class ClassifierObjective:
         if self.intercept:
             largest = np.append(largest, abs(self.intercept))
         return np.repeat(largest, self.n_outputs)
+
+    @cached_property
+    def independence(self) -> float:
+        """How little a combination of columns varies, as a share of the columns' own; 1 if that is not looked at.
+
+        Cost: a few milliseconds with 100 columns, by some rows of a dense matrix with at most `MOST_LOOKED_AT` columns.
+        """
+        n_columns = self.n_columns - (self.intercept != 0.0)
+        if not self.is_dense or n_columns > MOST_LOOKED_AT:
+            return 1.0
+        n_rows = max(FEWEST_ROWS, ROWS_PER_COLUMN * n_columns)
+        rows = np.arange(self.n_samples)[:: max(1, self.n_samples // n_rows)]
+        return least_share(self.sample(rows).design.toarray()[:, :n_columns], centred=self.intercept != 0.0)
 
     def sample_nlls(self, w: Vector) -> Vector:
         """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""

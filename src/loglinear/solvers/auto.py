@@ -21,6 +21,7 @@ from .dual_cd import DualCD, DualPasses
 from .grafting import GraftingLight
 from .label_sets import LabelSets
 from .lbfgs import LBFGS
+from .newton_check import has_alike_columns
 from .owlqn import OWLQN
 from .parameter_mixing import Mixable, ParameterMixing
 from .prox_gradient import ProxGradient
@@ -43,6 +44,8 @@ FEW_PAIRS: Mapping[str, object] = {"memory": 10}
 # are also the fastest on small data with up to so many classes: of more, few weights are 0.
 FEW_WEIGHTS, FEW_PRODUCTS, FEW_SPARSE_PRODUCTS = 256, 1e8, 2e7
 FEW_CLASSES = 10
+# Where columns are much alike, other steps bring little, many in a row: Newton steps then go on to so many products.
+MANY_PRODUCTS = 1e10
 # A Hessian that is written out makes sweeps cheap: the subproblems are solved closely.
 CLOSE: Mapping[str, object] = {"precision": 0.01}
 # On small data a further step costs little. Where samples are far on the wrong side, steps bring less than Newton's
@@ -180,7 +183,10 @@ def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] 
     products = objective.n_samples * problem.n_features**2
     if objective.n_outputs > 1:
         is_fast = _few_weights(problem) or (l1 and objective.n_outputs <= FEW_CLASSES and _is_small(problem))
-        return (ProxNewton, options, "few columns and classes") if is_fast else None
+        if is_fast:
+            return ProxNewton, options, "few columns and classes"
+        is_hard = products <= MANY_PRODUCTS and has_alike_columns(problem)
+        return (ProxNewton, options, "columns that are much alike") if is_hard else None
     if l1:
         return ProxNewton, options, "two classes with an L1 penalty"
     # Only of a dense table is the Hessian written out with an L1 penalty as well.

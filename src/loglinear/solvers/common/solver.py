@@ -21,6 +21,7 @@ __all__ = [
     "Tolerant",
     "default_solver",
     "is_solver",
+    "looseness",
     "solver_name",
 ]
 
@@ -156,6 +157,26 @@ def solver_name(solver: object) -> str:
         'sag'
     """
     return next((name for name, kind in SOLVERS.items() if type(solver) is kind), type(solver).__name__.lower())
+
+
+def looseness(solver: object, problem: Problem) -> float:
+    """Return how many times the default the tolerance of a solver is, at least 1.
+
+    Example:
+        >>> from loglinear import OWLQN, ClassifierObjective, Problem
+        >>> from loglinear.solvers.common.solver import looseness
+        >>> problem = Problem(ClassifierObjective([[1.0], [2.0]], [0, 1], n_classes=2))
+        >>> looseness(OWLQN(), problem), looseness(OWLQN(tolerance=1e-3), problem)
+        (1.0, 100.0)
+    """
+    if isinstance(solver, Choosing):
+        if not isinstance(solver, Tolerant) or solver.tolerance is None:
+            return 1.0
+        solver = solver.choice(problem).solver
+    default = SOLVERS.get(solver_name(solver))
+    if default is None or not isinstance(solver, Tolerant):
+        return 1.0
+    return max(1.0, float(solver.tolerance / default().tolerance))
 
 
 def default_solver(penalty: Penalty) -> str:

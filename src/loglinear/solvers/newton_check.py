@@ -1,0 +1,93 @@
+"""A second look at where a minimisation has ended, by Newton steps, where columns of the data are much alike.
+
+On near-copies of columns, or on columns far from 0 without an intercept, the objective is very flat along differences
+of columns. Quasi-Newton methods gain little there in many steps in a row and stop as converged, and steps of conjugate
+gradients (``loglinear.gain``) do not find much either. Newton steps whose subproblems are solved closely do, unless
+the columns are so much alike that the Hessian, made of their products, loses the difference in rounding errors.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from ..gain import OF_START
+from ..problem import Problem
+from ..protocols import satisfies
+from ..result import State, Status
+from ..vectors import Vector, count_nonzero
+from .common.needs import suits
+from .prox_newton import ProxNewton, ProxNewtonState
+
+__all__ = ["has_alike_columns", "is_confirmed"]
+
+# Columns are much alike if a combination of them varies by at most this share of what they vary themselves ...
+ALIKE = 0.1
+# ... and too much so for products of columns in double precision if by this share.
+LOST = 2e-6
+# What the steps gain is too much from this share of the objective on, times what the tolerance is looser than its
+# default.
+SHARE = 1e-3
+# Steps at most, each solved closely: along differences of columns that are much alike, sweeps bring little.
+STEPS, PRECISION = 8, 1e-4
+# A step that gains less than this share of too much is the last.
+TINY = 0.03
+# Products of two weights and a sample in a step; on small data, with so many products of a weight and a sample, a step
+# takes so little time that one is made in any case.
+MOST_PRODUCTS, FEW_NUMBERS = 1e10, 2e6
+
+
+@runtime_checkable
+class Correlated(Protocol):
+    """An objective that knows how independent the columns of its data are."""
+
+    @property
+    def independence(self) -> float:
+        """How little a combination of columns varies, as a share of the columns' own; 1 if that is not looked at."""
+
+
+def has_alike_columns(problem: Problem, share: float = ALIKE) -> bool:
+    """Whether some combination of columns varies by at most this share of what the columns vary themselves."""
+    return satisfies(problem.objective, Correlated) and problem.objective.independence <= share
+
+
+def is_confirmed(
+    problem: Problem, state: State, w: Vector, objective: float, gap: float | None, looseness: float
+) -> bool:
+    """Whether a minimisation that its solver calls converged is as good as at its optimum, as far as Newton steps see.
+
+    Args:
+        problem: objective and penalty.
+        state: the solver's last.
+        w: weights at the end, shape (n_features,).
+        objective: penalised, at these weights, nats.
+        gap: bound of the distance from the optimum, nats; None if unknown.
+        looseness: how many times its default the solver's tolerance is.
+    """
+    little = SHARE * looseness * abs(objective)
+    by_newton = isinstance(state, ProxNewtonState)
+    if (gap is not None and gap <= little) or not suits(ProxNewton, problem):
+        return True
+    if by_newton and not problem.is_uneven:
+        return True
+    is_large = problem.n_features * problem.objective.n_samples > FEW_NUMBERS
+    if (by_newton or is_large) and not has_alike_columns(problem):
+        return True
+    if has_alike_columns(problem, LOST):
+        return False
+    if problem.objective.n_samples * count_nonzero(w) ** 2 > MOST_PRODUCTS:
+        return True
+    start = abs(problem.evaluate(np.zeros_like(w), np.empty_like(w)))
+    little = max(little, SHARE * looseness * OF_START * start)
+    solver = ProxNewton(precision=PRECISION)
+    ahead = solver.init(problem, w)
+    for _ in range(STEPS):
+        if ahead.status is not Status.RUNNING:
+            break
+        before, ahead = ahead.objective, solver.step(problem, ahead)
+        if objective - ahead.objective > little:
+            return False
+        if before - ahead.objective <= TINY * little:
+            break
+    return True

@@ -1,0 +1,90 @@
+"""The law of CONVERGED: the objective is within 0.1 % of the optimum, whatever the data and the solver."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from loglinear import MaxEnt
+from loglinear.result import Status
+from oracles.classifier_optimum import least_objective, objective_of
+
+KINDS = (
+    "plain", "far", "some far", "near-copies", "near-copies of near-copies", "units", "constants", "heavy tails",
+    "few large", "sparse", "one of each",
+)  # fmt: skip
+FIRST, BY_DAY, BY_NIGHT = 500, 22, 440
+SOLVERS = ("auto", "owlqn", "lbfgs", "prox_newton", "bfgs")
+
+
+def columns(rng, kind, n, p):
+    """Columns of a kind, and what determines the classes."""
+    Z = rng.normal(size=(n, p))
+    if kind == "far":
+        return Z + 10.0 ** rng.uniform(1.0, 6.0) * rng.uniform(0.3, 1.0, p), Z
+    if kind == "some far":
+        return (Z + (rng.random(p) < 0.4) * 10.0 ** rng.uniform(0.0, 6.0, p)) * 10.0 ** rng.uniform(-3.0, 3.0, p), Z
+    if kind.startswith("near-copies"):
+        half = Z[:, : (p + 1) // 2]
+        noise = [rng.normal(size=half.shape) for _ in range(kind.count("near"))]
+        size = 10.0 ** rng.uniform(-4.0, -1.0)
+        return np.hstack([half, *(half + size * one for one in noise)]), np.hstack([half, *noise])
+    if kind == "units":
+        return Z * 10.0 ** rng.uniform(-8.0, 8.0, p), Z
+    if kind == "constants":
+        return np.where(rng.random(p) < 0.3, 10.0 ** rng.uniform(-3.0, 6.0), Z), Z
+    if kind == "heavy tails":
+        Z = rng.standard_t(1.2, size=(n, p))
+    elif kind == "few large":
+        return np.where(rng.random(Z.shape) < 2.0 / n, 1e3 * Z, Z), Z
+    elif kind == "sparse":
+        Z = Z * (rng.random(Z.shape) < 0.15)
+    elif kind == "one of each":
+        Z = np.hstack([np.eye(size)[rng.integers(0, size, n)] for size in rng.integers(2, 8, size=max(1, p // 4))])
+    return Z, Z
+
+
+def data(seed):
+    """Samples, classes, weights of the samples, and the settings of a model."""
+    rng = np.random.default_rng(seed)
+    kind, n_classes = KINDS[seed % len(KINDS)], int(rng.choice([2, 2, 3, 4]))
+    n, p = int(rng.integers(30, 300)), int(rng.integers(1, 16))
+    X, Z = columns(rng, kind, n, p)
+    scores = Z / np.maximum(Z.std(axis=0), 1e-12) @ rng.normal(size=(Z.shape[1], n_classes)) / np.sqrt(p)
+    y = (rng.choice([0.0, 0.5, 1.5, 5.0]) * scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    y[:n_classes] = np.arange(n_classes)
+    l1, l2 = 10.0 ** rng.uniform([-4.0, -6.0], 1.5)
+    penalty = ({"l1": l1}, {"l2": l2}, {"l1": l1, "l2": l2}, {"l1": 0.0, "l2": 0.0})[rng.integers(4)]
+    weights = 10.0 ** rng.uniform(-3.0, 3.0, n) if rng.random() < 0.25 else np.ones(n)
+    form = scipy.sparse.csr_array if kind in ("sparse", "one of each") and rng.random() < 0.5 else np.asarray
+    return X, y, weights, {**penalty, "fit_intercept": bool(rng.random() < 0.6)}, form
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(seed, marks=[pytest.mark.slow] if seed >= FIRST + BY_DAY else [])
+        for seed in range(FIRST, FIRST + BY_NIGHT)
+    ],
+)
+def test_an_objective_that_has_converged_is_within_a_thousandth_of_the_optimum(seed):
+    X, y, weights, settings, form = data(seed)
+    l1, l2 = settings.get("l1", 0.0), settings.get("l2", 0.0)
+    n_classes, ends = y.max() + 1, {}
+    for solver in SOLVERS:
+        if l1 and solver in ("lbfgs", "bfgs"):
+            continue
+        model = MaxEnt(**settings, solver=solver, n_jobs=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(form(X), y, weights)
+        ends[solver] = model.result_.status, objective_of(X, y, weights, model.coef_, model.intercept_, l1, l2)
+    found = least_objective(X, y, weights, l1, l2, n_classes=n_classes, intercept=settings["fit_intercept"])[0]
+    nothing = objective_of(X, y, weights, np.zeros((1 if n_classes == 2 else n_classes, X.shape[1])), 0.0)
+    best = min(found, *(objective for _, objective in ends.values()))
+    # On separable data without a penalty the optimum is 0.
+    far = {solver: (objective - best) / max(best, 1e-3 * nothing) for solver, (_, objective) in ends.items()}
+    assert not {name: share for name, share in far.items() if ends[name][0] is Status.CONVERGED and share > 1e-3}
