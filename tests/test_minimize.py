@@ -15,6 +15,7 @@ import pytest
 from loglinear import ClassifierObjective
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
+from loglinear.path import path
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
@@ -226,6 +227,29 @@ def test_iterations_are_whole(bad):
 def test_absurd_start_raises_option_error(w0):
     with pytest.raises(OptionError, match="w0"):
         minimize(Problem(Logistic(n=4)), make_solver("lbfgs"), w0)
+
+
+@pytest.mark.parametrize("run", [minimize, lambda problem, solver, **more: path(problem, 2, solver=solver, **more)])
+def test_arguments_of_another_kind_raise_option_error(run):
+    objective, solver = Logistic(n=4), make_solver("owlqn")
+    problem = Problem(objective, ElasticNet(l1=0.1))
+    for bad in (None, objective, np.zeros(4)):
+        with pytest.raises(OptionError, match=r"problem=.*give Problem\(objective, penalty\)"):
+            run(bad, solver)
+    for bad in ("owlqn", LBFGS, 3):
+        with pytest.raises(OptionError, match=r'solver=.*make_solver\("owlqn"\)'):
+            run(problem, bad)
+    for bad in (10, {"max_iterations": 3}):
+        with pytest.raises(OptionError, match=r"stop=.*Stop\(max_iterations=100\)"):
+            run(problem, solver, stop=bad)
+    for bad in (print, [print, 3], 7):
+        with pytest.raises(OptionError, match=r"callbacks=.*callbacks=\[function\]"):
+            run(problem, solver, callbacks=bad)
+
+
+def test_a_score_of_a_path_is_a_function():
+    with pytest.raises(OptionError, match=r"score=0\.5 is not a function"):
+        path(Problem(Logistic(n=4), ElasticNet(l1=0.1)), 2, score=0.5)
 
 
 def test_state_of_another_problem_raises_option_error():

@@ -15,16 +15,17 @@ from . import vectors
 from .certificate import Verdict, gap_on_the_way, known_violation, verdict
 from .errors import OptionError
 from .gap import no_bound
+from .options import fail
 from .problem import Problem
 from .protocols import satisfies
 from .result import Result, State, Status, on_some
 from .solvers.common.needs import check
-from .solvers.common.solver import Choosing, Measuring, Solver, looseness
+from .solvers.common.solver import Choosing, Measuring, Solver, is_solver, looseness
 from .solvers.newton_check import is_confirmed
 from .stopping import Stop
 from .trace import Trace, TraceRecord
 
-__all__ = ["Callback", "minimize", "starting_weights"]
+__all__ = ["Callback", "check_arguments", "minimize", "starting_weights"]
 
 Callback = Callable[[TraceRecord, Any], "bool | None"]
 
@@ -79,13 +80,28 @@ def minimize(
         >>> result.status.name, round(result.objective, 3)
         ('CONVERGED', 0.669)
     """
+    observers = check_arguments(problem, solver, stop, callbacks)
     check(solver, problem)
     unbounded = no_bound(problem)
     if stop.gap is not None and unbounded:
         message = f"gap={stop.gap:g} is not available: {unbounded}; leave out gap"
         raise OptionError(message)
     with vectors.on_threads(problem.n_threads):
-        return replace(_minimize(problem, solver, w0, stop, tuple(callbacks), state), unbounded=unbounded)
+        return replace(_minimize(problem, solver, w0, stop, observers, state), unbounded=unbounded)
+
+
+def check_arguments(problem: object, solver: object, stop: object, callbacks: object) -> tuple[Callback, ...]:
+    """Return the callbacks; raise OptionError if an argument of ``minimize`` is of another kind."""
+    if not isinstance(problem, Problem):
+        fail("problem", problem, "is not a Problem; give Problem(objective, penalty)")
+    if not is_solver(solver):
+        fail("solver", solver, 'is not a solver; give an object such as OWLQN() or make_solver("owlqn")')
+    if not isinstance(stop, Stop):
+        fail("stop", stop, "is not a Stop; give limits such as Stop(max_iterations=100)")
+    observers = tuple(callbacks) if isinstance(callbacks, Iterable) else (None,)
+    if not all(callable(observer) for observer in observers):
+        fail("callbacks", callbacks, "is not a list of functions; give callbacks=[function]")
+    return observers
 
 
 def _minimize(

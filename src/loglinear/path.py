@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from . import vectors
 from .errors import OptionError, warn
-from .minimize import Callback, minimize, starting_weights
-from .options import real_number, whole_number
+from .minimize import Callback, check_arguments, minimize, starting_weights
+from .options import fail, real_number, whole_number
 from .penalty import ElasticNet
 from .problem import Problem
 from .result import Result, Status
@@ -151,10 +151,12 @@ def path(
         >>> [(round(point.l1, 3), point.n_active) for point in followed.points]
         [(1.0, 0), (0.316, 2), (0.1, 2)]
     """
+    train = trainer(problem, w0, solver=solver, stop=stop, callbacks=callbacks)
+    if score is not None and not callable(score):
+        fail("score", score, "is not a function of the weights")
     goes_on = score is not None and (_is_number(l1) if further is None else further)
     with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
-    train = trainer(problem, w0, solver=solver, stop=stop, callbacks=callbacks)
     with vectors.on_threads(problem.n_threads):
         return followed(strengths, train, w0, score=score, further=goes_on)
 
@@ -178,7 +180,8 @@ def trainer(
         stop: limits of each point; None for no limits.
         callbacks: see `path`.
     """
-    limits, observers = stop or Stop(), tuple(callbacks)
+    limits = Stop() if stop is None else stop
+    observers = check_arguments(problem, GraftingLight() if solver is None else solver, limits, callbacks)
     usual = solver or path_solver(problem)
 
     def start() -> Vector:

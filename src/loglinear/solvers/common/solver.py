@@ -142,10 +142,10 @@ def is_solver(thing: object) -> bool:
 
     Example:
         >>> from loglinear.solvers import OWLQN, is_solver
-        >>> is_solver(OWLQN()), is_solver("owlqn")
-        (True, False)
+        >>> is_solver(OWLQN()), is_solver("owlqn"), is_solver(OWLQN)
+        (True, False, False)
     """
-    return not missing(thing, Solver)
+    return not isinstance(thing, type) and not missing(thing, Solver)
 
 
 def solver_name(solver: object) -> str:
