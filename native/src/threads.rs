@@ -49,7 +49,12 @@ fn clear_by_fork() {
 
 /// The number of threads for the option `threads`: 0 means all cores.
 pub fn count(threads: usize) -> usize {
-    if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads.min(1024) }
+    /// Asking the system takes longer than an evaluation on small data.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    match threads {
+        0 => *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        _ => threads.min(1024),
+    }
 }
 
 /// A number of threads to share work among. Each process starts the threads once for each number and reuses them. A pool that a
