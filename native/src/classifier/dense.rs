@@ -361,8 +361,8 @@ pub fn gram(columns: Columns<'_>, diagonal: &[f64], stride: usize, pool: Pool) -
     let parts = threads::share(pool, work.collect(), |block| arch().dispatch(block));
     let mut matrix = vec![0.0; size * size];
     for (part, (a, b)) in parts.iter().zip(blocks().cycle()) {
-        for (i, row) in part.chunks_exact(TILE).enumerate().take(size - a * TILE.min(size)) {
-            let n = TILE.min(size - b * TILE);
+        let n = TILE.min(size - b * TILE);
+        for (i, row) in part.chunks_exact(padded(n)).enumerate().take(size - a * TILE.min(size)) {
             let to = &mut matrix[(a * TILE + i) * size + b * TILE..][..n];
             to.iter_mut().zip(row).for_each(|(sum, part)| *sum += part);
         }
@@ -394,16 +394,20 @@ impl WithSimd for Block<'_> {
         let places = |tile: usize| tile * TILE..columns.count().min((tile + 1) * TILE);
         let (left, right) = (places(tiles.0), places(tiles.1));
         let (height, width) = (padded(left.len()), padded(right.len()));
-        let mut sums = Aligned::new(height * TILE, 0.0);
+        let mut sums = Aligned::new(height * width, 0.0);
         let (mut a, mut b) = (Aligned::new(MOST_ROWS * height, 0.0), Aligned::new(MOST_ROWS * width, 0.0));
         for first in rows.clone().step_by(MOST_ROWS * stride) {
             let block = first..rows.end.min(first + MOST_ROWS);
-            columns.copy(simd, block.clone(), left.clone(), height, &mut a);
+            let n = block.len();
             columns.copy(simd, block.clone(), right.clone(), width, &mut b);
-            for (row, &d) in a.chunks_exact_mut(height).zip(&diagonal[block.clone()]) {
+            if tiles.0 == tiles.1 {
+                a[..n * height].copy_from_slice(&b[..n * width]);
+            } else {
+                columns.copy(simd, block.clone(), left.clone(), height, &mut a);
+            }
+            for (row, &d) in a.chunks_exact_mut(height).zip(&diagonal[block]) {
                 row.iter_mut().for_each(|x| *x *= d);
             }
-            let n = block.len();
             let b = (S::as_simd_f64s(&b[..n * width]).0, width / S::F64_LANES);
             add_products(simd, (&a[..n * height], height), b, tiles.0 == tiles.1, &mut sums);
         }
@@ -411,7 +415,7 @@ impl WithSimd for Block<'_> {
     }
 }
 
-/// Adds a' b to a block of `TILE` columns, where rows of a are `height` long and those of b `vectors` vectors. If the sums are
+/// Adds a' b to a block of sums, where rows of a are `height` long, and those of b and of the sums `vectors` vectors. If the sums are
 /// symmetric, those below the diagonal are left out.
 #[inline(always)]
 fn add_products<S: Simd>(
@@ -422,29 +426,43 @@ fn add_products<S: Simd>(
     sums: &mut [f64],
 ) {
     let (sums, _) = S::as_mut_simd_f64s(sums);
-    let (in_row, n_rows) = (TILE / S::F64_LANES, a.len() / height);
     in_pairs!(vectors, |at, M| {
         let end = if is_symmetric { height.min((at + M) * S::F64_LANES) } else { height };
         for first in (0..end).step_by(TOGETHER) {
-            let mut totals = [[simd.splat_f64s(0.0); M]; TOGETHER];
-            for k in 0..TOGETHER {
-                totals[k].copy_from_slice(&sums[(first + k) * in_row + at..][..M]);
-            }
-            for row in 0..n_rows {
-                let b = &b[row * vectors + at..][..M];
-                let a = &a[row * height + first..][..TOGETHER];
-                for k in 0..TOGETHER {
-                    let x = simd.splat_f64s(a[k]);
-                    for m in 0..M {
-                        totals[k][m] = simd.mul_add_e_f64s(x, b[m], totals[k][m]);
-                    }
-                }
-            }
-            for k in 0..TOGETHER {
-                sums[(first + k) * in_row + at..][..M].copy_from_slice(&totals[k]);
+            if is_symmetric && M == 2 && first >= (at + 1) * S::F64_LANES {
+                add_tile::<S, 1>(simd, (a, height), (b, vectors), (first, at + 1), sums);
+            } else {
+                add_tile::<S, M>(simd, (a, height), (b, vectors), (first, at), sums);
             }
         }
     });
+}
+
+/// Adds a' b to a tile of the sums: `TOGETHER` rows of M vectors.
+#[inline(always)]
+fn add_tile<S: Simd, const M: usize>(
+    simd: S,
+    (a, height): (&[f64], usize),
+    (b, vectors): (&[S::f64s], usize),
+    (first, at): (usize, usize),
+    sums: &mut [S::f64s],
+) {
+    let mut totals = [[simd.splat_f64s(0.0); M]; TOGETHER];
+    for k in 0..TOGETHER {
+        totals[k].copy_from_slice(&sums[(first + k) * vectors + at..][..M]);
+    }
+    for (a, b) in a.chunks_exact(height).zip(b.chunks_exact(vectors)) {
+        let (a, b) = (&a[first..][..TOGETHER], &b[at..][..M]);
+        for k in 0..TOGETHER {
+            let x = simd.splat_f64s(a[k]);
+            for m in 0..M {
+                totals[k][m] = simd.mul_add_e_f64s(x, b[m], totals[k][m]);
+            }
+        }
+    }
+    for k in 0..TOGETHER {
+        sums[(first + k) * vectors + at..][..M].copy_from_slice(&totals[k]);
+    }
 }
 
 /// The sum over rows of weight x^2 for each column, without the intercept, and the largest |x|.

@@ -65,6 +65,8 @@ fn hold(matrix: &mut [f64], size: usize, weights: Range<usize>) {
 
 /// Numbers of a piece of U as a table.
 const PIECE: usize = 1 << 20;
+/// Numbers of U that a thread writes in a moment.
+const FEW_NUMBERS: usize = 1 << 15;
 /// Sparse rows: most pieces, the rows of the smallest, and most sums of all pieces together.
 const PIECES: usize = 16;
 const LEAST_ROWS: usize = 512;
@@ -227,7 +229,8 @@ impl<'a> Hessian<'a> {
         let chosen: Vec<usize> = self.columns.iter().map(|(column, _)| *column).collect();
         let columns = Columns { table, chosen: Some(&chosen), intercept: self.classifier.intercept };
         let mut numbers = vec![0.0; rows.len() * size];
-        let pieces = rows.chunks(MOST_ROWS).zip(numbers.chunks_mut(MOST_ROWS * size)).collect();
+        let height = MOST_ROWS.max(FEW_NUMBERS / size.max(1));
+        let pieces = rows.chunks(height).zip(numbers.chunks_mut(height * size)).collect();
         threads::share(self.classifier.pool, pieces, |(rows, numbers): (&[Row], &mut [f64])| {
             let (mut x, mut multiples) = (vec![0.0; stride(columns.count())], vec![0.0; k]);
             for (row, out) in rows.iter().zip(numbers.chunks_exact_mut(size)) {
