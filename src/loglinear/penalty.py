@@ -17,7 +17,7 @@ from . import vectors
 from .options import fail, strength, whole_number
 from .vectors import Vector
 
-__all__ = ["ElasticNet", "GroupLasso", "Penalty", "Separable", "best_constants"]
+__all__ = ["ElasticNet", "GroupLasso", "Penalty", "Separable"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -218,39 +218,6 @@ class ElasticNet(_TwoNorms):
         NaN or infinite if g is.
         """
         return vectors.pseudo_gradient(w, g, self.strengths, np.empty_like(g))[0]
-
-
-def best_constants(rows: Vector, l1: float, l2: float) -> Vector:
-    """Return for each row w the c that minimises the sum over k of l1 |w_k - c| + (l2 / 2) (w_k - c)^2, shape (n, 1).
-
-    It is the median of the w_k and of the points at which the derivative would be 0 if m of the w_k were below c, m = 0
-    to K. Without L2 and with an even K, all numbers between the two middle w_k are as good: c is the one of the two
-    that occurs more often, or that is nearer to the mean, so that a weight becomes 0.
-
-    Source: Friedman, Hastie & Tibshirani, J. Statistical Software 33 (2010), section 4.1.
-
-    Args:
-        rows: shape (n, K).
-        l1: strength of the L1 penalty, > 0.
-        l2: strength of the L2 penalty.
-
-    Example:
-        >>> import numpy as np
-        >>> from loglinear.penalty import best_constants
-        >>> best_constants(np.array([[3.0, 2.0, -1.0], [0.0, 1.0, 0.0]]), 1.0, 0.0).tolist()
-        [[2.0], [0.0]]
-    """
-    k = rows.shape[1]
-    mean = rows.mean(axis=1, keepdims=True)
-    if l2:
-        with np.errstate(over="ignore"):
-            steps = (k - 2.0 * np.arange(k + 1)) * l1 / (l2 * k)
-        return np.sort(np.hstack([rows, mean + steps]), axis=1)[:, k : k + 1]
-    ordered = np.sort(rows, axis=1)
-    low, high = ordered[:, (k - 1) // 2, None], ordered[:, k // 2, None]
-    more = (rows == high).sum(axis=1, keepdims=True) - (rows == low).sum(axis=1, keepdims=True)
-    is_high = np.where(more == 0, high - mean < mean - low, more > 0)
-    return np.where(is_high, high, low)
 
 
 @dataclass(frozen=True)

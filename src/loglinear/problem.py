@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ObjectiveError, OptionError
-from .penalty import ElasticNet, Penalty, Separable, best_constants
+from .penalty import ElasticNet, Penalty, Separable
 from .protocols import missing, satisfies
-from .vectors import Vector
+from .vectors import Vector, best_constants
 
 __all__ = [
     "Convex",
@@ -369,7 +369,8 @@ class Problem:
         """Return weights with the same NLL and the least penalty: a number is subtracted from each column; or w itself.
 
         Without L1 the weights of a column then add up to 0 over the classes, as those of an unpenalised intercept do
-        with any penalty. With L1 see ``best_constants``; a column that would have fewer weights of 0 stays as it is.
+        with any penalty. With L1 see ``vectors.best_constants``: of two numbers that do as well, it is the one that
+        makes more weights 0, or that is nearer to the mean. A column that would have fewer weights of 0 stays as it is.
         So do groups of weights.
         """
         k, penalty = self.n_classes, self.penalty
@@ -380,7 +381,7 @@ class Problem:
         constants = rows.mean(axis=1, keepdims=True)
         if penalty.l1:
             is_free = np.arange(len(rows))[:, None] >= first // k
-            best = best_constants(rows, penalty.l1, penalty.l2) if satisfies(penalty, Separable) else 0.0
+            best = _best_of_rows(rows, penalty.l1, penalty.l2) if satisfies(penalty, Separable) else 0.0
             fewer = (rows == best).sum(axis=1, keepdims=True) < (rows == 0.0).sum(axis=1, keepdims=True)
             constants = np.where(is_free, constants, np.where(fewer, 0.0, best))
         if (np.abs(constants) <= CENTRED * np.abs(rows).max(axis=1, keepdims=True)).all():
@@ -391,6 +392,14 @@ class Problem:
     def _without_intercept(self) -> Penalty:
         first = self.n_features - self.penalty.unpenalised
         return self.penalty.on(np.arange(first), self.n_features)
+
+
+def _best_of_rows(rows: Vector, l1: float, l2: float) -> Vector:
+    """Return the number to subtract from each row, shape (n, 1); see ``Problem.centred``."""
+    low, high = (ends[:, None] for ends in best_constants(rows, l1, l2))
+    more = (rows == high).sum(axis=1, keepdims=True) - (rows == low).sum(axis=1, keepdims=True)
+    mean = rows.mean(axis=1, keepdims=True)
+    return np.where(np.where(more == 0, high - mean < mean - low, more > 0), high, low)
 
 
 def _check_size(size: SupportsIndex, name: str) -> None:

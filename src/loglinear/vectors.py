@@ -23,9 +23,11 @@ __all__ = [
     "Rows",
     "Strengths",
     "Vector",
+    "best_constants",
     "conjugate_gradients",
     "count_nonzero",
     "dot",
+    "moments",
     "norms",
     "on_threads",
     "pseudo_gradient",
@@ -76,6 +78,38 @@ def on_threads(count: int) -> Iterator[None]:
         yield
     finally:
         _threads.reset(token)
+
+
+def best_constants(rows: Vector, l1: float, l2: float) -> tuple[Vector, Vector]:
+    """Return for each row w the least and the largest best c: the sum of l1 |w_k - c| + (l2 / 2) (w_k - c)^2 is least.
+
+    They differ without L2 only, between the two middle entries of a row of even length.
+
+    Source: Friedman, Hastie & Tibshirani, J. Statistical Software 33 (2010), section 4.1.
+
+    Args:
+        rows: shape (n, k).
+        l1: strength of the L1 penalty, > 0.
+        l2: strength of the L2 penalty.
+
+    Returns:
+        Two vectors of shape (n,).
+
+    Example:
+        >>> import numpy as np
+        >>> from loglinear.vectors import best_constants
+        >>> best_constants(np.array([[3.0, 2.0, -1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]), 1.0, 0.0)
+        (array([0., 0.]), array([2., 0.]))
+    """
+    return _native.best_constants(rows.ravel(), rows.shape[1], l1, l2)
+
+
+def moments(matrix: Vector) -> tuple[Vector, Vector]:
+    """Return the means and the standard deviations of the columns of a matrix of shape (n, k), each of shape (k,).
+
+    The mean of a constant column is exactly its value.
+    """
+    return _native.moments(matrix)
 
 
 def norms(x: Vector) -> tuple[float, float]:

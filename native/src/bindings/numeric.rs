@@ -2,7 +2,9 @@
 
 use crate::bindings::arrays::{read, written};
 use crate::bindings::errors::OptionError;
+use crate::classifier::centring;
 use crate::numeric::arch;
+use crate::numeric::moments::moments as of_columns;
 use crate::numeric::vectors::{self, Penalty};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -11,6 +13,8 @@ use pyo3::prelude::*;
 type In<'py> = PyReadonlyArray1<'py, f64>;
 /// A vector that is written.
 type Out<'a, 'py> = &'a Bound<'py, PyArray1<f64>>;
+/// Two new vectors.
+type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 /// A matrix of bfloat16 numbers, kept as their bits.
 type HalfMatrix<'py> = PyReadonlyArray2<'py, u16>;
 
@@ -145,6 +149,23 @@ fn pseudo_gradient(
     Ok((size.most, size.squared))
 }
 
+/// The ends of the numbers that may be subtracted from the rows of a matrix with k columns, each of which makes their penalty least.
+#[pyfunction]
+fn best_constants<'py>(py: Python<'py>, rows: In<'py>, k: usize, l1: f64, l2: f64) -> PyResult<Pair<'py>> {
+    let mut rows = read(&rows)?.to_vec();
+    let ends = rows.chunks_exact_mut(k.max(1)).map(|row| centring::best_constants(row, l1, l2));
+    let (least, largest): (Vec<f64>, Vec<f64>) = ends.unzip();
+    Ok((PyArray1::from_vec(py, least), PyArray1::from_vec(py, largest)))
+}
+
+/// `numeric::moments::moments`.
+#[pyfunction]
+fn moments<'py>(py: Python<'py>, matrix: PyReadonlyArray2<'py, f64>) -> PyResult<Pair<'py>> {
+    let (numbers, n_columns) = (read(&matrix)?, matrix.as_array().ncols());
+    let (means, spreads) = py.detach(|| of_columns(numbers, n_columns));
+    Ok((PyArray1::from_vec(py, means), PyArray1::from_vec(py, spreads)))
+}
+
 /// The instruction set that loops over vectors were compiled for and that this processor runs.
 #[pyfunction]
 fn instruction_set() -> &'static str {
@@ -163,6 +184,8 @@ fn limit_instruction_set(name: &str) -> PyResult<()> {
 /// Adds the submodule `vectors` to `loglinear._core`, and `instruction_set`.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let vectors = PyModule::new(module.py(), "vectors")?;
+    vectors.add_function(wrap_pyfunction!(best_constants, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(moments, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(quasi_newton_step, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(pseudo_gradient, &vectors)?)?;

@@ -5,20 +5,36 @@
 
 use std::ops::Range;
 
-/// The c that minimises the sum over k of l1 |w_k - c| + (l2 / 2) (w_k - c)^2, where l1 > 0: the median of the w_k and of the points c
-/// at which the derivative would be 0 if m of the w_k were below c, m = 0 .. K. Without l2 every median of the w_k does; the one nearest
-/// to 0 is returned. `w` is sorted in place.
-pub fn best_constant(w: &mut [f64], l1: f64, l2: f64) -> f64 {
+/// The least and the largest c that minimise the sum over k of l1 |w_k - c| + (l2 / 2) (w_k - c)^2, where l1 > 0: the median of the w_k
+/// and of the points c at which the derivative would be 0 if m of the w_k were below c, m = 0 .. K. Without l2 every median of the w_k
+/// does. `w` is sorted in place.
+pub fn best_constants(w: &mut [f64], l1: f64, l2: f64) -> (f64, f64) {
     let k = w.len();
     w.sort_unstable_by(f64::total_cmp);
     if l2 == 0.0 {
-        return 0.0f64.max(w[(k - 1) / 2]).min(w[k / 2]);
+        return (w[(k - 1) / 2], w[k / 2]);
     }
     let mean = w.iter().sum::<f64>() / k as f64;
-    let flat = (0..=k).map(|below| mean + l1 * (k as f64 - 2.0 * below as f64) / (l2 * k as f64));
-    let mut points: Vec<f64> = w.iter().copied().chain(flat).collect();
-    points.sort_unstable_by(f64::total_cmp);
-    points[k]
+    // The points, which rise as m falls.
+    let flat = |at: usize| mean + l1 * (2.0 * at as f64 - k as f64) / (l2 * k as f64);
+    // Both lists are merged up to the median, which K numbers precede.
+    let (mut of_w, mut of_flat) = (0, 0);
+    let is_w = |of_w: usize, of_flat: usize| of_w < k && w[of_w] <= flat(of_flat);
+    while of_w + of_flat < k {
+        if is_w(of_w, of_flat) {
+            of_w += 1;
+        } else {
+            of_flat += 1;
+        }
+    }
+    let best = if is_w(of_w, of_flat) { w[of_w] } else { flat(of_flat) };
+    (best, best)
+}
+
+/// The number nearest to 0 among those that `best_constants` returns the ends of.
+pub fn best_constant(w: &mut [f64], l1: f64, l2: f64) -> f64 {
+    let (least, largest) = best_constants(w, l1, l2);
+    0.0f64.max(least).min(largest)
 }
 
 /// The places of the columns all of whose weights are in a working set, which ascends. A weight's number is that of its column times the
@@ -51,6 +67,8 @@ mod tests {
                 assert!(penalty(c + f64::from(step) * 0.05, &w) >= least - 1e-12);
             }
             assert!(c == 0.0 || penalty(0.0, &w) > least);
+            let (low, high) = best_constants(&mut w, 0.7, l2);
+            assert!(low <= c && c <= high && (penalty(low, &w) - penalty(high, &w)).abs() < 1e-12);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Maximum-entropy classifiers over sparse and dense matrices.
 
 pub mod as_chain;
-mod centring;
+pub mod centring;
 pub mod curvature;
 pub mod dense;
 mod derived;

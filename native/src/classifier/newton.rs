@@ -359,12 +359,12 @@ impl<'a> Subproblem<'a> {
     /// returns the number of all sweeps.
     fn minimise_over(&mut self, mut gram: Gram, mut done: usize, interrupt: &Interrupt) -> usize {
         let goal = self.settings.precision * self.violation;
-        let whole = self.whole_columns();
+        let (whole, mut weights) = (self.whole_columns(), vec![0.0; self.classifier.n_outputs()]);
         let mut next = done + Self::SLOW;
         while done < self.settings.sweeps && !interrupt.is_set() {
             done += 1;
             let violation = self.sweep_over_gram(&mut gram);
-            self.centre(&whole);
+            self.centre(&whole, &mut weights);
             if violation <= goal {
                 break;
             }
@@ -382,12 +382,13 @@ impl<'a> Subproblem<'a> {
     }
 
     /// Adds to the weights of a column in all classes the number that makes their penalty least. H has no curvature in this direction.
-    fn centre(&mut self, whole: &[Range<usize>]) {
+    /// `weights` has room for those of a column.
+    fn centre(&mut self, whole: &[Range<usize>], weights: &mut [f64]) {
         let NewtonSettings { l1, l2, .. } = *self.settings;
         for places in whole {
             let columns = &mut self.columns[places.clone()];
-            let mut weights: Vec<f64> = columns.iter().map(|column| column.w + column.delta).collect();
-            let constant = best_constant(&mut weights, l1, l2);
+            weights.iter_mut().zip(&*columns).for_each(|(weight, column)| *weight = column.w + column.delta);
+            let constant = best_constant(weights, l1, l2);
             for column in columns.iter_mut().filter(|_| constant != 0.0) {
                 let is_0 = column.w + column.delta == constant;
                 column.delta = if is_0 { -column.w } else { column.delta - constant };

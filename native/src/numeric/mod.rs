@@ -8,6 +8,7 @@
 pub mod aligned;
 pub mod arch;
 pub mod chunks;
+pub mod moments;
 pub mod powers;
 pub mod products;
 pub mod ragged;

@@ -19,6 +19,10 @@ class vectors:
     """The operations of `loglinear.vectors`; `threads` is a number of threads, 0 for all cores."""
 
     @staticmethod
+    def best_constants(rows: _Vector, k: int, l1: float, l2: float) -> tuple[_Vector, _Vector]: ...
+    @staticmethod
+    def moments(matrix: _Vector) -> tuple[_Vector, _Vector]: ...
+    @staticmethod
     def norms(x: _Vector, threads: int) -> tuple[float, float]: ...
     @staticmethod
     def pseudo_gradient(

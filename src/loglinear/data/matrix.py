@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ..errors import DataError
-from ..vectors import Vector
+from ..vectors import Vector, moments
 from .bad_values import checked, named
 from .inputs import Array, Matrix
 
@@ -25,6 +25,7 @@ __all__ = [
     "least_share",
     "lines",
     "looked_at",
+    "plain",
     "refuse_kinds",
     "refuse_mask",
 ]
@@ -138,6 +139,19 @@ def refuse_kinds(X: object) -> None:
         raise DataError(message)
 
 
+def plain(X: object, y: object) -> tuple[Dense, Array] | None:
+    """Return X and y if scikit-learn's checks, which take long for few samples, have nothing to find or to convert.
+
+    X is then a dense matrix of finite numbers, and y has a whole number or a text for each row.
+    """
+    if type(X) is not np.ndarray or type(y) is not np.ndarray:
+        return None
+    if X.dtype not in FLOATS or X.ndim != 2 or y.dtype.kind not in "iubU" or y.shape != X.shape[:1] or not X.size:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (X, y) if np.isfinite(X.sum()) else None
+
+
 def refuse_mask(name: str, values: object) -> None:
     """Raise DataError if an array is masked."""
     if isinstance(values, np.ma.MaskedArray):
@@ -172,11 +186,7 @@ def _means_and_spreads(X: Dense) -> tuple[Vector, Vector]:
     width = max(1, LOOKED_AT // len(rows))
     for first in range(0, X.shape[1], width):
         columns = slice(first, first + width)
-        block = np.ascontiguousarray(rows[:, columns], dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            means[columns], spreads[columns] = block.mean(axis=0), block.std(axis=0)
-        # Less its mean, which has rounding errors, a constant column would not be 0 everywhere.
-        means[columns] = np.where((block == block[0]).all(axis=0), block[0], means[columns])
+        means[columns], spreads[columns] = moments(np.ascontiguousarray(rows[:, columns], dtype=np.float64))
     return means, spreads
 
 
