@@ -104,6 +104,27 @@ def test_the_bound_of_a_classifier_is_above_the_distance(seed, n_classes, interc
     check_law(Problem(objective, ElasticNet(*strengths, free)), seed)
 
 
+@LAW
+@given(
+    seed=st.integers(0, 10**6),
+    n_classes=st.sampled_from([2, 3, 5]),
+    intercept=st.sampled_from([False, 3.0, "scaled"]),
+    strengths=PENALTIES,
+    steps=st.sampled_from([0, 2, 1000]),
+)
+def test_the_quick_bound_of_a_classifier_is_above_the_distance_and_close_at_the_optimum(
+    seed, n_classes, intercept, strengths, steps
+):
+    objective = classifier(seed, n_classes, intercept)
+    problem = Problem(objective, ElasticNet(*strengths, objective.n_unpenalised))
+    optimum = minimize(problem, OWLQN(**TIGHT), stop=Stop(max_iterations=1000)).objective
+    w = minimize(problem, OWLQN(**TIGHT), stop=Stop(max_iterations=steps)).w
+    nll, _ = objective.value_and_gradient(w)
+    distance, quick = nll + problem.penalty.value(w) - optimum, objective.quick_gap(w, *strengths)
+    assert quick >= distance - ROUNDING * optimum
+    assert steps < 1000 or quick <= 1e-6 * optimum
+
+
 @examples(20)
 @given(seed=st.integers(0, 10**6), strengths=PENALTIES)
 def test_the_bound_of_objectives_without_likelihoods_of_samples_is_above_the_distance(seed, strengths):

@@ -12,6 +12,7 @@ use crate::chain::features::Features;
 use crate::chain::features::source::Source;
 use crate::classifier::as_chain::as_chain;
 use crate::classifier::descent::{Ending, Rules};
+use crate::classifier::gap::{gap, with_better_intercept};
 use crate::classifier::gram::KeptGram;
 use crate::classifier::matrix::Design;
 use crate::classifier::newton::NewtonSettings;
@@ -310,6 +311,18 @@ impl ClassifierObjective {
         let w = read(&w)?;
         self.check_binary(w)?;
         Ok(PyArray1::from_vec(py, py.detach(|| self.inner.scores(w))))
+    }
+
+    /// A bound of the distance of the objective from its minimum at `w`, nats; see `classifier::gap`. The intercept bears no penalty.
+    fn gap(&self, py: Python<'_>, w: PyReadonlyArray1<'_, f64>, l1: f64, l2: f64) -> PyResult<f64> {
+        let (inner, w) = (&self.inner, weights(&w, self.inner.n_features())?);
+        Ok(py.detach(|| {
+            let point = Point::at(inner, w.to_vec());
+            let (objective, _) = point.measure(inner, (l1, l2), &(0..0));
+            let (point, largest) =
+                (with_better_intercept(inner, point), inner.intercept.and_then(|_| inner.largest_values()));
+            gap(inner, &point, largest.as_deref(), (l1, l2), objective)
+        }))
     }
 
     /// Whether a proximal Newton step writes the Hessian out at once, and solves a system of equations where `l1` is 0.

@@ -10,9 +10,10 @@
 //! all outputs k, and G_ck is the sum of the residuals of class c. Residuals of a class and an output have the same sign. So tau moves
 //! r_jk by no more than the sum of (1 - tau_c) |G_ck| times the largest |x_ij|: r need not be computed.
 
-use crate::classifier::newton::NewtonSettings;
+use crate::classifier::gram::Gram;
 use crate::classifier::objective::Classifier;
 use crate::classifier::point::Point;
+use crate::classifier::softmax;
 use crate::numeric;
 use crate::numeric::arch::arch;
 use pulp::{Simd, WithSimd};
@@ -22,10 +23,10 @@ pub fn gap(
     classifier: &Classifier,
     point: &Point,
     largest: Option<&[f64]>,
-    settings: &NewtonSettings,
+    (l1, l2): (f64, f64),
     objective: f64,
 ) -> f64 {
-    let (l1, l2, outputs) = (settings.l1, settings.l2, classifier.n_outputs());
+    let outputs = classifier.n_outputs();
     let (mut factors, mut moved) = (vec![1.0; classifier.n_classes], vec![0.0; outputs]);
     if classifier.intercept.is_some() {
         let sums = sums_by_class(classifier, &point.residuals);
@@ -62,6 +63,35 @@ pub fn gap(
         bound = bound.max(entropy(1.0) - excess / (2.0 * l2));
     }
     (objective - bound).max(0.0)
+}
+
+/// The point, or a better one, where the intercept has made a step of Newton's method towards its optimum: there the factors of all
+/// classes are near 1. One evaluation, and the Hessian of the intercept.
+pub fn with_better_intercept(classifier: &Classifier, point: Point) -> Point {
+    let (d, free) = (classifier.n_penalised(), classifier.n_features() - classifier.n_penalised());
+    if free == 0 {
+        return point;
+    }
+    let matrix = match free {
+        1 => vec![curvature_of_intercept(classifier, &point.residuals)],
+        _ => softmax::hessian(classifier, &[], (&point.scores, &point.residuals), 1, false),
+    };
+    let step = Gram::of_matrix(matrix, free).solve(0.0, free, point.gradient[d..].iter().map(|slope| -slope));
+    let mut w = point.w.clone();
+    w[d..].iter_mut().zip(step).for_each(|(w, step)| *w += step);
+    let (better, size) =
+        (Point::at(classifier, w), |at: &Point| at.gradient[d..].iter().map(|slope| slope.abs()).sum::<f64>());
+    if size(&better) < size(&point) { better } else { point }
+}
+
+/// Two classes: the second derivative by the intercept's weight.
+fn curvature_of_intercept(classifier: &Classifier, residuals: &[f64]) -> f64 {
+    let value = classifier.intercept.unwrap_or(0.0);
+    let curvature = |(sample, residual): (usize, &f64)| {
+        let weight = classifier.weight(sample);
+        if weight > 0.0 { residual.abs() * (1.0 - residual.abs() / weight) } else { 0.0 }
+    };
+    residuals.iter().enumerate().map(curvature).sum::<f64>() * value * value
 }
 
 /// |G_ck|, a row of outputs for each class.

@@ -65,7 +65,8 @@ impl Walk {
 
     fn reached(&self, ending: Ending) -> Reached {
         let Point { w, nll, .. } = &self.point;
-        let gap = gap(&self.classifier, &self.point, self.largest.as_deref(), &self.settings, ending.objective);
+        let penalty = (self.settings.l1, self.settings.l2);
+        let gap = gap(&self.classifier, &self.point, self.largest.as_deref(), penalty, ending.objective);
         let mut w = w.clone();
         if self.classifier.n_outputs() > 1 {
             // What is added to the intercepts of all classes changes nothing.
