@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from examples import by_day, examples
 from loglinear import ChainCRF, ClassifierObjective, Corpus, ElasticNet, MaxEnt, Problem
+from loglinear.data.matrix import is_plain
 from loglinear.data.samples import samples_with
 from loglinear.errors import DataError, DataWarning, ModelFileError, OptionError
 from loglinear.models.files import maxent as maxent_file
@@ -595,6 +596,31 @@ def test_classes_that_do_not_fit_samples_with_attributes_are_named(y, message):
 def test_a_count_that_leaves_no_attribute_is_an_error_that_says_so():
     with pytest.raises(DataError, match="no attribute occurs in 3 or more samples; lower min_count"):
         MaxEnt(min_count=3).fit([["a"], ["b"]], [0, 1])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, ">f8"])
+@pytest.mark.parametrize("classes", [[0, 1, 1, 0], [False, True, True, False], list("abba"), [0.0, 1.0, 1.0, 0.0]])
+def test_arrays_that_need_no_conversion_are_fitted_as_lists_are(kind, classes):
+    X = [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 1.0]]
+    of_lists, of_arrays = MaxEnt().fit(X, classes), MaxEnt().fit(np.array(X, dtype=kind), np.array(classes))
+    assert (of_arrays.coef_ == of_lists.coef_).all()
+    assert of_arrays.classes_.tolist() == of_lists.classes_.tolist()
+    assert of_arrays.n_features_in_ == 2
+
+
+def test_fitting_an_array_forgets_the_names_of_a_table():
+    pandas = pytest.importorskip("pandas")
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0, 1])
+    model = MaxEnt().fit(pandas.DataFrame(X, columns=["x", "y"]), y).fit(X, y)
+    assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_value_of_an_array_that_is_not_finite_is_named(value):
+    X = np.array([[0.0, 1.0], [value, 0.0]])
+    with pytest.raises(ValueError, match="column 0 of X is"):
+        MaxEnt().fit(X, np.array([0, 1]))
+    assert not is_plain(np.array([[1e308, 1e308], [1.0, 0.0]]))  # the sum is not finite
 
 
 def test_fitting_named_samples_forgets_the_names_of_a_table():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,10 @@ __all__ = [
     "far_columns",
     "far_from_zero",
     "is_mostly_filled",
+    "is_plain",
     "least_share",
     "lines",
     "looked_at",
-    "plain",
     "refuse_kinds",
     "refuse_mask",
 ]
@@ -139,17 +139,15 @@ def refuse_kinds(X: object) -> None:
         raise DataError(message)
 
 
-def plain(X: object, y: object) -> tuple[Dense, Array] | None:
-    """Return X and y if scikit-learn's checks, which take long for few samples, have nothing to find or to convert.
+def is_plain(X: object) -> TypeGuard[Dense]:
+    """Return whether X is a dense matrix in which scikit-learn's checks, which take long for few samples, find nothing.
 
-    X is then a dense matrix of finite numbers, and y has a whole number or a text for each row.
+    Its numbers are finite and of a type in `FLOATS`.
     """
-    if type(X) is not np.ndarray or type(y) is not np.ndarray:
-        return None
-    if X.dtype not in FLOATS or X.ndim != 2 or y.dtype.kind not in "iubU" or y.shape != X.shape[:1] or not X.size:
-        return None
+    if type(X) is not np.ndarray or X.dtype not in FLOATS or X.ndim != 2 or not X.size:
+        return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return (X, y) if np.isfinite(X.sum()) else None
+        return bool(np.isfinite(X.sum()))
 
 
 def refuse_mask(name: str, values: object) -> None:

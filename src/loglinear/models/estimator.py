@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import Field, fields
+from functools import cache
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import WeakSet
@@ -45,6 +46,12 @@ def _option_classes(kind: type) -> list[type[Any]]:
     """Return the classes of options among the bases of an estimator, in the order of the bases, RunOptions last."""
     kinds = [base for base in kind.__mro__ if _is_of_options(base)]
     return sorted(kinds, key=lambda base: base is RunOptions)
+
+
+@cache
+def _names_of(kind: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a class of options."""
+    return tuple(field.name for field in fields(kind))
 
 
 def _is_of_options(kind: type) -> bool:
@@ -196,7 +203,8 @@ class Estimator(RunOptions):
 
     def _options(self, kind: type[T], **others: object) -> T:
         """Return a dataclass of options with the values of the parameters of the same names, or other values."""
-        values = {field.name: getattr(self, field.name) for field in fields(kind) if field.name in vars(self)}  # type: ignore[arg-type]
+        own = vars(self)
+        values = {name: own[name] for name in _names_of(kind) if name in own}  # type: ignore[arg-type]
         if "random_state" in values:
             values["random_state"] = _seed_of(values["random_state"])
         return kind(**values | others)

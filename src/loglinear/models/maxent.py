@@ -22,7 +22,7 @@ from ..data.fingerprint import checksum
 from ..data.frames import Frame, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_several
-from ..data.matrix import FLOATS, refuse_kinds
+from ..data.matrix import FLOATS, is_plain, refuse_kinds
 from ..data.sample_values import classes_of, groups_of, weights_of_samples
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
@@ -439,6 +439,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         Raises:
             DataError: a value is not a finite number, or the shape or the columns are wrong.
         """
+        if reset and is_plain(X):
+            self.n_features_in_ = X.shape[1]
+            vars(self).pop("feature_names_in_", None)
+            return X
         refuse_kinds(X)
         names = getattr(self, "feature_names_in_", None)
         try:
@@ -686,6 +690,8 @@ def _best(scores: Vector) -> npt.NDArray[np.intp]:
 
 def _warn_if_constant(matrix: Vector | scipy.sparse.csr_array) -> None:
     """Warn if no column of a matrix varies."""
+    if isinstance(matrix, np.ndarray) and (matrix[0] != matrix[-1]).any():
+        return
     for rows in (matrix[:_FIRST], matrix):  # the first rows suffice as a rule
         lowest, highest = (
             np.asarray(ends.toarray() if scipy.sparse.issparse(ends) else ends).ravel()

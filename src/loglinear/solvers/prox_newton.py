@@ -252,8 +252,6 @@ class ProxNewton:
     def _status(self, problem: Problem, state: ProxNewtonState, before: float = math.inf) -> Status:
         """Return the status at a state; ``before`` is the decrease in the last step but one, 0 if it tells nothing."""
         decrease = state.decrease
-        # On tiny columns the derivative by the intercept's weight is small far from the optimum.
-        violation = max(state.violation, problem.violation(state.w, state.gradient, state.violation))
         # The step of a small Gram matrix does not depend on the units of the columns, and neither does its end.
         little, size = 0.0, abs(state.objective)
         objective = cast(NewtonSteps, problem.objective)
@@ -261,7 +259,8 @@ class ProxNewton:
             little = self.gradient_tolerance * max(1.0, math.sqrt(problem.penalty.norms(state.w)[1]))
         elif decrease < self.tolerance:
             size += NEAR_ZERO * float(objective.weights.sum())
-        if violation <= little:
+        # On tiny columns the derivative by the intercept's weight is small far from the optimum.
+        if state.violation <= little and problem.violation(state.w, state.gradient, state.violation) <= little:
             return Status.CONVERGED
         if self.tolerance > 0.0 and decrease * max(1.0, _times_ahead(decrease, before)) <= self.tolerance * size:
             return Status.CONVERGED
