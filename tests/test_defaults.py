@@ -101,7 +101,9 @@ DEFAULTS = {
         "bins": None, "cuts": None, "missing": None, "reference": None, "n_jobs": None, "verbose": False,
     },
     loglinear.minimize: {"w0": None, "stop": loglinear.Stop(), "callbacks": (), "state": None},
-    loglinear.Result: {"kept": None, "start": None, "chosen": None, "gap": None, "unbounded": ""},
+    loglinear.Result: {
+        "kept": None, "start": None, "chosen": None, "gap": None, "unbounded": "", "requested_gap": None,
+    },
     loglinear.Stop: dict.fromkeys(("max_iterations", "max_passes", "max_seconds", "violation", "gap")),
     loglinear.TraceRecord: {"working_set": None, "gap": None, "dev": None},
     Report: {

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem
+from loglinear.cli.ending import certainty
 from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
 from loglinear.gap import _Mixtures, duality_gap, no_bound, useful
@@ -376,7 +377,12 @@ def test_with_l1_alone_the_proof_ends_a_training_only_where_it_comes_before_the_
     def ended(**options):
         return ChainCRF(n_jobs=1, l1=1.0, **options).fit(*data).result_
 
-    plain, sooner, late = ended(), ended(gap=0.1), ended(gap=1e-3)
+    plain, sooner = ended(), ended(gap=0.1)
+    with pytest.warns(UserWarning, match=r"converged before gap=0\.001 was proved; tolerance=0 waits for the proof"):
+        late = ended(gap=1e-3)
+    assert (plain.is_unproved, sooner.is_unproved, late.is_unproved) == (False, False, True)
+    assert certainty([late]).endswith("; --tolerance 0 waits for the proof of --gap 0.001")
+    assert "--gap" not in certainty([plain]) + certainty([sooner])
     assert sooner.status is Status.GAP_REACHED
     assert sooner.iterations < plain.iterations
     assert late.status is Status.CONVERGED

@@ -87,7 +87,8 @@ def minimize(
         message = f"gap={stop.gap:g} is not available: {unbounded}; leave out gap"
         raise OptionError(message)
     with vectors.on_threads(problem.n_threads):
-        return replace(_minimize(problem, solver, w0, stop, observers, state), unbounded=unbounded)
+        result = _minimize(problem, solver, w0, stop, observers, state)
+        return replace(result, unbounded=unbounded, requested_gap=stop.gap)
 
 
 def check_arguments(problem: object, solver: object, stop: object, callbacks: object) -> tuple[Callback, ...]:

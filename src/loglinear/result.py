@@ -213,6 +213,7 @@ class Result:
         gap: upper bound of the distance of the objective from its optimum, nats (see ``loglinear.gap``); None if there
             is no bound, or one that says too little.
         unbounded: why the problem has no bound of that distance; empty if it has.
+        requested_gap: the share of the objective at which a proof would have ended the minimisation; None for none.
 
     Example:
         >>> from loglinear import LBFGS, ClassifierObjective, ElasticNet, Problem, minimize
@@ -238,6 +239,7 @@ class Result:
     chosen: str | None = None
     gap: float | None = None
     unbounded: str = ""
+    requested_gap: float | None = None
 
     def __str__(self) -> str:
         """Return the account for people."""
@@ -247,6 +249,13 @@ class Result:
     def relative_gap(self) -> float | None:
         """The gap as a share of the objective."""
         return None if self.gap is None else self.gap / abs(self.objective) if self.gap else 0.0
+
+    @property
+    def is_unproved(self) -> bool:
+        """Whether the minimisation has converged before the requested gap was proved."""
+        if self.requested_gap is None or self.status is not Status.CONVERGED:
+            return False
+        return self.relative_gap is None or self.relative_gap > self.requested_gap
 
     @property
     def record(self) -> TraceRecord:

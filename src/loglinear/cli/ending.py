@@ -74,6 +74,8 @@ def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
     result = worst(results)
     status, share = result.status, result.relative_gap
     closer = "; lower --tolerance to get closer" if remedies else ""
+    if remedies and result.is_unproved:
+        closer = f"; --tolerance 0 waits for the proof of --gap {result.requested_gap:g}"
     reason = status.message.replace("raise the limit", "raise --max-iterations" if remedies else "raise the limit")
     reason = reason.removeprefix("finished: ").removeprefix("converged: ")
     if result.kept is not None:

@@ -278,7 +278,7 @@ def check_end(result: Result, remedy: str = "") -> None:
         KeyboardInterrupt: Ctrl-C ended the training.
 
     Warns:
-        ConvergenceWarning: the training has not converged.
+        ConvergenceWarning: the training has not converged, or has before a requested gap was proved.
     """
     from ..result import Status
 
@@ -290,6 +290,9 @@ def check_end(result: Result, remedy: str = "") -> None:
         ending = result.ending.partition(";")[0] if remedy and stuck else result.ending
         ending += f"; {remedy}" if remedy else ""
         warn(f"{ending} (details: result_.account)", _convergence_warning())
+    elif result.is_unproved:
+        message = f"training converged before gap={result.requested_gap:g} was proved; tolerance=0 waits for the proof"
+        warn(f"{message} (details: result_.account)", _convergence_warning())
 
 
 def check_fitted(estimator: object, attribute: str) -> None:
