@@ -25,14 +25,12 @@ __all__ = ["has_alike_columns", "is_confirmed"]
 # Columns are much alike if a combination of them varies by at most this share of what they vary themselves ...
 ALIKE = 0.1
 # ... and too much so for products of columns in double precision if by this share.
-LOST = 2e-6
+LOST = 3e-6
 # What the steps gain is too much from this share of the objective on, times what the tolerance is looser than its
 # default.
 SHARE = 1e-3
 # Steps at most, each solved closely: along differences of columns that are much alike, sweeps bring little.
 STEPS, PRECISION = 8, 1e-4
-# A step that gains less than this share of too much is the last.
-TINY = 0.03
 # Products of two weights and a sample in a step; on small data, with so many products of a weight and a sample, a step
 # takes so little time that one is made in any case.
 MOST_PRODUCTS, FEW_NUMBERS = 1e10, 2e6
@@ -69,7 +67,8 @@ def is_confirmed(
     by_newton = isinstance(state, ProxNewtonState)
     if (gap is not None and gap <= little) or not suits(ProxNewton, problem):
         return True
-    if by_newton and not problem.is_uneven:
+    # With an intercept, columns of about the same size are near 0, and Newton steps are what a second look would take.
+    if by_newton and problem.penalty.unpenalised and not problem.is_uneven:
         return True
     is_large = problem.n_features * problem.objective.n_samples > FEW_NUMBERS
     if (by_newton or is_large) and not has_alike_columns(problem):
@@ -85,9 +84,7 @@ def is_confirmed(
     for _ in range(STEPS):
         if ahead.status is not Status.RUNNING:
             break
-        before, ahead = ahead.objective, solver.step(problem, ahead)
+        ahead = solver.step(problem, ahead)
         if objective - ahead.objective > little:
             return False
-        if before - ahead.objective <= TINY * little:
-            break
     return True
