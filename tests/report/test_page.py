@@ -116,7 +116,7 @@ def test_reports_of_classifiers_of_attributes_and_matrices(tmp_path):
     assert "no joint probabilities" in ovr.notes[0]
     assert ovr.scores.n_tokens == 3
     Page(ovr.html())
-    with pytest.raises(ValueError, match="2 gold labels for 3 samples"):
+    with pytest.raises(ValueError, match="y has 2 classes, but X has 3 samples"):
         MaxEnt().fit(matrix, classes).report(matrix, classes[:2])
 
 
