@@ -115,7 +115,7 @@ def score(w):
 
 followed = path(problem, 20, score=score)
 best = max(followed.points, key=lambda point: point.score)
-print(f"best at l1 = {best.l1:.3g}, with {best.n_active - 1} measurements of 40")
+print(f"best at l1 = {best.l1:.3g}, with {best.n_active} measurements of 40")
 
 # %%
 # Weak penalties leave in sensors that only fit the noise of the 300 hours; strong ones

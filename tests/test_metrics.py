@@ -457,3 +457,9 @@ def test_averages_over_types_weight_types_equally_or_by_support():
     assert scores.to_dict()["type_averages"] == scores.type_averages
     assert f"macro average         {100 * scores.type_averages['macro']['precision']:6.2f}" in scores.report()
     assert chunk_scores(gold, predicted) == {name: getattr(scores, name) for name in ("precision", "recall", "f1")}
+
+
+def test_the_labels_of_a_classifier_are_refused_with_the_remedy():
+    for gold, predicted in (([0, 1], [0, 0]), (["a", "b"], ["a", "a"])):
+        with pytest.raises(DataError, match=r"^sentence 1 is .*lists: evaluate\(\[y\], \[predicted\]\)$"):
+            evaluate(gold, predicted)

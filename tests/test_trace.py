@@ -8,7 +8,8 @@ import math
 import pytest
 
 from loglinear.errors import DataError
-from loglinear.trace import Trace, TraceRecord, TraceWriter, percentage
+from loglinear.result import distance
+from loglinear.trace import Trace, TraceRecord, TraceWriter, percentage, upper_bound
 
 
 def record(iteration, **more):
@@ -98,3 +99,8 @@ def test_iteration_must_be_whole(tmp_path):
     path.write_text(record(0).to_json().replace('"iteration": 0', '"iteration": 0.5') + "\n")
     with pytest.raises(DataError, match="line 1"):
         Trace.read(path)
+
+
+def test_an_upper_bound_follows_at_most_and_within():
+    assert [upper_bound(gap, 3.0) for gap in (0.0, 1e-15, 0.01)] == ["1e-10 %", "1e-10 %", "0.33 %"]
+    assert distance(0.0, 3.0) == "within 1e-10 % of the optimum"

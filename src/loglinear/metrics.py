@@ -473,10 +473,11 @@ def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[An
 def _listed(labels: object, number: int) -> list[Any]:
     """Return the labels of a sentence as a list; raise DataError unless they are a sequence."""
     labels = labels.tolist() if hasattr(labels, "tolist") else labels
-    if isinstance(labels, str):
-        message = f"sentence {number} is a string; evaluate takes sequences of label sequences"
-        raise DataError(message)
-    if isinstance(labels, (Set, Mapping)) or not isinstance(labels, Iterable):
-        message = f"sentence {number} is {labels!r:.40}; evaluate takes sequences of label sequences"
+    if isinstance(labels, (str, Set, Mapping)) or not isinstance(labels, Iterable):
+        what = "a string" if isinstance(labels, str) else f"{labels!r:.40}"
+        message = (
+            f"sentence {number} is {what}; evaluate takes sequences of label sequences. "
+            "Wrap the labels of a classifier in lists: evaluate([y], [predicted])"
+        )
         raise DataError(message)
     return list(labels)

@@ -40,7 +40,7 @@ class PathPoint:
     Attributes:
         l1: strength of the L1 penalty.
         result: result of the minimisation, without the solver's state.
-        n_active: number of non-zero weights.
+        n_active: number of non-zero weights among those that bear the penalty, which an intercept does not.
         score: value of ``score(w)``; None without a score function.
     """
 
@@ -61,6 +61,17 @@ class Path:
 
     points: tuple[PathPoint, ...]
     interrupted: bool = False
+
+    def __repr__(self) -> str:
+        """Return the number of points and the two ends, and the best point if there are scores."""
+        if not self.points:
+            return "Path(no points)"
+        n = len(self.points)
+        ends = " to ".join(f"{point.l1:.4g} ({point.n_active} active)" for point in self.points[:: max(n - 1, 1)])
+        scored = any(point.score is not None for point in self.points)
+        best = f", best {self.best.l1:.4g} with score {self.best.score:.4g}" if scored else ""
+        ending = ", interrupted" if self.interrupted else ""
+        return f"Path({n} point{'s' if n > 1 else ''}, l1 {ends}{best}{ending})"
 
     @property
     def best(self) -> PathPoint:
@@ -158,7 +169,8 @@ def path(
     with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
     with vectors.on_threads(problem.n_threads):
-        return followed(strengths, train, w0, score=score, further=goes_on)
+        unpenalised = problem.penalty.unpenalised
+        return followed(strengths, train, w0, unpenalised=unpenalised, score=score, further=goes_on)
 
 
 def trainer(
@@ -207,6 +219,7 @@ def followed(
     train: Callable[[float, npt.ArrayLike | None], Result],
     w0: npt.ArrayLike | None = None,
     *,
+    unpenalised: int,
     score: Callable[[Vector], float] | None,
     further: bool,
 ) -> Path:
@@ -216,6 +229,7 @@ def followed(
         strengths: falling ones.
         train: returns the result at a strength, from some weights.
         w0: weights to start the first point from.
+        unpenalised: number of unpenalised weights at the end of w, which do not count as active.
         score: of weights; the higher the better.
         further: continue past the strengths, as `onward` does.
     """
@@ -227,7 +241,9 @@ def followed(
         except KeyboardInterrupt:  # before the first step
             return Path(tuple(points), interrupted=True)
         w, interrupted = result.w, result.status is Status.INTERRUPTED
-        point = PathPoint(strength, replace(result, state=None), vectors.count_nonzero(w))
+        point = PathPoint(
+            strength, replace(result, state=None), vectors.count_nonzero(w[: max(w.size - unpenalised, 0)])
+        )
         points.append(point)
         try:
             points[-1] = point if score is None else replace(point, score=float(score(w)))

@@ -11,7 +11,7 @@ docstring ends the sentence "the solver needs ...".
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, SupportsIndex, cast, runtime_checkable
 
@@ -150,6 +150,15 @@ class WithIntercept(Protocol):
 
 
 @runtime_checkable
+class WithUnpenalised(Protocol):
+    """An objective that names weights that a penalty should leave alone: its last ones, such as an intercept's."""
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of these weights."""
+
+
+@runtime_checkable
 class Shifted(Protocol):
     """An objective of columns from which numbers may have been subtracted."""
 
@@ -215,7 +224,8 @@ class Problem:
 
     Args:
         objective: see ``Objective``.
-        penalty: ``ElasticNet`` or ``GroupLasso``; none by default.
+        penalty: ``ElasticNet`` or ``GroupLasso``. By default none, and ``path`` leaves the intercept unpenalised. Give
+            a penalty of your own ``unpenalised=objective.n_unpenalised`` if the intercept should bear none of it.
         n_classes: number of weights of a column, side by side, to which the same number may be added without a change
             of the NLL, as for a softmax of that many classes. Weights are centred at the end (see ``centred``). 1, the
             default, if there are no such weights.
@@ -229,10 +239,12 @@ class Problem:
         >>> problem = Problem(objective, ElasticNet(l2=1.0, unpenalised=objective.n_unpenalised))
         >>> problem.n_features
         3
+        >>> Problem(objective).penalty
+        ElasticNet(l1=0.0, l2=0.0, unpenalised=1)
     """
 
     objective: Objective
-    penalty: Penalty = field(default_factory=ElasticNet)
+    penalty: Penalty = cast(Penalty, None)  # noqa: RUF009 - `__post_init__` replaces it, which knows the objective
     n_classes: int = 1
 
     def __post_init__(self) -> None:
@@ -244,6 +256,9 @@ class Problem:
             raise OptionError(message)
         _check_size(self.objective.n_features, f"{name}.n_features")
         _check_size(self.objective.n_samples, f"{name}.n_samples")
+        if self.penalty is None:
+            free = self.objective.n_unpenalised if satisfies(self.objective, WithUnpenalised) else 0
+            object.__setattr__(self, "penalty", ElasticNet(unpenalised=free))
         if not satisfies(self.penalty, Penalty):
             message = f"penalty {self.penalty!r} is not a penalty; give ElasticNet(l1=..., l2=...)"
             raise OptionError(message)

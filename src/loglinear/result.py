@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from .protocols import satisfies
-from .trace import Trace, TraceRecord, percentage
+from .trace import Trace, TraceRecord, upper_bound
 from .vectors import Vector
 
 __all__ = [
@@ -313,7 +313,7 @@ def distance(gap: float | None, objective: float, unbounded: str = "") -> str:
         ('within 0.03 % of the optimum', 'distance from the optimum unknown')
     """
     if gap is not None:
-        return f"within {percentage(gap, objective)} of the optimum"
+        return f"within {upper_bound(gap, objective)} of the optimum"
     return "distance from the optimum unknown" + (f": {unbounded}" if unbounded else "")
 
 

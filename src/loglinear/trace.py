@@ -16,7 +16,7 @@ from .errors import DataError
 from .options import truth_value
 from .replacing import replacing
 
-__all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage", "scores_text"]
+__all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage", "scores_text", "upper_bound"]
 
 _REQUIRED = ("iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation")
 # Smallest percentage that is larger than rounding errors.
@@ -220,8 +220,23 @@ def scores_text(scores: Mapping[str, float]) -> str:
 
 def percentage(part: float, whole: float) -> str:
     """Return a share as text; one that is as small as rounding errors as a bound."""
-    share = 0.0 if not part else 100.0 * part / abs(whole) if whole else math.inf
+    share = _per_cent(part, whole)
     return f"{share:.2g} %" if share >= _LEAST else f"less than {_LEAST:g} %"
+
+
+def upper_bound(part: float, whole: float) -> str:
+    """Return a share as text that follows "at most" or "within"; one as small as rounding errors as a bound.
+
+    Example:
+        >>> from loglinear.trace import upper_bound
+        >>> upper_bound(0.001, 2.0), upper_bound(0.0, 2.0)
+        ('0.05 %', '1e-10 %')
+    """
+    return f"{max(_per_cent(part, whole), _LEAST):.2g} %"
+
+
+def _per_cent(part: float, whole: float) -> float:
+    return 0.0 if not part else 100.0 * part / abs(whole) if whole else math.inf
 
 
 def _plain(value: float) -> float | None:

@@ -150,3 +150,9 @@ def test_a_sparse_matrix_is_one_of_the_words_or_refused(kind):
     np.testing.assert_array_equal(model.predict(matrix), model.predict(model.words_))
     with pytest.raises(DataError, match=r"X has shape \(2, 9\), but the classifier has 3 words; give texts"):
         model.predict(kind(np.ones((2, 9))))
+
+
+def test_texts_without_words_do_not_look_like_labels(recwarn):
+    with pytest.raises(DataError, match="no words"):
+        TextClassifier().fit(["", ""], [0, 1])
+    assert not recwarn.list

@@ -189,3 +189,9 @@ def test_how_a_training_ended_is_told_without_the_advice():
         assert status.message.startswith(told)
         assert len(told) > 5
     assert training_rows({"status": "of a later version"})["ended"] == "of a later version"
+
+
+def test_a_report_prints_itself_in_a_line(tagger):
+    crf, X, y = tagger
+    report = crf.report(X, y, title="Tags")
+    assert repr(report) == f"Report('Tags', accuracy={report.scores.accuracy:.4g}; save(path) writes the HTML page)"

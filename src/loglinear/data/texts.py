@@ -137,12 +137,14 @@ def _warn_of_left_out(path: str, files: Sequence[tuple[str | None, str]]) -> Non
 def exchanged(texts: Sequence[str], labels: Sequence[str]) -> str | None:
     """Return what suggests that texts and labels have been exchanged; None if nothing does.
 
-    No sensible data have more labels than texts.
+    No sensible data have more labels than texts, and longer ones.
     """
     n_texts, n_labels = len(set(texts)), len(set(labels))
     if n_texts >= n_labels:
         return None
     label, text = max(labels, key=len), max(texts, key=len)
+    if not text.strip() or len(label) <= len(text):  # texts without words, or a text that has several labels
+        return None
     return f"the labels look like texts ({_shown(label)}) and the texts like labels ({_shown(text)})"
 
 

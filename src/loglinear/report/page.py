@@ -90,6 +90,10 @@ class Report:
     graph: str = ""
     calibrations: dict[str, Calibration]
 
+    def __repr__(self) -> str:
+        """Return the title, the scores in short, and the method that writes the page."""
+        return f"Report({self.title!r}, accuracy={self.scores.accuracy:.4g}; save(path) writes the HTML page)"
+
     def html(self) -> str:
         """Return the page; equal reports give equal pages.
 

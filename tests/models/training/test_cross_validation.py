@@ -229,3 +229,8 @@ def test_a_strength_that_leaves_no_feature_is_said_to_be_chosen_once(n_classes, 
     assert not model.coef_.any()
     expected = f"no feature is left: l1='cv' chose l1={model.l1_:g}, as none helps to predict held-out samples"
     assert [str(warning.message) for warning in caught] == [expected]
+
+
+def test_the_choice_of_a_strength_prints_what_was_tried_and_chosen():
+    cv = CrossValidation(np.array([4.0, 2.0, 1.0]), np.array([0.5, 0.3, 0.29]), np.array([0.1, 0.1, 0.02]))
+    assert repr(cv) == "CrossValidation(3 strengths from 4 to 1, best=1, l1=2)"

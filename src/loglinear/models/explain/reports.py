@@ -16,7 +16,7 @@ from ...report.mistakes import Confusions, Mistake, confusions, mistakes
 from ...report.page import Report
 from ...report.weights import strongest, transitions
 from ...result import kept_text, status_text
-from ...trace import TraceRecord, percentage, scores_text
+from ...trace import TraceRecord, scores_text, upper_bound
 from ..files.chain import ChainModel, weighted_features
 from ..files.settings import trained_on
 from .answers import Answers
@@ -166,7 +166,7 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
         "objective": None if objective is None else f"{objective:,.4f} nats",
         "distance from the optimum": None
         if objective is None or gap is None
-        else f"at most {percentage(gap, objective)}",
+        else f"at most {upper_bound(gap, objective)}",
         "violation": None if violation is None or math.isnan(violation) else f"{violation:.3g}",
         "time": None if seconds is None else f"{seconds:.1f} s",
         "weights": None if best is None else kept_text(best).removeprefix("weights "),

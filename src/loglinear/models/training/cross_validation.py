@@ -46,6 +46,12 @@ class CrossValidation:
     losses: Vector = field(repr=False)
     errors: Vector = field(repr=False)
 
+    def __repr__(self) -> str:
+        """Return the number of strengths, their range, and what they have chosen."""
+        first, last = self.strengths[[0, -1]]
+        ends = f"{self.strengths.size} strengths from {first:.4g} to {last:.4g}"
+        return f"CrossValidation({ends}, best={self.best:.4g}, l1={self.l1:.4g})"
+
     @property
     def best(self) -> float:
         """The strength with the lowest loss."""

@@ -380,6 +380,7 @@ class Training:
             return followed(
                 strengths.tolist(),
                 lambda l1, _: self._regressed(l1, *samples).result,
+                unpenalised=objective.n_unpenalised,
                 score=criterion,
                 further=score and self._goes_on,
             )
