@@ -8,6 +8,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import loglinear
@@ -143,10 +144,11 @@ def test_real_numbers(make, name, values):
     taken, others = values
     for value in taken:
         assert held(make(**{name: value}), name, value) == value
-    for value in (*others, math.inf, math.nan):
+    narrow = np.float32(taken[0])
+    if float(narrow) == taken[0]:
+        assert held(make(**{name: narrow}), name, narrow) == taken[0]
+    for value in (*others, math.inf, math.nan, True):
         refused(make, name, value)
-    if make is not ElasticNet:
-        refused(make, name, True)
 
 
 def test_numbers_of_a_path():

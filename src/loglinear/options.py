@@ -8,9 +8,11 @@ The module is loaded to label text, which needs no dataclasses: they cost some m
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex, TypeGuard, TypeVar
@@ -210,10 +212,13 @@ def real_number(name: str, value: object, range: str, fits: Callable[[float], bo
     Raises:
         OptionError: the value is not a finite number, or out of range.
     """
-    # Python's integers have no bound: an integer that no float can hold is refused here.
-    if not _is_number(value) or not abs(value) <= sys.float_info.max or not fits(float(value)):
+    try:
+        number = float(value) if _is_number(value) else math.nan
+    except OverflowError:  # an integer of Python that no float can hold
+        number = math.nan
+    if not math.isfinite(number) or not fits(number):
         fail(name, value, f"is out of range; give {range}")
-    return float(value)
+    return number
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -226,11 +231,11 @@ def strength(name: str, value: object) -> float:
     Raises:
         OptionError: it is not a finite number >= 0.
     """
-    try:
-        # The protocols come last, because asking for them takes ten times as long.
-        number = float(value) if isinstance(value, (float, int, SupportsFloat, SupportsIndex)) else -1.0
-    except (TypeError, ValueError, OverflowError):
-        number = -1.0
+    number = -1.0
+    # The protocols come last, because asking for them takes ten times as long.
+    if isinstance(value, (float, int, SupportsFloat, SupportsIndex)) and not isinstance(value, truth_types()):
+        with suppress(TypeError, ValueError, OverflowError):
+            number = float(value)
     if not 0.0 <= number <= sys.float_info.max:
         fail(name, value, "is not a valid penalty; give a finite number >= 0 (0 for no penalty)")
     return number

@@ -92,6 +92,26 @@ def test_a_text_without_known_words_is_warned_of(done, two_columns, tmp_path, co
     assert "the model knows none" in said("XX a DT\n" * 18 + "YY a DT\n" * 2)
 
 
+@pytest.mark.parametrize("command", ["tag", "evaluate"])
+def test_an_svmlight_file_without_known_attributes_is_warned_of(done, tmp_path, command):
+    trained = "a 1:0.5 2:1\nb 1:2 3:1\na 2:1 3:0.1\nb 1:1.5 2:0.2\n"
+    (tmp_path / "f").write_text(trained)
+    done("train", tmp_path / "f", "--model-type", "maxent", "--format", "svmlight", "-m", tmp_path / "m", "-q")
+
+    def said(text):
+        (tmp_path / "f").write_text(text)
+        return done(command, tmp_path / "m", tmp_path / "f").stderr
+
+    warning = (
+        "the model knows none of the attributes at the beginning; it reads svmlight's format, a label and attributes "
+        "such as 3:0.5 between blanks\n"
+    )
+    for strange in ("a,1,2,3\nb,4,5,6\n" if command == "tag" else "a\nb\n", "a 7:1\nb 8:2\n"):
+        assert f"warning: {tmp_path / 'f'}: {warning}" in said(strange)
+    for known in (trained, "a 7:1\nb 3:2\n", "# a comment\na 3:1\n"):
+        assert "the model knows" not in said(known)
+
+
 def test_words_that_weights_of_strong_penalties_left_out_are_known_by_their_neighbours(done, tmp_path):
     (tmp_path / "f").write_text(TRAINED)
     done("train", tmp_path / "f", "--preset", "ner", "--l1", "2", "-m", tmp_path / "m", "-q")

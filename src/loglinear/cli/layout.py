@@ -35,6 +35,7 @@ __all__ = [
     "warn_of_long_sentence",
     "warn_of_missing_attributes",
     "warn_of_tokens",
+    "warn_of_unknown_attributes",
     "warn_of_unknown_words",
     "warn_of_whole_sentences",
 ]
@@ -317,6 +318,25 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
         say(
             f"warning: {file_name(path)}: no token has an attribute; the model reads CRFsuite's "
             "format, a label and attributes between tabs"
+        )
+
+
+def warn_of_unknown_attributes(path: str, start: bytes, model: ChainModel) -> None:
+    """Warn if the model knows none of the attributes of the first samples of an svmlight file.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        start: the first bytes of the text, or all of it.
+        model: a classifier.
+    """
+    if start.startswith(COMPRESSED):
+        return
+    lines = [line.partition("#")[0].split() for line in start.decode(errors="replace").splitlines()]
+    names = [*dict.fromkeys(field.partition(":")[0] for fields in lines for field in fields[1:])]
+    if any(lines) and not any(model.knows(names)):
+        say(
+            f"warning: {file_name(path)}: the model knows none of the attributes at the beginning; it reads svmlight's "
+            "format, a label and attributes such as 3:0.5 between blanks"
         )
 
 

@@ -182,7 +182,7 @@ class ClassifierObjective:
             corpus.core, min_count, *labels_and_weights, n_classes=n_classes, threads=threads, **_intercept(intercept)
         )
         if not columns.size:
-            message = f"no attribute occurs in {min_count} or more samples; lower min_count"
+            message = f"no attribute occurs in {min_count} or more samples; lower min_count (--min-count)"
             if min_count == 1:
                 message = "no sample has an attribute with a value other than 0, so there is nothing to learn from"
             raise DataError(message)
