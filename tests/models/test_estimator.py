@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 import loglinear
-from loglinear import ChainCRF, ChainFeatures, ElasticNet, GraphCRF, MaxEnt, OptionError, PairwiseMRF
+from loglinear import ChainCRF, ChainFeatures, ElasticNet, GraphCRF, MaxEnt, OptionError, PairwiseMRF, TextClassifier
 from loglinear.cli.commands import select, structure, train
 from loglinear.models.estimator import Estimator
 from loglinear.models.files.chain import open_model
@@ -405,3 +405,22 @@ def test_a_loaded_classifier_has_no_results(tmp_path):
     MaxEnt().fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "m")
     with pytest.raises(NotFittedError, match="was loaded from a file"):
         _ = MaxEnt.load(tmp_path / "m").results_
+
+
+TEXTS = ["a good film", "a bad film", "good", "bad"]
+TRAINED = {
+    "chain": lambda **options: ChainCRF(**options).fit(X, Y),
+    "texts": lambda **options: TextClassifier(**options).fit(TEXTS, [1, 0, 1, 0]),
+    "network": lambda **options: PairwiseMRF(l1=1.0, **options).fit(np.eye(4)[:, :3].repeat(9, axis=0)),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"l2": 1.0}, {"solver": "owlqn", "solver_options": {}}], ids=str)
+@pytest.mark.parametrize("kind", TRAINED)
+def test_a_loaded_model_prints_as_the_saved_one(kind, options, tmp_path):
+    model = TRAINED[kind](**options)
+    model.save(tmp_path / "m")
+    loaded = type(model).load(tmp_path / "m")
+    assert repr(loaded) == repr(model)
+    if hasattr(model, "n_iter_"):
+        assert np.array_equal(loaded.n_iter_, model.n_iter_)

@@ -117,6 +117,7 @@ class MaxEnt(local.MaxEnt):
         begun = None if start is None else local.opened_start(start)
         cluster = Cluster(client_of(self.client))
         self._template, self._format, self.attributes_ = None, "python", None
+        vars(self).pop("feature_names_in_", None)
         self._layout = ColumnLayout()
         with resumable(checkpoint):
             if are_paths(X):

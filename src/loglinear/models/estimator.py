@@ -197,7 +197,8 @@ class Estimator(RunOptions):
     def _of_settings(cls: type[E], settings: Mapping[str, Any], path: str) -> E:
         """Return an estimator with the parameters that are among the settings in a model's file, each checked."""
         check_options(settings, path, *_option_classes(cls))
-        estimator = cls(**{name: settings[name] for name in cls._get_param_names() if name in settings})
+        names = {*settings} - {*settings.get("defaults", ())}
+        estimator = cls(**{name: settings[name] for name in cls._get_param_names() if name in names})
         estimator._set_results()
         return estimator
 

@@ -375,7 +375,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
                 "edge features": len(self.edge_weights_),
                 "features with a weight": int(np.count_nonzero(self._w)),
                 "l1": self.l1,
-                "l2": self.l2,
+                "l2": self._options(SolverOptions).penalty().l2,
                 **training_rows(self._training),
             }
         )
@@ -399,6 +399,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             "constraints": None if self.constraints is None else [list(pair) for pair in self.constraints],
             "class_weight": self.class_weight if isinstance(self.class_weight, str) else None,
             "exact": self.exact_,
+            "defaults": solver_settings["defaults"],
             "training": self._training,
         }
         n_features = len(self.node_weights_), len(self.edge_weights_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -358,13 +358,17 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         results = [trained.result for trained in models]
         self.coef_: Vector | scipy.sparse.csr_array = np.ascontiguousarray(np.concatenate([one.coef for one in models]))
         self.intercept_ = np.concatenate([one.intercept for one in models])
-        self.n_iter_ = np.array([result.iterations for result in results], dtype=np.int32)
-        self.n_iter_.flags.writeable = False
+        self._set_iterations([result.iterations for result in results])
         self._set_results(*results)
         if self.cross_validation_ is not None and not self.coef_.any():
             warn(f"no feature is left: l1='cv' chose l1={self.l1_:g}, as none helps to predict held-out samples")
         for result in results:
             check_end(result)
+
+    def _set_iterations(self, iterations: Sequence[int]) -> None:
+        """Keep the iterations of the solver for each model trained."""
+        self.n_iter_ = np.array(iterations, dtype=np.int64)
+        self.n_iter_.flags.writeable = False
 
     def _cross_validated(self, data: ClassifierData, groups: npt.ArrayLike | None) -> CrossValidation | None:
         """Choose the strength of the L1 penalty; None if it is given."""
@@ -546,7 +550,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             "columns": self.coef_.shape[1],
             "features with a weight": int((self.coef_ != 0).sum()),
             "l1": self.l1_,
-            "l2": self.l2,
+            "l2": self._solver_options(self.l1_).penalty().l2,
             **training_rows(training_summary(self._results) if self._results else {}),
         }
         return {"classes": labels_text(self.classes_, 20), **settings_rows(rows)}
@@ -614,7 +618,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             notes: further settings for the file, JSON values.
 
         Raises:
-            DataError: the classes are neither numbers nor strings, or two columns have the same name.
+            DataError: the classes are neither numbers nor strings, two columns have the same name, or a name or class
+                is not valid Unicode.
             OSError: the file cannot be written.
         """
         check_is_fitted(self)
@@ -624,7 +629,11 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         """Return the content of the model's file, with the names of the columns, and with notes among its settings."""
         coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
         settings = self._settings() | notes
-        return maxent_file.Contents(settings, self._template, self.classes_, attributes, coef, self.intercept_)
+        names = vars(self).get("feature_names_in_")
+        column_names = None if names is None else [str(name) for name in names]
+        return maxent_file.Contents(
+            settings, self._template, self.classes_, attributes, coef, self.intercept_, column_names
+        )
 
     def _settings(self) -> dict[str, Any]:
         if not self._results:  # loaded from a file
@@ -633,10 +642,16 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             **vars(self._options(ClassifierParameters)),
             "format": self._format,
             **self._layout.settings(),
-            "class_weight": None if self.class_weight is None else str(self.class_weight),
+            **self._class_weight_settings(),
             **self._solver_options(self.l1_).settings(),
             "training": {**self._sizes, **training_summary(self._results)},
         }
+
+    def _class_weight_settings(self) -> dict[str, Any]:
+        """Return class_weight as settings: JSON objects cannot have the classes of a dict as their keys."""
+        if isinstance(self.class_weight, Mapping):
+            return {"class_weight": None, "class_weights": [[*pair] for pair in self.class_weight.items()]}
+        return {"class_weight": self.class_weight}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MaxEnt:
@@ -653,7 +668,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         settings = contents.settings
         classifier = cls._of_settings(settings, path)
         classifier.l1_, classifier.cross_validation_ = float(classifier.l1), None
-        classifier.class_weight = None  # a dict of weights by class is kept as text only
+        if "class_weights" in settings:
+            classifier.class_weight = dict(settings["class_weights"])
         classifier._hold(contents)
         return classifier
 
@@ -661,9 +677,16 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self.classes_, self.attributes_ = contents.classes, contents.attributes
         self.coef_, self.intercept_ = contents.coef, contents.intercept
         self.n_features_in_ = contents.coef.shape[1]
+        if contents.column_names is not None:
+            self.feature_names_in_ = np.array(contents.column_names, dtype=object)
         self._template, self._format = contents.template, contents.settings.get("format", "python")
         self._layout = ColumnLayout.of_settings(contents.settings)
         self._stored = contents.settings
+        training = contents.settings.get("training") or {}
+        if "iterations_by_class" in training:
+            self._set_iterations(training["iterations_by_class"])
+        elif "iterations" in training and not self._trains_apart():
+            self._set_iterations([training["iterations"]])
 
     def __sklearn_tags__(self) -> Any:
         """Sparse data are welcome."""

@@ -574,6 +574,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         network._store_variables(settings["names"], stored.categories, bins)
         network.l1_, network.inference_report_ = float(network.l1), None
         network._training = settings.get("training", {})
+        if "iterations" in network._training:
+            network.n_iter_ = network._training["iterations"]
         network._hold(Graph(network._numbering, stored.edges, 0), stored.scores)
         return network
 

@@ -411,7 +411,8 @@ class Sentences(Kind):
 
         settings, template = self.checked_settings(), self.model.template
         format, training = str(settings.get("format")), settings.get("training")
-        python_only = settings.get("class_weight") is not None or isinstance(settings.get("constraints"), list)
+        weighted = settings.get("class_weight") is not None or "class_weights" in settings
+        python_only = weighted or isinstance(settings.get("constraints"), list)
         if training is None or python_only or not (format == "corpus" or is_format(format)):
             return None
         words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]

@@ -33,7 +33,8 @@ class Contents:
         settings: how it was trained.
         template: text of the template with which samples were read; None without a template.
         classes: in the order of the weights.
-        attributes: names of the columns; None for columns that have numbers.
+        attributes: names of the columns; None for the columns of a matrix or table.
+        column_names: names of the columns of a table; None for a matrix.
         coef: shape (1, n_columns) with two classes, else (n_classes, n_columns).
         intercept: shape (1,) or (n_classes,).
     """
@@ -44,13 +45,15 @@ class Contents:
     attributes: list[str] | None
     coef: Vector
     intercept: Vector
+    column_names: list[str] | None = None
 
 
 def model_of(contents: Contents) -> _core.ChainModel:
     """Return the native model of a classifier.
 
     Raises:
-        DataError: the classes are neither numbers nor strings, or two columns have the same name.
+        DataError: the classes are neither numbers nor strings, two columns have the same name, or a name or class is
+            not valid Unicode.
     """
     classes, coef, attributes = contents.classes.tolist(), contents.coef, contents.attributes
     if not all(isinstance(label, (str, int, float)) for label in classes):
@@ -62,6 +65,7 @@ def model_of(contents: Contents) -> _core.ChainModel:
         "classes": classes,
         "class_type": "U" if contents.classes.dtype == object else contents.classes.dtype.str,
         "n_columns": coef.shape[1] if attributes is None else None,
+        "column_names": contents.column_names if attributes is None else None,
     }
     return _core.classifier_model(
         [*names, INTERCEPT],
@@ -106,4 +110,4 @@ def read(path: str) -> Contents:
         else:
             coef[outputs[label], column] = weight
     classes = typed_array(f"{path}: setting classes", settings["classes"], settings["class_type"])
-    return Contents(settings, model.template, classes, attributes, coef, intercept)
+    return Contents(settings, model.template, classes, attributes, coef, intercept, settings.get("column_names"))

@@ -178,6 +178,9 @@ def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> 
             refuse(
                 f"{path}: setting classes", classes, f"two or more values that match the labels {reprlib.repr(labels)}"
             )
+        names, n_columns = settings.get("column_names"), settings["n_columns"]
+        if names is not None and not len(names) == len(set(names)) == n_columns:
+            refuse(f"{path}: setting column_names", names, f"a list of different names for {n_columns or 'no'} columns")
         return
     pattern = {"int": r"-?\d{1,4000}", "bool": "True|False"}.get(settings.get("label_type", "str"))
     wrong = next((label for label in labels if pattern and not re.fullmatch(pattern, label)), None)
@@ -252,6 +255,11 @@ def _is_number(value: object) -> bool:
     return type(value) is float or _is_finite(value)
 
 
+def _is_class_weight(pair: list[Any]) -> bool:
+    """Whether a list is a class and its weight, a finite number >= 0."""
+    return len(pair) == 2 and type(pair[0]) in (str, int, float, bool) and _is_finite(pair[1]) and pair[1] >= 0
+
+
 def _unit(name: str, value: object) -> None:
     """Check what texts are cut into; older models do not say it."""
     from ...data.words import check_unit
@@ -294,6 +302,9 @@ _TRAINING: dict[str, Check] = {
     **dict.fromkeys(("n_sentences", "n_tokens", "n_samples", "n_features", "iterations", "kept"), _count),
     **dict.fromkeys(("objective", "nll", "passes", "seconds"), _number),
     **dict.fromkeys(("chosen", "status"), text),
+    "iterations_by_class": _is(
+        "a list of counts", lambda value: _list_of(int)(value) and all(0 <= count < 2**63 for count in value)
+    ),
     "violation": optional(_is("a number", _is_number)),
     "gap": optional(_number),
     "dev": _is("scores by name", lambda value: type(value) is dict and all(map(_is_number, value.values()))),
@@ -310,6 +321,8 @@ _EVERY: dict[str, Check] = {
     "columns": _object(_COLUMNS),
     "format": _is("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value))),
     "imported": partial(one_of, choices=tuple(PROGRAMS)),
+    # Options that were left at None, for which the settings have what training chose.
+    "defaults": _texts,
     "text": _text_settings,
     "training": _training,
 }
@@ -319,6 +332,14 @@ _CLASSES: dict[str, Check] = {
     "class_type": _is("the type of an array", lambda value: type(value) is str and re.fullmatch(_ARRAY_TYPE, value)),
 }
 _MAXENT = _CLASSES | {"n_columns": optional(_width)}
+# Settings that not every file of a classifier has: names of a table's columns, weights of classes.
+_CLASSIFIER: dict[str, Check] = {
+    "column_names": optional(_texts),
+    "class_weights": _is(
+        "a list of pairs, each a class and its weight",
+        lambda value: _list_of(list)(value) and all(map(_is_class_weight, value)),
+    ),
+}
 _PENALTY: dict[str, Check] = {"l1": strength, "l2": strength}
 _NETWORK: dict[str, Check] = {
     **_PENALTY,
@@ -350,7 +371,7 @@ _GRAPH: dict[str, Check] = {
 # Kind -> the checks of its settings other than options, and the names of the required settings.
 _SETTINGS: dict[str, tuple[dict[str, Check], Sequence[str]]] = {
     "chain": (_EVERY | _CHAIN, ()),
-    "maxent": (_EVERY | _MAXENT, tuple(_MAXENT)),
+    "maxent": (_EVERY | _MAXENT | _CLASSIFIER, tuple(_MAXENT)),
     "network": (_EVERY | _NETWORK, ("objective", *_NETWORK)),
     "graph": (_EVERY | _GRAPH, ("inference", *_GRAPH)),
 }

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...errors import ModelFileError
+from ...errors import DataError, ModelFileError
 from ...version import __version__
 from .schema import KINDS, check_kind
 
@@ -18,11 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["kind_of", "open_as", "plain", "settings_text", "trained_on", "training_summary", "worst"]
 
 T = TypeVar("T")
+# Number of characters that a message shows before and after a wrong one.
+_AROUND = 12
 
 
 def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
-    """Return the settings of a model of this kind as JSON, after the library's version and the kind."""
-    return json.dumps({"loglinear": __version__, "model": kind, **settings}, default=plain)
+    """Return the settings of a model of this kind as JSON, after the library's version and the kind.
+
+    Raises:
+        DataError: a text among them, such as the name of a column, is not valid Unicode.
+    """
+    text = json.dumps({"loglinear": __version__, "model": kind, **settings}, default=plain)
+    if "\\ud" in text:  # halves of surrogate pairs, which are not text by themselves
+        try:
+            json.dumps(json.loads(text), ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            place = error.object[max(0, error.start - _AROUND) : error.end + _AROUND]
+            message = f"a name or class in the model is not valid Unicode and cannot be saved ({place!r}); rename it"
+            raise DataError(message) from error
+    return text
 
 
 def kind_of(path: str) -> str | None:
@@ -60,6 +74,8 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
     """Return the part of the settings that tells of a training, of one problem or of several, one after the other."""
     last = worst(results)
     chosen: dict[str, object] = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
+    if len(results) > 1:
+        chosen["iterations_by_class"] = [result.iterations for result in results]
     if last.start is not None:
         chosen["start"] = vars(last.start)
     return {

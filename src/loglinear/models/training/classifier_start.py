@@ -81,7 +81,8 @@ class ClassifierStart:
 
     def __init__(self, contents: Contents, name: str, *, are_numbered: bool) -> None:
         self.contents, self.name = contents, name
-        self.columns = Columns(contents.coef.shape[1], contents.attributes, are_numbered)
+        names = contents.column_names if contents.attributes is None else contents.attributes
+        self.columns = Columns(contents.coef.shape[1], names, are_numbered)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> ClassifierStart:

@@ -222,7 +222,7 @@ class SolverOptions(SolverParameters):
         return Stop(max_iterations=self.max_iterations, gap=self.gap)
 
     def settings(self) -> dict[str, Any]:
-        """Return the options as the settings in a model file."""
+        """Return the options as the settings in a model file, and which of them stand for a default of None."""
         penalty = self.penalty()
         stated = {
             "l1": penalty.l1,
@@ -231,7 +231,8 @@ class SolverOptions(SolverParameters):
             "solver_options": dict(self.solver_options or {}),
             "max_iterations": None if self.max_iterations is None else int(self.max_iterations),
         }
-        return vars(self) | stated
+        defaults = [name for name in ("l2", "solver", "solver_options") if getattr(self, name) is None]
+        return vars(self) | stated | {"defaults": defaults}
 
     @property
     def _has_late_proof(self) -> bool:
