@@ -22,6 +22,7 @@ from loglinear import (
 from loglinear.data.parts import ListedPart
 from loglinear.errors import OptionError
 from loglinear.objectives.parts import ChainParts
+from loglinear.path import largest_l1
 from loglinear.penalty import GroupLasso
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, OWLQN, Auto, LabelSets, TwoStage, auto, make_solver
@@ -191,6 +192,52 @@ def test_two_classes_of_sparse_data_with_a_strong_l2_penalty_take_few_passes_ove
         chosen(tolerance=1e-5),
     ]
     assert [name for name, _ in others] == ["lbfgs"] * 5
+
+
+def gaussian(n, p, n_classes):
+    """A problem whose first columns tell the classes."""
+    rng = np.random.default_rng(n + p)
+    X = rng.standard_normal((n, p))
+    y = (2.0 * X[:, :n_classes] + rng.gumbel(size=(n, min(p, n_classes)))).argmax(axis=1)
+    return ClassifierObjective(X, y, n_classes=n_classes, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "share", "l2", "name"),
+    [
+        ((60, 800, 3), 0.1, 0.0, "prox_newton"),  # few samples
+        ((500, 300, 10), 0.3, 0.0, "prox_newton"),  # a strong penalty
+        ((500, 300, 10), 0.01, 0.0, "owlqn"),
+        ((500, 300, 10), 0.15, 0.0, "prox_newton"),
+        ((500, 300, 10), 0.15, 1.0, "owlqn"),  # the L2 penalty keeps more weights
+        ((200, 300, 12), 0.3, 0.0, "owlqn"),  # many classes, and as many samples as columns
+        ((100, 300, 12), 0.3, 0.0, "prox_newton"),
+        ((5000, 6, 3), 0.7, 0.0, "owlqn"),  # many samples, and a strong penalty
+        ((5000, 6, 3), 0.001, 0.0, "prox_newton"),
+    ],
+)
+def test_an_l1_penalty_that_leaves_few_weights_of_large_data_gets_newton_steps(monkeypatch, shape, share, l2, name):
+    monkeypatch.setattr(auto, "FEW_NUMBERS", 0)
+    monkeypatch.setattr(auto, "FEW_PRODUCTS", 0)
+    objective = gaussian(*shape)
+    l1 = share * largest_l1(Problem(objective, ElasticNet(1.0, l2, objective.n_unpenalised)))
+    problem = Problem(objective, ElasticNet(l1, l2, objective.n_unpenalised))
+    choice = Auto().choice(problem)
+    assert choice.name == name
+    if name == "prox_newton":
+        assert choice.why == "an L1 penalty that leaves few weights"
+        monkeypatch.setattr(auto, "MOST_ACTIVE", 1)
+        assert Auto().choice(problem).name == "owlqn"
+
+
+def test_newton_steps_of_large_wide_data_end_closer_to_the_optimum_than_quasi_newton_steps(monkeypatch):
+    monkeypatch.setattr(auto, "FEW_NUMBERS", 0)
+    objective = gaussian(60, 800, 3)
+    problem = Problem(objective, ElasticNet(0.5, 0.0, objective.n_unpenalised))
+    best = minimize(problem, OWLQN(tolerance=0.0, gradient_tolerance=1e-9), stop=Stop(max_iterations=5000)).objective
+    found, quasi = minimize(problem, Auto()), minimize(problem, OWLQN(tolerance=auto.TOLERANCE))
+    assert found.status is Status.CONVERGED
+    assert found.objective <= best * (1.0 + 1e-7) < quasi.objective
 
 
 def test_a_tolerance_out_of_range_is_refused():

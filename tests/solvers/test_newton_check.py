@@ -56,7 +56,7 @@ def test_values_whose_squares_are_no_numbers_raise_nothing():
 
 @pytest.mark.parametrize("penalty", [{"l1": 1.0}, {"l2": 1e-3}])
 def test_large_data_with_near_copies_of_columns_get_newton_steps(monkeypatch, penalty):
-    for name in ("FEW_NUMBERS", "FEW_WEIGHTS"):
+    for name in ("FEW_NUMBERS", "FEW_WEIGHTS", "MOST_ACTIVE"):
         monkeypatch.setattr(auto, name, 0)
     plain, alike = problem(objective(0.0), **penalty), problem(objective(1e-3), **penalty)
     assert Auto().choice(plain).name == ("owlqn" if "l1" in penalty else "lbfgs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
@@ -44,6 +45,13 @@ FEW_PAIRS: Mapping[str, object] = {"memory": 10}
 # are also the fastest on small data with up to so many classes: of more, few weights are 0.
 FEW_WEIGHTS, FEW_PRODUCTS, FEW_SPARSE_PRODUCTS = 256, 1e8, 2e7
 FEW_CLASSES = 10
+# On larger data with an L1 penalty they are the fastest where few weights leave 0: at most as many as a working set can
+# hold, and their square at most so many times the number of columns; with an L2 penalty as well, fewer times.
+MOST_ACTIVE, FEW_SQUARES, FEW_SQUARES_WITH_L2 = 2000, 500.0, 100.0
+# OWL-QN makes few steps on data of more than `FEW_CLASSES` classes with fewer columns than so many times the samples;
+# also where samples times classes are more than so many times the columns, and less than this share of the weights may
+# leave 0.
+COLUMNS_PER_SAMPLE, MANY_ROWS, SMALL_SHARE = 2, 1500, 0.3
 # Where columns are much alike, other steps bring little, many in a row: Newton steps then go on to so many products.
 MANY_PRODUCTS = 1e10
 # A Hessian that is written out makes sweeps cheap: the subproblems are solved closely.
@@ -185,6 +193,8 @@ def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] 
         is_fast = _few_weights(problem) or (l1 and objective.n_outputs <= FEW_CLASSES and _is_small(problem))
         if is_fast:
             return ProxNewton, options, "few columns and classes"
+        if l1 and _few_leave_zero(problem):
+            return ProxNewton, options, "an L1 penalty that leaves few weights"
         is_hard = products <= MANY_PRODUCTS and has_alike_columns(problem)
         return (ProxNewton, options, "columns that are much alike") if is_hard else None
     if l1:
@@ -198,6 +208,29 @@ def _few_weights(problem: Problem) -> bool:
     """Whether Newton steps of a classifier of three classes or more are the fastest steps."""
     objective, size = cast(NewtonSteps, problem.objective), problem.n_features
     return size <= FEW_WEIGHTS and objective.n_samples * size**2 <= FEW_PRODUCTS
+
+
+def _few_leave_zero(problem: Problem) -> bool:
+    """Whether so few weights of three classes or more leave 0 that Newton steps are the fastest on large data.
+
+    Weights may leave 0 whose derivatives at w = 0 exceed l1. Without an L2 penalty about half of them do, but not many
+    more than there are samples.
+
+    Cost: an evaluation.
+    """
+    objective, penalty = cast(NewtonSteps, problem.objective), problem.penalty
+    n_samples, n_classes = objective.n_samples, objective.n_outputs
+    n_columns = problem.n_features / n_classes
+    if n_classes > FEW_CLASSES and n_columns < COLUMNS_PER_SAMPLE * n_samples:
+        return False
+    _, gradient = objective.value_and_gradient(np.zeros(problem.n_features))
+    slopes = gradient[: problem.n_features - penalty.unpenalised]
+    n_movable = np.count_nonzero(np.abs(slopes) > penalty.l1)
+    if n_samples * n_classes > MANY_ROWS * n_columns and n_movable < SMALL_SHARE * slopes.size:
+        return False
+    n_active = n_movable if penalty.l2 else min(n_movable / 2, n_samples * math.sqrt(n_classes))
+    squares = FEW_SQUARES_WITH_L2 if penalty.l2 else FEW_SQUARES
+    return bool(n_active <= MOST_ACTIVE and n_active**2 <= squares * n_columns)
 
 
 def _rate(objective: Sequences) -> float:
