@@ -13,6 +13,7 @@ import sys
 from dataclasses import fields, replace
 from typing import ClassVar
 
+import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -291,9 +292,14 @@ def test_options_of_solvers_are_checked_before_data_are_read(options, said):
 
 def test_a_number_of_threads_is_a_whole_one_and_none_stands_for_all():
     assert [thread_count(n_jobs) for n_jobs in (None, -1, 1, 3)] == [0, 0, 1, 3]
-    for wrong in (0, -2, 1.5, True):
+    for wrong in (0, -(2**17), 1.5, True):
         with pytest.raises(OptionError, match="n_jobs"):
             thread_count(wrong)
+
+
+@pytest.mark.parametrize("n_jobs", [-2, -3, -1000])
+def test_negative_numbers_of_threads_leave_cores_free_as_in_joblib(n_jobs):
+    assert thread_count(n_jobs) == joblib.effective_n_jobs(n_jobs)
 
 
 def test_a_chain_labels_text_without_numpy_and_is_trained_without_scikit_learn(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import random
 import warnings
@@ -32,6 +33,7 @@ from loglinear import (
     GraphCRF,
     MaxEnt,
     OptionError,
+    TextClassifier,
     evaluate,
 )
 from loglinear.compat.sklearn_crfsuite import CRF
@@ -217,7 +219,32 @@ TRANSLATED = [
     (GraphCRF, {"c2": 1}, "use l2=2.0 for c2=1$"),
     (MaxEnt, {"C": 10}, "use l2=0.1 for C=10$"),
     (MaxEnt, {"C": 0.5}, "use l2=2.0 for C=0.5$"),
-    (MaxEnt, {"C": 0}, "use l2='1 / C' for C=0$"),
+    (MaxEnt, {"C": 0}, r"leave out C=0 \(C is above 0; l2 is 1 / C, so a large l2 is a strong penalty\)$"),
+    (MaxEnt, {"l1_ratio": 1.0}, r"use l1=1.0 for l1_ratio=1.0 \(for C=1, scikit-learn's default\)$"),
+    (MaxEnt, {"l1_ratio": 1.0, "C": 2.0}, "use l1=0.5 for C=2.0, l1_ratio=1.0$"),
+    (MaxEnt, {"C": math.inf}, "use l2=0.0 for C=inf$"),
+    (MaxEnt, {"Cs": 10, "cv": 5}, r"use l1='cv' for Cs=10, cv=5 \(5 folds; fit\(groups=\)"),
+    (MaxEnt, {"scoring": "accuracy"}, "use l1='cv' for scoring='accuracy' "),
+    (MaxEnt, {"n_splits": 5}, "use l1='cv' for n_splits=5 "),
+    (MaxEnt, {"alpha": 0.5}, r"use l1='n \* lambda \* alpha', l2='n \* lambda \* \(1 - alpha\)' for alpha=0.5 "),
+    (MaxEnt, {"warm_start": True}, r"leave out warm_start=True \(fit\(X, y, start=model\) is a warm start\)$"),
+    (MaxEnt, {"coef_init": 1}, r"leave out coef_init=1 \(fit\(X, y, start=model\)"),
+    (MaxEnt, {"intercept_scaling": 2}, r"leave out intercept_scaling=2 \(the intercept is not penalised\)$"),
+    (MaxEnt, {"sample_weights": [1]}, r"leave out sample_weights=\[1\] \(give it to fit\(X, y, sample_weight=...\)\)$"),
+    (MaxEnt, {"fit_intercepts": True}, r"argument 'fit_intercepts' \(did you mean fit_intercept\?\)$"),
+    (MaxEnt, {"min_df": 2}, "argument 'min_df'$"),
+    (TextClassifier, {"ngram_range": (1, 2)}, "use ngrams='1-2' for ngram_range=\\(1, 2\\)$"),
+    (TextClassifier, {"ngram_range": (2, 2)}, "use ngrams='2' for ngram_range="),
+    (
+        TextClassifier,
+        {"analyzer": "char_wb", "ngram_range": (2, 4)},
+        "use words='characters:2-4' for analyzer='char_wb'; leave out ngram_range=",
+    ),
+    (TextClassifier, {"min_df": 2}, "use min_count=2 for min_df=2$"),
+    (TextClassifier, {"min_df": 0.1}, r"leave out min_df=0.1 \(min_count is a number of texts\)$"),
+    (TextClassifier, {"stop_words": "english"}, "leave out stop_words='english' "),
+    (TextClassifier, {"lowercase": True, "max_features": 9}, "leave out lowercase=True .*; leave out max_features=9 "),
+    (TextClassifier, {"sublinear_tf": True}, "use tfidf=True for sublinear_tf=True$"),
     (MaxEnt, {"C": "10"}, "use l2='1 / C' for C='10'$"),
     (MaxEnt, {"C": 10, "penalty": "l1"}, "use l1=0.1 for C=10, penalty='l1'$"),
     (
@@ -279,6 +306,34 @@ def test_arrays_that_no_weight_can_be_given_to_are_refused_by_fit_and_predict(X,
 def test_weights_of_classes_that_make_no_sense_are_refused_by_the_name_of_the_class(class_weight, message):
     with pytest.raises(OptionError, match=message):
         MaxEnt(class_weight=class_weight).fit([[0.0], [1.0]], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("classes", "class_weight", "message"),
+    [
+        ([0, 1], {"0": 1}, r"are 0, 1 \(the name has type str, the class has type int; write 0\)$"),
+        (["0", "1"], {0: 1}, r"are '0', '1' \(the name has type int, the class has type str; write '0'\)$"),
+        ([0, 1], {"x": 1}, "the classes are 0, 1$"),
+    ],
+)
+def test_names_of_classes_of_another_type_are_pointed_out(classes, class_weight, message):
+    with pytest.raises(OptionError, match=message):
+        MaxEnt(class_weight=class_weight).fit([[0.0], [1.0]], classes)
+    graphs = [([[0.0], [1.0]], [(0, 1)])]
+    with pytest.raises(OptionError, match=message):
+        GraphCRF(class_weight=class_weight).fit(graphs, [classes])
+
+
+@pytest.mark.parametrize(
+    ("solver", "message"),
+    [
+        ("liblinear", r"'liblinear'; choose from auto, prox_newton, dual_cd \(`loglinear solvers` lists all\)$"),
+        ("lbgfs", r"'lbgfs' \(did you mean lbfgs\?\); choose from auto, lbfgs, .*, prox_gradient \(`loglinear"),
+    ],
+)
+def test_unknown_solvers_bring_up_those_that_fit(solver, message):
+    with pytest.raises(OptionError, match=message):
+        MaxEnt(solver=solver).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_separable_data_without_a_penalty_have_no_best_weights_which_a_warning_says():

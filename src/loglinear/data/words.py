@@ -67,7 +67,7 @@ def _range(name: str, value: object, text: str, example: str) -> tuple[int, int]
 
 def ngram_lengths(name: str, value: object) -> tuple[int, int]:
     """Return the least and the greatest length in a value such as 1-2; raise OptionError for another value."""
-    return _range(name, value, str(value), "1, 2 or 1-3")
+    return _range(name, value, str(value), "'1', '2' or '1-3'")
 
 
 def character_lengths(unit: str | None) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 from ..errors import ConvergenceWarning, NotFittedError, OptionError, warn
 from ..extras import needed_by
-from ..options import Options
+from ..options import Options, similar
 from .files.schema import check_options
 from .training.options import RunOptions, thread_count
 from .translations import hint
@@ -360,7 +360,8 @@ def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[
         if unknown:
             named = "an unexpected keyword argument " if len(unknown) == 1 else "unexpected keyword arguments "
             named += ", ".join(map(repr, unknown))
-            message = f"{name}.__init__() got {named}{hint(unknown, defaults)}"
+            words = hint(unknown, defaults) or similar(next(iter(unknown)), defaults)
+            message = f"{name}.__init__() got {named}{words}"
             raise TypeError(message)
         for parameter, value in (defaults | values).items():
             setattr(self, parameter, value)

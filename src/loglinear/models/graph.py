@@ -31,7 +31,7 @@ from .files import graph as graph_file
 from .files.network import check_setting
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ConvergenceWarning
-from .training.options import SolverOptions, SolverParameters, check_class_weight
+from .training.options import SolverOptions, SolverParameters, check_class_weight, weights_by_class
 from .training.run import train
 
 if TYPE_CHECKING:
@@ -237,10 +237,14 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             is_labelled = labels >= 0
             names = self.classes_[labels[is_labelled]]
             try:
-                by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=names)
-            except (TypeError, ValueError) as error:
+                by_class = (
+                    compute_class_weight("balanced", classes=self.classes_, y=names)
+                    if isinstance(self.class_weight, str)
+                    else weights_by_class(self.class_weight, self.classes_.tolist())
+                )
+            except ValueError as error:
                 message = f"class_weight={self.class_weight!r} does not match the labels ({error})"
-                raise OptionError(message) from error
+                raise error if isinstance(error, OptionError) else OptionError(message) from error
             costs[is_labelled] *= by_class[labels[is_labelled]]
         return costs
 

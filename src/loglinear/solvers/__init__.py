@@ -113,6 +113,13 @@ FOR_RESEARCH: dict[str, type[Any]] = {
     "sg": SG,
 }
 SOLVERS |= FOR_RESEARCH
+# The counterparts of scikit-learn's solvers.
+_OF_OTHERS = {
+    "liblinear": ("auto", "prox_newton", "dual_cd"),
+    "newton-cg": ("auto", "prox_newton", "lbfgs"),
+    "newton-cholesky": ("auto", "prox_newton"),
+    "saga": ("auto", "sag", "owlqn"),
+}
 
 SolverName = Literal[
     "auto",
@@ -150,7 +157,7 @@ def solver_class(name: str) -> type[Any]:
     """Return the class of the solver of this name.
 
     Raises:
-        OptionError: there is no such solver; the message has a similar name and all names.
+        OptionError: there is no such solver; the message has names of similar solvers.
 
     Example:
         >>> from loglinear.solvers import solver_class
@@ -162,7 +169,10 @@ def solver_class(name: str) -> type[Any]:
         loglinear.errors.OptionError: unknown solver 'sagg' (did you mean sag?); choose from ...
     """
     if name not in SOLVERS:
-        message = f"unknown solver {name!r}{similar(name, SOLVERS)}; choose from {', '.join(sorted(SOLVERS))}"
+        names = _OF_OTHERS.get(name) or [solver for solver in SOLVERS if solver not in FOR_RESEARCH]
+        suggestion = "" if name in _OF_OTHERS else similar(name, SOLVERS)
+        choice = f"choose from {', '.join(names)} (`loglinear solvers` lists all)"
+        message = f"unknown solver {name!r}{suggestion}; {choice}"
         raise OptionError(message)
     return SOLVERS[name]
 

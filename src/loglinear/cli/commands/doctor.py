@@ -11,6 +11,7 @@ from argparse import ArgumentParser, Namespace
 from importlib import metadata
 from typing import Any
 
+from ...models.training.options import cores
 from ...version import __version__
 from ..options import add_json
 from ..wrapping import fitted
@@ -44,7 +45,7 @@ def report() -> dict[str, Any]:
         "installed_at": os.path.dirname(os.path.abspath(processor.__file__)),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": platform.platform(),
-        "threads": _threads(),
+        "threads": cores(),
         "instruction_set": processor.instruction_set(),
         "packages": packages.pop(_NEEDED),
         "extras": packages,
@@ -69,11 +70,6 @@ def render(environment: dict[str, Any]) -> str:
 
 def _listed(packages: dict[str, str | None]) -> str:
     return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
-
-
-def _threads() -> int:
-    """Return the cores that this process may use, as the native half counts them."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _version(package: str) -> str | None:

@@ -5,6 +5,7 @@ Solvers are imported when they are made, so that a program that only labels text
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from numbers import Real
@@ -49,6 +50,7 @@ __all__ = [
     "TextOptions",
     "check_class_weight",
     "check_solver",
+    "cores",
     "thread_count",
     "weights_by_class",
 ]
@@ -95,7 +97,12 @@ def weights_by_class(class_weight: Mapping[Any, float], classes: Sequence[object
     unknown = [label for label in class_weight if label not in names]
     if unknown and not all(label in class_weight for label in classes):
         shown = ", ".join(map(repr, classes[:_SHOWN])) + (", ..." if len(classes) > _SHOWN else "")
-        fail("class_weight", dict(class_weight), f"names {unknown[0]!r}, which is not a class; the classes are {shown}")
+        problem = f"names {unknown[0]!r}, which is not a class; the classes are {shown}"
+        twins = [label for label in classes if str(label) == str(unknown[0])]
+        if twins:
+            theirs, ours = type(unknown[0]).__name__, type(twins[0]).__name__
+            problem += f" (the name has type {theirs}, the class has type {ours}; write {twins[0]!r})"
+        fail("class_weight", dict(class_weight), problem)
     return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
 
 
@@ -107,12 +114,22 @@ def check_multi_class(name: str, value: object) -> None:
 
 
 def thread_count(n_jobs: object, name: str = "n_jobs") -> int:
-    """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores.
+    """Return the number of threads that scikit-learn's n_jobs stands for; 0 is all cores, and -2 all but one.
 
     Raises:
-        OptionError: it is neither None, -1 nor a positive whole number.
+        OptionError: it is neither None nor a whole number other than 0.
     """
-    return 0 if n_jobs is None or (isinstance(n_jobs, Real) and n_jobs == -1) else whole_number(name, n_jobs, 1, 2**16)
+    if n_jobs is None or (isinstance(n_jobs, Real) and n_jobs == -1):
+        return 0
+    number = whole_number(name, n_jobs, -(2**16), 2**16)
+    if number == 0:
+        fail(name, n_jobs, "is not a number of threads; give 1 or more, or None for all cores")
+    return number if number > 0 else max(cores() + 1 + number, 1)
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use, as the native half counts them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 SEED = optional(seed_number)
@@ -311,7 +328,7 @@ class RunOptions(Options):
 
     n_jobs: int | None = option(
         default=None,
-        help="number of threads; None and -1 mean all cores",
+        help="number of threads; None and -1 mean all cores, -2 all but one",
         check=lambda name, value: thread_count(value, name),
     )
     verbose: bool = option(default=False, help="print a line to stderr at every iteration", check=check_verbose)
