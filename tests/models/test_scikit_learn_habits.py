@@ -340,7 +340,9 @@ def test_separable_data_without_a_penalty_have_no_best_weights_which_a_warning_s
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     with pytest.warns(DataWarning, match="grow without limit; give a penalty"):
         MaxEnt(l2=0.0).fit(X, y)
-    MaxEnt(l2=0.0).fit([*X, [1.5], [1.5]], [*y, 0, 1])
+    with pytest.warns(DataWarning, match="separate a part .* grow without limit"):
+        MaxEnt(l2=0.0).fit([*X, [1.5], [1.5]], [*y, 0, 1])
+    MaxEnt(l2=0.0).fit([*X, [1.2], [1.8]], [*y, 1, 0])
     MaxEnt(l2=1e-3).fit(X, y)
 
 

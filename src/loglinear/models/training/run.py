@@ -11,7 +11,7 @@ from typing import Any
 
 from ...certificate import with_distance
 from ...data.fingerprint import checksum
-from ...errors import DataWarning, ObjectiveError, warn
+from ...errors import ObjectiveError, warn
 from ...minimize import Callback, minimize
 from ...path import largest_l1
 from ...problem import Objective, Problem
@@ -20,6 +20,7 @@ from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving
 from .options import DevOptions, SolverOptions
+from .separation import warn_if_separable
 from .terms import Terms, of_solver
 
 # Ends of a training that has come to its optimum, to the development data's best, or to the user's wish.
@@ -32,9 +33,6 @@ _ENDS_WELL = (
     Status.STOPPED_BY_CALLBACK,
     Status.INTERRUPTED,
 )
-
-# The NLL of data that are labelled without an error, at most, as a share of the NLL at the start.
-NO_LOSS = 1e-3
 
 __all__ = ["DevData", "DevScores", "Printer", "train"]
 
@@ -97,7 +95,7 @@ def train(
         DataError: the checkpoint is damaged.
 
     Warns:
-        DataWarning: there is no penalty, and weights that grow without limit label all data correctly.
+        DataWarning: there is no penalty, and weights that grow without limit label all data correctly, or a part.
         UserWarning: the L1 penalty has left no feature; training did not converge, and an attribute or column has
             very large or very small values.
     """
@@ -118,7 +116,7 @@ def train(
     result = replace(result, state=None)
     if warns_if_empty:
         _warn_if_empty(problem, result)
-    _warn_if_separable(problem, result)
+    warn_if_separable(problem, result)
     if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
         warn(scaling)
     if scores is None:
@@ -149,13 +147,6 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
     largest = largest_l1(problem)
     if largest > 0.0:
         warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1) below {min(largest, l1):.6g}")
-
-
-def _warn_if_separable(problem: Problem, result: Result) -> None:
-    """Warn if no weights are best: without a penalty, growing weights come ever nearer to an objective of 0."""
-    if not problem.penalty.l1 and not problem.penalty.l2 and result.nll < NO_LOSS * result.trace[0].nll:
-        message = "weights that label all training data correctly grow without limit; give a penalty, such as l2=1"
-        warn(f"{message} (--l2 1)", DataWarning)
 
 
 def _scaling(problem: Problem, options: SolverOptions, named: Callable[[int], str] | None) -> str:

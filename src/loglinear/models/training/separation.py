@@ -1,0 +1,89 @@
+"""Data without best weights: classes that weights separate, in whole or in part, and no penalty that holds the weights.
+
+Let m_k(x, y; d) = x . d_y - x . d_k be what a direction d adds to the margin of a sample with class y over the class k.
+If no margin of any sample falls along d and some rise, the NLL falls along d for ever, and no weights are best (Albert
+& Anderson, Biometrika 71(1), 1984). If all of them rise, the classes are separated completely, and the NLL comes to 0.
+If some rise and others stay, the separation is quasi-complete, and the NLL comes to more than 0.
+
+Newton steps from the end of a training find d. At an optimum they move nothing, while the loss of a margin that grows
+without limit is about exp(-m), of which each step adds about 1 to m however flat the loss is.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ...errors import DataWarning, warn
+from ...minimize import minimize
+from ...problem import Objective, Problem
+from ...protocols import satisfies
+from ...result import Result
+from ...solvers import ProxNewton
+from ...solvers.common.needs import suits
+from ...stopping import Stop
+from ...vectors import Vector
+
+__all__ = ["NO_LOSS", "warn_if_separable"]
+
+# The NLL of data that are labelled without an error, at most, as a share of the NLL at the start.
+NO_LOSS = 1e-3
+# Newton steps, and what they add at least to the largest margin if it grows without limit.
+STEPS, GROWTH = 2, 1.0
+# Margins that fall by less than this share of the largest rise do not fall.
+EQUAL = 1e-3
+# Products of two weights and a sample in a step, at most.
+MOST_PRODUCTS = 1e10
+
+
+class SampleLosses(Objective, Protocol):
+    """A classifier in this process, whose samples have losses one by one."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of weights of a column; 1 for two classes."""
+
+    @property
+    def weights(self) -> Vector:
+        """Weight of each sample, shape (n_samples,)."""
+
+    def sample_nlls(self, w: Vector) -> Vector:
+        """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""
+
+
+def warn_if_separable(problem: Problem, result: Result) -> None:
+    """Warn if no weights are best, because there is no penalty, and growing weights lower the objective for ever."""
+    if problem.penalty.l1 or problem.penalty.l2:
+        return
+    message = ""
+    if result.nll < NO_LOSS * result.trace[0].nll:
+        message = "weights that label all training data correctly grow without limit; give a penalty, such as l2=1"
+    elif result.status.converged and _is_separable_in_part(problem, result):
+        message = "weights that separate a part of the training data without error grow without limit: some "
+        message += "probabilities come ever nearer to 0 and 1; give a penalty, such as l2=1"
+    if message:
+        warn(f"{message} (--l2 1)", DataWarning)
+
+
+def _is_separable_in_part(problem: Problem, result: Result) -> bool:
+    """Whether Newton steps go on along a direction in which no margin falls; False for data too large for the steps.
+
+    Cost: the steps, and three evaluations.
+    """
+    objective, w = problem.objective, result.w
+    if not satisfies(objective, SampleLosses) or not suits(ProxNewton, problem):
+        return False
+    if objective.n_samples * w.size**2 > MOST_PRODUCTS:
+        return False
+    solver = ProxNewton(tolerance=0.0, gradient_tolerance=0.0)
+    direction = minimize(problem, solver, w, stop=Stop(max_iterations=STEPS)).w - w
+    has_weight = objective.weights > 0.0
+    # Backwards, -log p is what the sample's best margin gains, and up to log k more.
+    alike = np.log(max(objective.n_outputs, 2))
+    growth = objective.sample_nlls(-direction)[has_weight].max() - alike
+    if not growth > GROWTH:
+        return False
+    # If no margin falls, p(y | x) is 1 / k at least; if one falls by more than `EQUAL`, -log p grows by more than 1.
+    ahead = objective.sample_nlls(direction / (EQUAL * growth))[has_weight]
+    return bool(ahead.max() <= alike + 1.0)
