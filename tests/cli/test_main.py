@@ -155,6 +155,30 @@ def test_an_option_of_other_commands_names_them(misuse, arguments, commands):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        ("train f -m m --class-weight balanced", "use class_weight in Python: MaxEnt(class_weight=...)"),
+        ("train f -m m --cv 5", "use l1='cv' in Python: MaxEnt(l1='cv')"),
+        ("train f -m m --path 5", "--path is an option of select, which trains CRFs; in Python, path(...) is for "),
+        (
+            "select f --model-type maxent",
+            "--model-type is an option of train; select trains CRFs, and in Python MaxEnt(",
+        ),
+        ("train f -m m --l1 cv", "'cv' is not a number; in Python, MaxEnt(l1='cv') chooses the strength of a "),
+        ("select f --l1 cv", "for sequences, use `loglinear select --path`"),
+        ("tag m f --probabilities", "; give token, span or sequence; for a classifier, use --marginals"),
+        ("tag m --probabilities f", "'f' is not one of token, span, sequence; for a classifier, use --marginals"),
+    ],
+)
+def test_what_is_available_elsewhere_is_said_where_it_is_asked_for(misuse, arguments, remedy):
+    assert remedy in misuse(*arguments.split(), usage=True)
+
+
+def test_other_values_of_l1_get_no_advice_on_cross_validation(misuse):
+    assert misuse("train", "f", "-m", "m", "--l1", "x", usage=True).endswith("argument --l1: 'x' is not a number")
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         ("--l1 -1", "--l1 -1.0 is not a valid penalty"),

@@ -62,6 +62,13 @@ START = """loglinear trains and applies CRFs and classifiers.
 
 # How argparse begins a message about arguments that are missing.
 _MISSING = "the following arguments are required: "
+# What to do about mistakes, by the beginning of their messages.
+_REMEDIES = {
+    "argument --l1: 'cv' is not": "in Python, MaxEnt(l1='cv') chooses the strength of a classifier by "
+    "cross-validation; for sequences, use `loglinear select --path`",
+    "argument --probabilities: expected": "give token, span or sequence; for a classifier, use --marginals",
+    "argument --probabilities: '": "for a classifier, use --marginals",
+}
 
 # What people call the types of numbers.
 _NUMBERS = {"int": "whole number", "float": "number"}
@@ -80,6 +87,7 @@ class _Parser(argparse.ArgumentParser):
         """End with the message."""
         if (names := message.removeprefix(_MISSING)) != message:
             message = f"add {', '.join(map(self._spelt, names.split(', ')))}"
+        message += "".join(f"; {remedy}" for start, remedy in _REMEDIES.items() if message.startswith(start))
         self.exit(2, fitted(f"{self.prog}: error: {message}\nsee `{self.prog} --help`\n", sys.stderr))
 
     def _spelt(self, name: str) -> str:

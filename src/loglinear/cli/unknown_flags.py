@@ -10,6 +10,16 @@ from .options import flag
 
 __all__ = ["advice"]
 
+# Flags that no command has for every kind of model, and what to do.
+_IN_PYTHON = {
+    "--class-weight": "use class_weight in Python: MaxEnt(class_weight=...)",
+    "--sample-weight": "use sample_weight in Python: fit(X, y, sample_weight=...)",
+    "--cv": "use l1='cv' in Python: MaxEnt(l1='cv')",
+    "--model-type": "--model-type is an option of train; select trains CRFs, and in Python MaxEnt(l1='cv') and "
+    "path(...) select features of classifiers",
+    "--path": "--path is an option of select, which trains CRFs; in Python, path(...) is for classifiers, too",
+}
+
 
 def advice(
     unknown: Sequence[str], flags: Collection[str], parameters: Collection[str], commands: Mapping[str, Collection[str]]
@@ -23,7 +33,17 @@ def advice(
         commands: the flags of every command.
     """
     names = [argument.partition("=")[0] for argument in unknown if argument.startswith("--")]
-    return _translated(unknown, parameters) or _of_other_commands(names, commands) or _similar_flags(names, flags)
+    return (
+        _translated(unknown, parameters)
+        or _of_python(names)
+        or _of_other_commands(names, commands)
+        or _similar_flags(names, flags)
+    )
+
+
+def _of_python(names: Sequence[str]) -> str:
+    """Return how Python does what the first of unknown flags asks for, if no command does it for every model."""
+    return next((f"; {_IN_PYTHON[name]}" for name in names if name in _IN_PYTHON), "")
 
 
 def _of_other_commands(names: Sequence[str], flags: Mapping[str, Collection[str]]) -> str:

@@ -261,6 +261,13 @@ def test_texts_without_their_format_get_the_hint(misuse, tmp_path):
     assert "add --format text" in message
 
 
+def test_a_table_gets_the_hint_how_tables_are_trained(misuse, tmp_path):
+    (tmp_path / "iris.csv").write_text("length,width,species\n1.5,0.2,a\n2.5,1.2,b\n")
+    message = misuse("train", tmp_path / "iris.csv", "--model-type", "maxent", "-m", tmp_path / "m")
+    assert "iris.csv looks like a table: in Python, loglinear.MaxEnt reads data frames; here, write" in message
+    assert message.endswith("add --format svmlight")
+
+
 def test_the_extension_tells_svmlight(done, misuse, tmp_path):
     path = tmp_path / "data.svm.gz"
     path.write_bytes(gzip.compress(b"1 1:2 2:1\n-1 2:3\n1 1:1\n-1 2:1\n"))

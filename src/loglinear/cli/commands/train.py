@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from ...result import Result
     from ..progress import Progress
 
+# Extensions of tables, which the command does not read.
+_TABLES = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --tfidf --l1 0.05 --l2 0.1 --model spam.loglinear
          loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
@@ -441,10 +443,13 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     begun = None if arguments.start is None else ClassifierStart.open(arguments.start)
     reading = Reading.of(arguments, path, start=begun)
     if alone and reading.template is None and format == "columns":
-        message = (
-            "columns need --template or --preset (see `loglinear presets`); for texts (a label, a TAB and a text per "
-            "line) add --format text"
+        of_texts = "for texts (a label, a TAB and a text per line) add --format text"
+        of_tables = (
+            f"{path} looks like a table: in Python, loglinear.MaxEnt reads data frames; here, write the table "
+            "with sklearn.datasets.dump_svmlight_file and add --format svmlight"
         )
+        other = of_tables if path.lower().endswith(_TABLES) else of_texts
+        message = f"columns need --template or --preset (see `loglinear presets`); {other}"
         raise OptionError(message)
     X = reading.corpora(asked.files) if alone else None
     X_dev = None if arguments.dev is None else reading.corpus(arguments.dev, format)
