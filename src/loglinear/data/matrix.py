@@ -28,6 +28,7 @@ __all__ = [
     "looked_at",
     "refuse_kinds",
     "refuse_mask",
+    "with_entries",
 ]
 
 Dense: TypeAlias = "npt.NDArray[np.float64] | npt.NDArray[np.float32]"
@@ -48,6 +49,8 @@ FEWEST_ROWS = 64
 FAR = 0.5
 # A column of a small sparse matrix, if it is farther than this many.
 VERY_FAR = 10.0
+# Columns without entries are worth leaving out if they are at least this share of all.
+MANY_EMPTY = 0.5
 
 # A singular value of columns whose norms are 1 is a rounding error up to this; the eigenvalues of their products have
 # larger ones.
@@ -155,6 +158,29 @@ def refuse_mask(name: str, values: object) -> None:
     if isinstance(values, np.ma.MaskedArray):
         message = f"{name} is a masked array, whose hidden values would count; give {name}.filled(value)"
         raise DataError(message)
+
+
+def with_entries(ids: npt.NDArray[np.integer], n_columns: int) -> tuple[npt.NDArray[np.int64], Array] | None:
+    """Return the columns of a sparse matrix that have entries, and its entries' numbers among these columns.
+
+    Args:
+        ids: column of each entry.
+        n_columns: number of columns of the matrix.
+
+    Returns:
+        The columns, ascending, and the place of each entry's column among them, as uint32. None if no column has
+        entries, if most have, or if the matrix is damaged.
+    """
+    if not ids.size or ids.min() < 0 or ids.max() >= n_columns:
+        return None
+    has_entries = np.zeros(n_columns, dtype=np.bool_)
+    has_entries[ids] = True
+    columns = np.flatnonzero(has_entries)
+    if n_columns - columns.size < MANY_EMPTY * n_columns:
+        return None
+    place = np.zeros(n_columns, dtype=np.uint32)
+    place[columns] = np.arange(columns.size, dtype=np.uint32)
+    return columns, place[ids]
 
 
 def far_from_zero(X: Dense) -> Vector | None:

@@ -15,7 +15,7 @@ from .. import _core
 from ..data.corpus import Corpus
 from ..data.fingerprint import CHUNK, checksum
 from ..data.inputs import Matrix
-from ..data.matrix import dense_if_very_far, dense_or_sparse, far_from_zero, least_share, lines, looked_at
+from ..data.matrix import dense_if_very_far, dense_or_sparse, far_from_zero, least_share, lines, looked_at, with_entries
 from ..data.sample_values import numbers_of
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
@@ -87,6 +87,9 @@ class ClassifierObjective:
         threads: 0 for all cores. Values and gradients do not depend on it.
         shift: what to subtract from the columns, shape (n_columns,), instead of what "scaled" chooses. The matrix
             becomes dense, and there has to be an intercept.
+        spares_empty: whether to leave out the columns without entries of a sparse matrix, if they are at least half of
+            all. In every solution their weights are 0: with a penalty, or if they start there. `coefficients` and
+            `weights_of` go by all columns.
 
     Raises:
         DataError: a value is not finite, a weight is negative, or sizes do not fit.
@@ -94,7 +97,9 @@ class ClassifierObjective:
     Attributes:
         n_outputs: weights of a column: 1 with two classes, else n_classes.
         intercept: value of the intercept's column; 0 without an intercept.
-        n_columns: with the intercept's.
+        n_columns: of those kept, with the intercept's.
+        kept: numbers of the columns kept, ascending; None for all.
+        width: number of the columns of X, those left out included.
         shift: what was subtracted from each other column, shape (n_columns - 1,); None for nothing.
 
     Example:
@@ -116,6 +121,7 @@ class ClassifierObjective:
         intercept: float | str = True,
         threads: int = 0,
         shift: Vector | None = None,
+        spares_empty: bool = False,
     ) -> None:
         whole_number("threads", threads, 0, 2**16)
         matrix = dense_or_sparse(X)
@@ -127,6 +133,8 @@ class ClassifierObjective:
             message = f"X has {matrix.ndim} dimension; give a matrix of shape (n_samples, n_columns)"
             raise DataError(message)
         n_samples, n_columns = matrix.shape
+        columns: Numbers | None = None
+        width = n_columns
         labels_and_weights = _numbers(targets, n_samples, n_classes), _weights(weights)
         options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, **_intercept(intercept)}
         if isinstance(matrix, np.ndarray):
@@ -138,6 +146,8 @@ class ClassifierObjective:
             )
         else:
             ids = matrix.indices
+            if spares_empty and (narrowed := with_entries(ids, n_columns)) is not None:
+                (columns, ids), n_columns = narrowed, narrowed[0].size
             core = _core.ClassifierObjective(
                 matrix.indptr[1:].astype(np.uint64),
                 ids.view(np.uint32) if ids.dtype == np.int32 else ids.astype(np.uint32),
@@ -147,6 +157,7 @@ class ClassifierObjective:
                 **options,
             )
         self._set(core, n_columns, core.intercept or 0.0, shift)
+        self.kept, self.width = columns, width
 
     @classmethod
     def of_corpus(
@@ -199,6 +210,7 @@ class ClassifierObjective:
         self.intercept = intercept
         self.n_outputs = core.n_outputs
         self.n_columns = n_columns + (intercept != 0.0)
+        self.kept, self.width = None, n_columns
 
     def _like(self, core: _core.ClassifierObjective, n_columns: int | None = None) -> ClassifierObjective:
         other = object.__new__(ClassifierObjective)
@@ -206,6 +218,8 @@ class ClassifierObjective:
         # Sums of columns, and some of them, are steps on the way to weights of all columns.
         shift = self.shift if n_columns is None else None
         other._set(core, own_columns if n_columns is None else n_columns, self.intercept, shift)
+        if n_columns is None:
+            other.kept, other.width = self.kept, self.width
         return other
 
     @property
@@ -250,11 +264,17 @@ class ClassifierObjective:
 
     def coefficients(self, w: Vector) -> tuple[Vector, Vector]:
         """Return the weights as a matrix of shape (n_outputs, columns), and what the intercept adds to each score."""
-        return coefficients(w, self.n_outputs, self.intercept, self.shift)
+        coef, by_intercept = coefficients(w, self.n_outputs, self.intercept, self.shift)
+        if self.kept is None:
+            return coef, by_intercept
+        spread = np.zeros((self.n_outputs, self.width))
+        spread[:, self.kept] = coef
+        return spread, by_intercept
 
     def weights_of(self, coef: Vector, intercept: Vector) -> Vector:
         """Return the weights, shape (n_features,), of which `coefficients` makes these; without intercept if none."""
-        return weights_of(coef, intercept, self.intercept, self.shift)
+        own = coef if self.kept is None else coef[:, self.kept]
+        return weights_of(own, intercept, self.intercept, self.shift)
 
     def near_zero(self) -> ClassifierObjective | None:
         """Return the objective of the columns less a number for each that is far from 0, as with intercept="scaled".
