@@ -26,6 +26,7 @@ from loglinear import ChainCRF, ChainFeatures, ElasticNet, GraphCRF, MaxEnt, Opt
 from loglinear.cli.commands import select, structure, train
 from loglinear.models.estimator import Estimator
 from loglinear.models.files.chain import open_model
+from loglinear.models.training import options as training_options
 from loglinear.models.training.options import Minimisation, SolverOptions, thread_count
 from loglinear.models.training.structure import NetworkOptions
 from loglinear.solvers import LBFGS, SOLVERS
@@ -300,6 +301,11 @@ def test_a_number_of_threads_is_a_whole_one_and_none_stands_for_all():
 @pytest.mark.parametrize("n_jobs", [-2, -3, -1000])
 def test_negative_numbers_of_threads_leave_cores_free_as_in_joblib(n_jobs):
     assert thread_count(n_jobs) == joblib.effective_n_jobs(n_jobs)
+
+
+def test_minus_two_threads_are_all_cores_but_one(monkeypatch):
+    monkeypatch.setattr(training_options, "cores", lambda: 8)
+    assert [thread_count(n_jobs) for n_jobs in (-1, -2, -8, -9)] == [0, 7, 1, 1]
 
 
 def test_a_chain_labels_text_without_numpy_and_is_trained_without_scikit_learn(tmp_path):

@@ -82,3 +82,12 @@ def test_well_posed_data_with_certain_probabilities_do_not_warn():
     X, y = load_breast_cancer(return_X_y=True)
     assert not grows(X[:, :10], y)
     assert MaxEnt(l2=0.0).fit(X[:, :10], y).predict_proba(X[:, :10]).min() < 1e-10
+
+
+def test_steps_that_go_on_for_want_of_precision_do_not_warn():
+    rng = np.random.default_rng(0)
+    X = 10.0 * rng.normal(size=(300, 4))
+    y = (X @ [3.0, 2.0, 0.0, 1.0] + 2.0 * rng.logistic(size=300) > 0.0).astype(int)
+    y[:2] = 1 - y[:2]
+    assert has_best_weights(X, y)
+    assert not grows(X, y, solver="lbfgs", tolerance=0.1)
