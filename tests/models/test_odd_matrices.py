@@ -177,3 +177,16 @@ def test_another_number_of_columns_is_a_data_error(make):
         DataError, match=r"X has 2 features, but MaxEnt is expecting 3 features.* give the columns of the"
     ):
         MaxEnt().fit(X, Y).predict_proba(make(X[:, :2]))
+
+
+@pytest.mark.parametrize("fill", [np.nan, 1.0])
+def test_a_sparse_column_with_another_fill_value_is_named_with_a_remedy(fill):
+    X = pd.DataFrame({name: pd.arrays.SparseArray([0.0, 1.0, 2.0], fill_value=fill) for name in "ab"})
+    message = rf"column 'a' of X is sparse with fill value {fill}, .*; give X\.sparse\.to_dense"
+    with pytest.raises(DataError, match=message):
+        MaxEnt().fit(X, [0, 1, 1])
+    dense = X.sparse.to_dense()
+    model = MaxEnt().fit(dense, [0, 1, 1])
+    with pytest.raises(DataError, match=message):
+        model.predict(X)
+    assert model.predict(dense).shape == (3,)

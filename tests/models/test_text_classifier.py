@@ -67,7 +67,7 @@ def test_a_word_like_the_intercept_is_no_attribute(tmp_path):
 
 def test_a_model_of_other_samples_is_refused(tmp_path):
     MaxEnt().fit([["a"], ["b"]], ["x", "y"]).save(tmp_path / "model")
-    with pytest.raises(OptionError, match=r"the model reads python, not text; open it with loglinear\.MaxEnt"):
+    with pytest.raises(OptionError, match=r"trained on attributes, not on texts; open it with loglinear\.MaxEnt"):
         TextClassifier.load(tmp_path / "model")
 
 

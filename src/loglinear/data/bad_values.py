@@ -64,7 +64,8 @@ def named(X: Any, error: Exception, columns: tuple[int, Sequence[str] | None] | 
     """
     if isinstance(error, DataError):
         return error
-    return _bad_shape(X) or bad_value(X) or _bad_columns(X, error, columns) or DataError(str(error).strip())
+    better = _bad_shape(X) or bad_value(X) or _bad_fill(X, error) or _bad_columns(X, error, columns)
+    return better or DataError(str(error).strip())
 
 
 def _unread(X: Any) -> DataError | None:
@@ -96,6 +97,18 @@ def _bad_columns(X: Any, error: Exception, columns: tuple[int, Sequence[str] | N
         return DataError(f"{error}{names}")
     remedy = "give the columns of the training data"
     return DataError(f"{error} {remedy}") if _shape(X)[1] != columns[0] else None
+
+
+def _bad_fill(X: Any, error: Exception) -> DataError | None:
+    """Return the error about a sparse column of pandas that leaves out another value than 0, which pandas refused."""
+    if not is_pandas(X) or "fill value" not in str(error):
+        return None
+    for name, kind in zip(X.columns, X.dtypes, strict=True):
+        fill = getattr(kind, "fill_value", 0)
+        if fill != 0:  # NaN is not
+            what = f"column {name!r} of X is sparse with fill value {fill}, but only fill value 0 is supported"
+            return DataError(f"{what}; give X.sparse.to_dense()")
+    return None
 
 
 def _bad_shape(X: Any) -> DataError | None:

@@ -504,6 +504,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         y: Classes | None = None,
         *,
         words: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
         title: str = "Report of a classifier",
     ) -> Report:
         """Return a report about the model on labelled data; notebooks display it, `save` writes a single HTML file.
@@ -512,6 +513,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             X: as for `fit`.
             y: classes, shape (n_samples,); None with a Corpus.
             words: what to show for each sample, such as its text; by default its attributes or its number.
+            names: names of the columns of a matrix, such as ``vectorizer.get_feature_names_out()``; by default the
+                names that `fit` has seen, or numbers.
             title: title of the page.
 
         Returns:
@@ -520,6 +523,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
         Raises:
             DataError: invalid data.
+            OptionError: there are not as many names as columns, or the columns are attributes or words.
 
         Example:
             >>> from loglinear import MaxEnt
@@ -536,11 +540,15 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         if corpus is not None and corpus is X:
             y, _ = labels_and_weights(corpus, y, None)
         check_is_fitted(self)
+        column_names = self._column_names_or(names)
         guess = self.predict(X)
         sure = None if self._trains_apart() else self.predict_proba(X).max(axis=1).tolist()
         shown = sample_texts(X, corpus, len(guess)) if words is None else words
         answers = Answers.of_samples(classes_of(y, n_samples=len(guess)).tolist(), guess.tolist(), sure, shown)
-        model = maxent_file.model_of(self._contents(self.attributes_))
+        contents = self._contents(self.attributes_)
+        if column_names is not None:
+            contents = replace(contents, column_names=[*column_names])
+        model = maxent_file.model_of(contents)
         return make_report(
             model,
             answers._replace(corpus=corpus),
@@ -565,7 +573,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         }
         return {"classes": labels_text(self.classes_, 20), **settings_rows(rows)}
 
-    def explain(self, X: Corpus | Samples, *, words: Sequence[str] | None = None) -> Explanation:
+    def explain(
+        self, X: Corpus | Samples, *, words: Sequence[str] | None = None, names: Sequence[str] | None = None
+    ) -> Explanation:
         """Say why each sample has its class and not the second best one: what each feature adds to the difference.
 
         With "ovr" the scores are from two models, each of its class against the rest.
@@ -573,10 +583,16 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         Args:
             X: as for `predict`.
             words: what to call each sample, such as its text; by default its attributes or its number.
+            names: names of the columns of a matrix, such as ``vectorizer.get_feature_names_out()``; by default the
+                names that `fit` has seen, or numbers.
 
         Returns:
             A sequence with an entry for each sample; its contributions, the intercept's among them, add up to the
             difference of the two scores. It prints as text and is a table in notebooks.
+
+        Raises:
+            DataError: invalid data.
+            OptionError: there are not as many names as columns, or the columns are attributes or words.
 
         Example:
             >>> from loglinear import MaxEnt
@@ -590,9 +606,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         from .explain.explained import explain_samples
 
         check_is_fitted(self)
+        named = self._column_names_or(names)
         corpus = attribute_corpus(X)
         probabilities = self.predict_proba(X)
-        named = self._column_names()
         return explain_samples(
             self._matrix(X),
             self.coef_,
@@ -606,6 +622,23 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
     def _column_names(self) -> Sequence[str] | None:
         """Return the names of the columns; None for a matrix without names."""
         return self.attributes_ if self.attributes_ is not None else getattr(self, "feature_names_in_", None)
+
+    def _column_names_or(self, names: Sequence[str] | None) -> Sequence[str] | None:
+        """Return the names of the columns, or other names of the columns of a matrix or table.
+
+        Raises:
+            OptionError: there are not as many names as columns, or the columns are attributes or words.
+        """
+        if names is None:
+            return self._column_names()
+        if self._column_names() is not None and "feature_names_in_" not in vars(self):
+            message = "names are for matrices: the columns of this classifier have names; leave names out"
+            raise OptionError(message)
+        if isinstance(names, str) or len(names) != self.n_features_in_:
+            n_names = 1 if isinstance(names, str) else len(names)
+            message = f"names has {n_names:,} names for {self.n_features_in_:,} columns; give a name for each column"
+            raise OptionError(message)
+        return [str(name) for name in names]
 
     def sparsify(self) -> MaxEnt:
         """Turn ``coef_`` into a sparse matrix, which pays if an L1 penalty has left few weights; return self."""

@@ -127,10 +127,12 @@ class TextClassifier(MaxEnt, TextOptions):
     def _column_names(self) -> Sequence[str]:
         return self.words_
 
-    def explain(self, X: Corpus | Samples, *, words: Sequence[str] | None = None) -> Explanation:
+    def explain(
+        self, X: Corpus | Samples, *, words: Sequence[str] | None = None, names: Sequence[str] | None = None
+    ) -> Explanation:
         """Say why each text has its class and not the second best one: what each word adds; see `MaxEnt.explain`."""
         check_fitted(self, "words_")
-        return super().explain(self._matrix(X), words=texts_of(X) if words is None else words)
+        return super().explain(self._matrix(X), words=texts_of(X) if words is None else words, names=names)
 
     def report(
         self,
@@ -138,11 +140,13 @@ class TextClassifier(MaxEnt, TextOptions):
         y: Classes | None = None,
         *,
         words: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
         title: str = "Report of a classifier",
     ) -> Report:
         """Return a report about the model on labelled texts; see `MaxEnt.report`."""
         check_fitted(self, "words_")
-        return super().report(self._matrix(X), y, words=texts_of(X) if words is None else words, title=title)
+        shown = texts_of(X) if words is None else words
+        return super().report(self._matrix(X), y, words=shown, names=names, title=title)
 
     def save(self, path: str | os.PathLike[str], **notes: object) -> None:
         """Write the model to a file, which is replaced whole or not at all; weights of 0 are left out."""
@@ -163,8 +167,8 @@ class TextClassifier(MaxEnt, TextOptions):
         name = os.fspath(path)
         contents = maxent_file.read(name)
         if "text" not in contents.settings:
-            trained = contents.settings.get("format")
-            message = f"{name}: the model reads {trained}, not text; open it with loglinear.MaxEnt"
+            columns = "attributes" if contents.attributes is not None else "numbers"
+            message = f"{name}: the model was trained on {columns}, not on texts; open it with loglinear.MaxEnt"
             raise OptionError(message)
         counts = WordCounts.of_settings(contents.settings["text"])
         # The file has the words whose weights are not 0.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from typing import NamedTuple, TypeVar
 
 from ..data.features import Feature
-from ..data.templates import attribute_names
 
 __all__ = ["Strongest", "Transitions", "strongest", "strongest_of", "transitions"]
 
@@ -46,7 +45,9 @@ class Transitions(NamedTuple):
     n_hidden: int
 
 
-def strongest(features: Weighted, labels: Iterable[str], template: str | None) -> dict[str, Strongest]:
+def strongest(
+    features: Weighted, labels: Iterable[str], called: Callable[[Iterable[str | None]], Mapping[str, str]]
+) -> dict[str, Strongest]:
     """Return, for each label that has any, the 10 strongest features for and against it.
 
     Transitions are left out; a feature with several labels belongs to the last one.
@@ -54,16 +55,14 @@ def strongest(features: Weighted, labels: Iterable[str], template: str | None) -
     Args:
         features: features with their weights.
         labels: labels of the model.
-        template: text of the template that forms the attributes; None without one.
+        called: returns what people call some attributes.
     """
     by_label: dict[str, list[tuple[Feature, float]]] = {label: [] for label in labels}
     for feature, weight in features:
         if feature.attribute is not None or len(feature.labels) != 2:
             by_label[feature.labels[-1]].append((feature, weight))
     shown = {label: _both_ends(weights) for label, weights in by_label.items() if weights}
-    called_by = attribute_names(
-        template, [feature.attribute for ends in shown.values() for end in ends for feature, _ in end]
-    )
+    called_by = called([feature.attribute for ends in shown.values() for end in ends for feature, _ in end])
     return {
         label: Strongest(*([(_name(feature, called_by), weight) for feature, weight in end] for end in ends))
         for label, ends in shown.items()

@@ -20,6 +20,7 @@ from ..wrapping import fitted
 
 if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
+    from ..kinds.kind import Kind
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear explain pos.loglinear"
 READS: tuple[str, ...] = ("file", "model")
@@ -49,20 +50,20 @@ def run(arguments: Namespace) -> None:
     from ...data.writing import write_output
 
     model = opened(arguments.model)
-    shown = _shown(model.explain(arguments), arguments, model.noun)
+    shown = _shown(model.explain(arguments), arguments, model)
     if arguments.output == "-" and not arguments.json and not arguments.html:
         shown = fitted(shown, sys.stdout)
     write_output(arguments.output, shown.encode())
 
 
-def _shown(explanations: list[Explanation], arguments: Namespace, noun: str) -> str:
+def _shown(explanations: list[Explanation], arguments: Namespace, model: Kind) -> str:
     if arguments.json:
         return "".join(json.dumps(explanation.to_dict(), ensure_ascii=False) + "\n" for explanation in explanations)
     if arguments.html:
         from ...models.explain.explanation import page
 
-        return page(explanations, f"Labels by {arguments.model}", arguments.top, noun)
+        return page(explanations, f"Labels by {arguments.model}", arguments.top, model.noun, model.explained)
     texts = [explanation.text(arguments.top) for explanation in explanations]
-    if len(texts) > 1 and noun != "Text":  # texts are numbered themselves
-        texts = [f"{noun} {number}\n{text}" for number, text in enumerate(texts, start=1)]
+    if len(texts) > 1 and model.noun != "Text":  # texts are numbered themselves
+        texts = [f"{model.noun} {number}\n{text}" for number, text in enumerate(texts, start=1)]
     return "\n\n".join(texts) + "\n"

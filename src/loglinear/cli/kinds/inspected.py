@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...models.files.schema import PROGRAMS
-from ...models.files.settings import trained_on
+from ...models.files.settings import trained_from, trained_on
 from ...trace import scores_text
 from ..ending import LEAST
 from ..output import counted
@@ -33,19 +34,25 @@ def shown(
 
     Args:
         features: features with their weights.
-        about: `n_attributes`, `labels` and `template` of the model.
+        about: `n_attributes`, `labels` and `template` of the model, and where it has them `called`, which returns what
+            people call some attributes, and `has_intercept`.
         settings: how it was trained.
         top: number of the strongest weights to show.
         as_json: whether to return JSON.
     """
+    from ...data.templates import attribute_names
+
     states, moves = (
         [feature for feature in features if (len(feature[0].labels) > 1) == moves] for moves in (False, True)
     )
     training = settings.get("training", {})
+    called = about.get("called", partial(attribute_names, about["template"]))
     report: dict[str, Any] = {
         "n_features": training.get("n_features"),
         "n_active": len(features),
         "n_attributes": about["n_attributes"],
+        "n_columns": settings.get("n_columns"),
+        "intercept": about.get("has_intercept", False),
         "labels": about["labels"],
         **{name: settings.get(name) for name in ("solver", "l1", "l2", "format", "tolerance", "min_count", "order")},
         **{
@@ -58,17 +65,17 @@ def shown(
         **{name: training[name] for name in _TOLD if name in training},
         **({"text": _text(settings["text"])} if "text" in settings else {}),
         "template": about["template"],
-        "top_states": _strongest(states, top, about["template"]),
-        "top_transitions": _strongest(moves, top, about["template"]),
+        "top_states": _strongest(states, top, called),
+        "top_transitions": _strongest(moves, top, called),
     }
-    return json.dumps(report) if as_json else _rendered(report)
+    return json.dumps(report) if as_json else _rendered(report, trained_from(settings))
 
 
-def _strongest(features: Sequence[tuple[Feature, float]], top: int, template: str | None) -> list[dict[str, Any]]:
-    from ...data.templates import attribute_names
-
+def _strongest(
+    features: Sequence[tuple[Feature, float]], top: int, called: Callable[[Iterable[str | None]], Mapping[str, str]]
+) -> list[dict[str, Any]]:
     strongest = sorted(features, key=lambda pair: -abs(pair[1]))[:top]
-    called_by = attribute_names(template, (feature.attribute for feature, _ in strongest))
+    called_by = called(feature.attribute for feature, _ in strongest)
     rows = []
     for feature, weight in strongest:
         name = feature.attribute
@@ -78,21 +85,25 @@ def _strongest(features: Sequence[tuple[Feature, float]], top: int, template: st
     return rows
 
 
-def _rendered(report: dict[str, Any]) -> str:
+def _rendered(report: dict[str, Any], format: str | None) -> str:
     from ...data.features import Feature
     from ...data.templates import without_comments
     from ...result import distance
 
-    attributes = "word" if "text" in report else "attribute"
+    attributes = "word" if "text" in report else "column" if report["n_columns"] is not None else "attribute"
     candidates = f" of {report['n_features']:,}" if report["n_features"] is not None else ""
+    on = counted(report["n_attributes"], attributes)
+    if report["n_columns"] not in (None, report["n_attributes"]):
+        on = f"{report['n_attributes']:,} of {counted(report['n_columns'], attributes)}"
+    on += " and the intercept" if report["intercept"] else ""
     lines = [
-        f"active features  {report['n_active']:,}{candidates}, on {counted(report['n_attributes'], attributes)}",
+        f"active features  {report['n_active']:,}{candidates}, on {on}",
         f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
     ]
     if report["imported"] is not None:
         lines.append(f"imported from    a model of {PROGRAMS[report['imported']]}, format {report['format']}")
     else:
-        data = f"format {report['format']}" if "inference" not in report else f"inference {report['inference']}"
+        data = f"format {format}" if "inference" not in report else f"inference {report['inference']}"
         lines.append(f"trained with     {report['solver']}, l1 {report['l1']:g}, l2 {report['l2']:g}, {data}")
     if report["chosen"] is not None:
         lines.append(f"                 {report['solver']} chose {report['chosen']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
@@ -349,12 +350,16 @@ class Sentences(Kind):
             columns = self.columns(arguments, format)
             with guessing(format, self.guess(arguments.file, arguments.format)):
                 corpus = read_unlabelled(path, format, self.template, columns, threads)
-            words = file_words(path, format, corpus)
+            # A sample of numbered columns has no name.
+            words = None if self.settings.get("n_columns") else file_words(path, format, corpus)
         if not len(corpus):
             message = f"{file_name(arguments.file)}: no sentences found; put one token per line and a blank line "
             message += "between sentences"
             raise DataError(message)
-        return Explainer(self.model).explain(corpus, words, threads)
+        explanations = Explainer(self.model).explain(corpus, words, threads)
+        if self.items == "samples" and all(len(explanation) == 1 for explanation in explanations):
+            self.noun = "Sample"
+        return explanations
 
     def checked_settings(self, *kinds: type[Options]) -> dict[str, Any]:
         """Return the settings after a check of the options among them, by default the options of chains."""
@@ -367,11 +372,14 @@ class Sentences(Kind):
 
     def inspect(self, *, top: int, as_json: bool) -> str:
         """Show features, labels, template, strongest weights, and how the model was trained."""
-        from ...models.files.chain import weighted_features
+        from ...models.files.chain import attributes_called, columns_counted, weighted_features
         from .inspected import shown
 
         model, features = self.model, list(weighted_features(self.model))
-        about = {"n_attributes": model.n_attributes, "labels": model.labels, "template": model.template}
+        n_attributes, _ = columns_counted(model)
+        about = {"n_attributes": n_attributes, "labels": model.labels, "template": model.template}
+        has_intercept = any(feature.attribute == model.intercept is not None for feature, _ in features)
+        about |= {"called": partial(attributes_called, model), "has_intercept": has_intercept}
         return shown(features, about, self.checked_settings(), top=top, as_json=as_json)
 
     def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
@@ -450,6 +458,7 @@ class Samples(Sentences):
     called = "a classifier"
     estimator = "MaxEnt"
     items = "samples"
+    explained = "samples"
 
     def tag(self, arguments: Namespace) -> None:
         """Label a file of samples, which no sequence of labels constrains."""

@@ -35,6 +35,7 @@ class Texts(Samples):
 
     called = "a text classifier"
     noun = "Text"
+    explained = "texts"
     items = "texts"
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ...data.templates import attribute_names
+from ..files.chain import attributes_called
 from .explanation import Contribution, Explanation, TokenExplanation
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Explainer:
             threads: 0 for all cores.
         """
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
-        called_by = attribute_names(self.model.template, names)
+        called_by = attributes_called(self.model, names)
         states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
         explanations = []
         for at, length in enumerate(corpus.core.lengths()):

@@ -22,11 +22,13 @@ SHOWN = 8
 LONGEST = 80
 # How a page explains its numbers.
 _INTRODUCTIONS = {
-    "Sentence": "For each token: its label, its label in the best alternative label sequence, and the contribution of "
+    "tokens": "For each token: its label, its label in the best alternative label sequence, and the contribution of "
     "each weight to the difference of the two scores, in nats.",
-    "Text": "For each text: its label, the second-best label, and the contribution of each word to the difference of "
+    "texts": "For each text: its label, the second-best label, and the contribution of each word to the difference of "
     "the two scores, in nats.",
-    "Sample": "For each variable and its observed value: the most probable state given all other variables, the "
+    "samples": "For each sample: its label, the second-best label, and the contribution of each attribute or column "
+    "to the difference of the two scores, in nats.",
+    "variables": "For each variable and its observed value: the most probable state given all other variables, the "
     "second-best state, and the contribution of each weight to their log odds, in nats.",
 }
 _STYLE = """<style>
@@ -150,14 +152,17 @@ class Explanation(Sequence[TokenExplanation]):
         return self.html()
 
 
-def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun: str = "Sentence") -> str:
+def page(
+    explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun: str = "Sentence", explained: str = "tokens"
+) -> str:
     """Return a page of HTML, without anything from elsewhere, of explanations.
 
     Args:
         explanations: of sentences, texts or samples.
         title: of the page.
         top: contributions of a token that are shown.
-        noun: what is explained: Sentence, Text or Sample.
+        noun: what an explanation explains: Sentence, Text or Sample.
+        explained: what has a label in it: tokens, texts, samples or variables.
     """
     parts = [
         f"<section><h2>{noun} {number}</h2>{explanation.html(top)}</section>"
@@ -167,7 +172,8 @@ def page(explanations: Sequence[Explanation], title: str, top: int = SHOWN, noun
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" '
         f'content="light dark"><title>{escape(title)}</title></head><body style="margin: 1rem; font-family: '
-        f'system-ui, sans-serif"><h1>{escape(title)}</h1><p>{_INTRODUCTIONS[noun]}</p>{"".join(parts)}</body></html>\n'
+        f'system-ui, sans-serif"><h1>{escape(title)}</h1><p>{_INTRODUCTIONS[explained]}</p>{"".join(parts)}'
+        "</body></html>\n"
     )
 
 

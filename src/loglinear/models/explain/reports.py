@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...calibration import Calibration
@@ -17,8 +18,8 @@ from ...report.page import Report
 from ...report.weights import strongest, transitions
 from ...result import kept_text, status_text
 from ...trace import TraceRecord, scores_text, upper_bound
-from ..files.chain import ChainModel, weighted_features
-from ..files.settings import trained_on
+from ..files.chain import ChainModel, attributes_called, columns_counted, weighted_features
+from ..files.settings import trained_from, trained_on
 from .answers import Answers
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def make_report(
         template=None if model.template is None else without_comments(model.template),
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
         trace=trace,
-        strongest=strongest(features, model.labels, model.template),
+        strongest=strongest(features, model.labels, partial(attributes_called, model)),
         transitions=transitions(features, model.labels),
     )
 
@@ -128,18 +129,19 @@ def model_rows(model: ChainModel) -> dict[str, str]:
     training = settings.get("training") or {}
     kind = "classifier" if settings.get("model") == "maxent" else "linear-chain CRF"
     order = {1: ", first order", 2: ", second order"}.get(settings.get("order", 0), "")
+    n_columns, noun = columns_counted(model)
     rows = {
         "model": kind + order,
         "features with a weight": model.n_features,
         "features in training": training.get("n_features"),
-        "attributes with a weight": model.n_attributes,
+        f"{noun}s with a weight": n_columns,
         "solver": settings.get("solver"),
         "chosen solver": training.get("chosen"),
         "l1": settings.get("l1"),
         "l2": settings.get("l2"),
         "minimum count of an attribute": settings.get("min_count"),
         "constraints": settings.get("constraints"),
-        "format": settings.get("format"),
+        "format": trained_from(settings),
         "imported from": settings.get("imported"),
         "trained on": trained_on(training, of_texts="text" in settings) or None,
         **training_rows(training),

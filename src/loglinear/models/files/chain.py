@@ -6,7 +6,8 @@ This module imports nothing that labelling text can do without.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..._core import ChainModel, tag_arrow, tag_lists
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
     from ...data.features import Feature
 
 __all__ = [
+    "NUMBER",
     "ChainModel",
+    "attributes_called",
     "checked_n_best",
+    "columns_counted",
     "open_model",
     "ready",
     "tag_arrow",
@@ -27,6 +31,8 @@ __all__ = [
     "weighted_features",
 ]
 
+# The name of a column of a matrix or table in a file: its number.
+NUMBER = r"0|[1-9][0-9]{0,9}"
 # The most labellings of a sentence: the time to find them grows with the square of their number.
 _MOST_LABELLINGS = 10_000
 
@@ -74,6 +80,31 @@ def checked_n_best(name: str, value: object) -> int:
     from ...options import whole_number
 
     return whole_number(name, value, 1, _MOST_LABELLINGS, remedy="leave it out for the best labelling alone")
+
+
+def attributes_called(model: ChainModel, attributes: Iterable[str | None]) -> dict[str, str]:
+    """Return what people call attributes of a model: see `attribute_names`.
+
+    The columns of a matrix or table, which a file numbers, are called by their names, or "column 3".
+    """
+    from ...data.templates import attribute_names
+
+    called = attribute_names(model.template, attributes)
+    settings = json.loads(model.settings)
+    if settings.get("n_columns") is None:
+        return called
+    names = dict(enumerate(settings.get("column_names") or ()))
+    numbers = {attribute: int(attribute) for attribute in called if re.fullmatch(NUMBER, attribute)}
+    return called | {attribute: names.get(number, f"column {number}") for attribute, number in numbers.items()}
+
+
+def columns_counted(model: ChainModel) -> tuple[int, str]:
+    """Return the number of attributes, words or columns with a weight, without the intercept, and their noun."""
+    settings = json.loads(model.settings)
+    noun = "word" if "text" in settings else "attribute" if settings.get("n_columns") is None else "column"
+    if model.intercept is None:
+        return model.n_attributes, noun
+    return len({attribute for attribute, _, _ in model.state_features()} - {model.intercept}), noun
 
 
 def weighted_features(model: ChainModel) -> Iterator[tuple[Feature, float]]:

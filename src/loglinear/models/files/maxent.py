@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ... import _core
 from ...errors import DataError
 from ...vectors import Vector
-from .chain import open_model
+from .chain import NUMBER, open_model
 from .schema import refuse, typed_array
 from .settings import settings_text
 
@@ -94,7 +94,7 @@ def read(path: str) -> Contents:
         n_columns, place = len(attributes), {name: column for column, name in enumerate(attributes)}
     else:
         names = {name for name, _, _ in features} - {INTERCEPT}
-        place = {name: int(name) for name in names if re.fullmatch(r"0|[1-9][0-9]{0,9}", name)}
+        place = {name: int(name) for name in names if re.fullmatch(NUMBER, name)}
     labels = model.labels[1:] if len(model.labels) == 2 else model.labels
     outputs = {label: k for k, label in enumerate(labels)}
     if n_columns * len(labels) > _MOST_WEIGHTS:

@@ -15,7 +15,7 @@ from .schema import KINDS, check_kind
 if TYPE_CHECKING:
     from ...result import Result
 
-__all__ = ["kind_of", "open_as", "plain", "settings_text", "trained_on", "training_summary", "worst"]
+__all__ = ["kind_of", "open_as", "plain", "settings_text", "trained_from", "trained_on", "training_summary", "worst"]
 
 T = TypeVar("T")
 # Number of characters that a message shows before and after a wrong one.
@@ -64,10 +64,24 @@ def open_as(reader: Callable[[str], T], path: str, *kinds: str) -> T:
     try:
         return reader(path)
     except ModelFileError as error:
+        if "damaged or cut short" in str(error) and not _begins_like_a_model(path):
+            message = f"{path}: not a loglinear model; give a file that `save` or `loglinear train` has written"
+            raise ModelFileError(message) from None
         is_whole = "checksum" not in str(error)
         if is_whole and (kind := kind_of(path)) in KINDS:
             check_kind(kind, path, *kinds)
         raise
+
+
+def _begins_like_a_model(path: str) -> bool:
+    """Whether the first bytes of a file are those of safetensors: the length of a header, eight bytes, and a brace.
+
+    One of the two may be damaged. Eight characters of a text are never such a length.
+    """
+    with open(path, "rb") as file:
+        size, first = os.fstat(file.fileno()).st_size, file.read(9)
+    is_text = len(first) >= 8 and all(32 <= byte < 127 or byte in b"\t\n\r" for byte in first[:8])
+    return not is_text and (first[8:] in (b"{", b"") or int.from_bytes(first[:8], "little") <= size)
 
 
 def training_summary(results: Sequence[Result]) -> dict[str, Any]:
@@ -96,6 +110,17 @@ def _sum_of_gaps(results: Sequence[Result]) -> float | None:
     """Return the bound of the distance of all objectives together from their optimum; None if one of them has none."""
     gaps = [result.gap for result in results if result.gap is not None]
     return sum(gaps) if len(gaps) == len(results) else None
+
+
+def trained_from(settings: Mapping[str, Any]) -> str | None:
+    """Return what people call the format of the training data; None if it is not known."""
+    if settings.get("format") != "python":
+        return settings.get("format")
+    if settings.get("model") == "maxent":
+        if settings["n_columns"] is None:
+            return "Python attributes"
+        return "Python matrix" if settings.get("column_names") is None else "Python table"
+    return "Python lists"
 
 
 def trained_on(training: Mapping[str, Any], *, of_texts: bool) -> str:
