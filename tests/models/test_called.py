@@ -69,10 +69,11 @@ def test_a_classifier_of_texts_says_what_another_model_was_trained_on(X, called,
 
 
 @pytest.mark.parametrize("kind", [MaxEnt, ChainCRF, PairwiseMRF, TextClassifier])
-@pytest.mark.parametrize("content", ["script", "pickle"])
+@pytest.mark.parametrize("content", ["script", "brace", "pickle"])
 def test_a_file_that_names_loglinear_is_not_a_damaged_model(kind, content, tmp_path):
     pickled = pickle.dumps(MaxEnt().fit(TABLE, Y))
-    (tmp_path / "f").write_bytes(b"from loglinear import MaxEnt\n" * 9 if content == "script" else pickled)
+    contents = {"script": b"import loglinear\n" * 9, "brace": b"model = {'name': 'loglinear'}\n", "pickle": pickled}
+    (tmp_path / "f").write_bytes(contents[content])
     with pytest.raises(ModelFileError, match=r"f: not a loglinear model; give a file that"):
         kind.load(tmp_path / "f")
 

@@ -427,7 +427,9 @@ TRAINED = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"l2": 1.0}, {"solver": "owlqn", "solver_options": {}}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"l2": 1.0}, {"max_iterations": None}, {"solver": "owlqn", "solver_options": {}}], ids=str
+)
 @pytest.mark.parametrize("kind", TRAINED)
 def test_a_loaded_model_prints_as_the_saved_one(kind, options, tmp_path):
     model = TRAINED[kind](**options)

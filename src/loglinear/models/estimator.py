@@ -145,7 +145,14 @@ class Estimator(RunOptions):
         """Return the parameters that are not at their defaults, as scikit-learn's estimators print themselves."""
         defaults = signature(type(self).__init__).parameters
         parameters = ((name, getattr(self, name)) for name in self._get_param_names())
-        changed = (f"{name}={value!r}" for name, value in parameters if repr(value) != repr(defaults[name].default))
+        printed = {name: repr(value) for name, value in parameters}
+        # Training has filled in options of a loaded model that were left at None.
+        filled_in = vars(self).get("_filled_in", {})
+        changed = (
+            f"{name}={text}"
+            for name, text in printed.items()
+            if text not in (repr(default := defaults[name].default), repr(filled_in.get(name, default)))
+        )
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _repr_html_(self) -> str:
@@ -197,8 +204,9 @@ class Estimator(RunOptions):
     def _of_settings(cls: type[E], settings: Mapping[str, Any], path: str) -> E:
         """Return an estimator with the parameters that are among the settings in a model's file, each checked."""
         check_options(settings, path, *_option_classes(cls))
-        names = {*settings} - {*settings.get("defaults", ())}
-        estimator = cls(**{name: settings[name] for name in cls._get_param_names() if name in names})
+        estimator = cls(**{name: settings[name] for name in cls._get_param_names() if name in settings})
+        filled_in = {name: settings[name] for name in settings.get("defaults", ()) if name in settings}
+        vars(estimator)["_filled_in"] = filled_in
         estimator._set_results()
         return estimator
 

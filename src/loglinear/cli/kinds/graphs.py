@@ -9,7 +9,6 @@ import numpy as np
 
 from ...data.features import Feature
 from ...models.graph import GraphCRF
-from ...models.training.options import SolverOptions
 from .inspected import shown
 from .kind import Kind
 
@@ -44,6 +43,5 @@ class Graphs(Kind):
         features = [(feature, float(w)) for feature, w in nodes + edges if w]
         about = {"n_attributes": len(crf.node_weights_) + len(crf.edge_weights_), "labels": labels, "template": None}
         inference = "exact" if crf.exact_ else crf.inference
-        options = crf._options(SolverOptions).settings()
-        settings = {**crf.get_params(), **options, "inference": inference, "training": crf._training}
+        settings = {**crf.get_params(), "inference": inference, "training": crf._training}
         return shown(features, about, settings, top=top, as_json=as_json)
