@@ -88,3 +88,16 @@ def test_an_objective_that_has_converged_is_within_a_thousandth_of_the_optimum(s
     # On separable data without a penalty the optimum is 0.
     far = {solver: (objective - best) / max(best, 1e-3 * nothing) for solver, (_, objective) in ends.items()}
     assert not {name: share for name, share in far.items() if ends[name][0] is Status.CONVERGED and share > 1e-3}
+
+
+@pytest.mark.parametrize(("seed", "n", "p", "l1"), [(6, 10, 10, 1e-4), (276, 15, 15, 1e-5), (9, 10, 15, 1e-4)])
+def test_weak_penalties_of_almost_separable_data_end_at_the_optimum(seed, n, p, l1):
+    # Weights of some hundred make a violation look small that is not.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) * (rng.random((n, p)) < 0.2)
+    y = np.r_[0, 1, rng.integers(2, size=n - 2)]
+    least, *_ = least_objective(X, y, np.ones(n), l1, n_classes=2, intercept=True)
+    for solver in ("auto", "owlqn"):
+        result = MaxEnt(l1=l1, solver=solver, tolerance=None if solver == "auto" else 1e-10).fit(X, y).result_
+        assert result.status is Status.CONVERGED
+        assert result.objective <= least * (1.0 + 1e-5)

@@ -19,7 +19,7 @@ from ..vectors import Vector
 from .common.classifier import TwoClasses
 from .common.conditions import intercept_alone_is_spared
 from .common.needs import Needs, check
-from .common.quasi_newton import BatchState, check_numbers, check_tolerances
+from .common.quasi_newton import BatchState, check_numbers, check_tolerances, least_violation
 
 __all__ = ["NewtonSteps", "ProxNewton", "ProxNewtonState"]
 
@@ -256,7 +256,8 @@ class ProxNewton:
         little, size = 0.0, abs(state.objective)
         objective = cast(NewtonSteps, problem.objective)
         if not objective.has_small_gram(problem.penalty.l1):
-            little = self.gradient_tolerance * max(1.0, math.sqrt(problem.penalty.norms(state.w)[1]))
+            norm = math.sqrt(problem.penalty.norms(state.w)[1])
+            little = least_violation(state.objective, norm, self.gradient_tolerance)
         elif decrease < self.tolerance:
             size += NEAR_ZERO * float(objective.weights.sum())
         # On tiny columns the derivative by the intercept's weight is small far from the optimum.

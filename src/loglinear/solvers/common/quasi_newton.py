@@ -37,6 +37,7 @@ __all__ = [
     "attempts",
     "check_tolerances",
     "first_step",
+    "least_violation",
     "moved",
     "starting_state",
     "stopping_status",
@@ -49,6 +50,8 @@ EPSILON = 2.2e-16
 ROUNDING = 1024 * EPSILON
 # Maximum that can be set for the evaluations of a line search and for the pairs of a history.
 MOST = 1000
+# A change of this share of the objective is little; below the second number, in nats, objectives are 0.
+LITTLE, LEAST = 1e-4, 1e-2
 # The mean relative decrease is taken over this many steps.
 WINDOW = 5
 
@@ -393,12 +396,22 @@ def stopping_status(
         tolerance: bound on the decrease; 0 switches this test off.
         gradient_tolerance: bound on the violation, over max(1, w_norm); 0 asks for an exact zero.
     """
-    if violation == 0.0 or violation <= gradient_tolerance * max(1.0, w_norm):
+    if violation <= least_violation(recent[-1], w_norm, gradient_tolerance):
         return Status.CONVERGED
     decrease = (max(recent) - min(recent)) / WINDOW
     if tolerance > 0.0 and len(recent) > WINDOW and decrease <= tolerance * abs(recent[-1]):
         return Status.CONVERGED
     return Status.RUNNING
+
+
+def least_violation(objective: float, w_norm: float, gradient_tolerance: float) -> float:
+    """Return the violation at which a minimisation has converged: gradient_tolerance * max(1, w_norm) or less.
+
+    Where weights are large beside the objective, as with a weak L1 penalty on almost separable data, that may be far
+    from the optimum. Weights that change by their own size then change the objective by up to violation * w_norm.
+    """
+    usual = gradient_tolerance * max(1.0, w_norm)
+    return min(usual, LITTLE * max(abs(objective), LEAST) / w_norm) if w_norm > 0.0 else usual
 
 
 def check_numbers(objective: float, violation: float, when: str = "at the starting point") -> None:
