@@ -235,7 +235,7 @@ def test_a_new_option_needs_no_other_line():
 def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
     X, two, three = [[0.0, 1.0], [1.0, 0.0], [1.0, 2.0]], ["a", "b", "b"], ["a", "b", "c"]
     tokens, labels = [[["x"], ["y"]]], [["A", "B"]]
-    wide, many = np.eye(3, 200), [[f"w{k}" for k in range(600)], ["x"], ["y"]]
+    wide, many = np.eye(3, 200) + 0.1, [[f"w{k}" for k in range(600)], ["x"], ["y"]]
     trained = {
         ("lbfgs", "chain without l1"): ChainCRF().fit(tokens, labels),
         ("owlqn", "chain with it"): ChainCRF(l1=0.1).fit(tokens, labels),
@@ -247,7 +247,7 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
         ("prox_newton", "two classes with it"): MaxEnt(l1=0.1).fit(X, two),
         ("prox_newton", "three classes and few columns with it"): MaxEnt(l1=0.1).fit(X, three),
         ("prox_newton", "three classes and many columns with it"): MaxEnt(l1=0.1).fit(wide, three),
-        ("owlqn", "many classes with it"): MaxEnt(l1=0.1).fit(np.eye(12, 200), list(range(12))),
+        ("owlqn", "many classes with it"): MaxEnt(l1=0.1).fit(np.eye(24, 30) + 0.1, [*range(12)] * 2),
         ("prox_newton", "one against the rest with it"): MaxEnt(l1=0.1, multi_class="ovr").fit(X, three),
     }
     for (solver, what), model in trained.items():

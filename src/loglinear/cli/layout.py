@@ -321,15 +321,18 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
         )
 
 
-def warn_of_unknown_attributes(path: str, start: bytes, model: ChainModel) -> None:
-    """Warn if the model knows none of the attributes of the first samples of an svmlight file.
+def warn_of_unknown_attributes(path: str, start: bytes, format: str, model: ChainModel) -> None:
+    """Warn if the model knows none of the attributes of the first samples of a file in svmlight's format.
 
     Args:
         path: the file, for the message; `-` is standard input.
         start: the first bytes of the text, or all of it.
+        format: of the file.
         model: a classifier.
     """
-    if start.startswith(COMPRESSED):
+    from ..data.formats import FORMATS
+
+    if format not in FORMATS or FORMATS[format].holds != "samples" or start.startswith(COMPRESSED):
         return
     lines = [line.partition("#")[0].split() for line in start.decode(errors="replace").splitlines()]
     names = [*dict.fromkeys(field.partition(":")[0] for fields in lines for field in fields[1:])]

@@ -69,7 +69,8 @@ def is_confirmed(
         return True
     # With an intercept, columns of about the same size are near 0, and Newton steps are what a second look would take.
     if by_newton and problem.penalty.unpenalised and not problem.is_uneven:
-        return True
+        # Without a penalty, differences of columns that are lost in rounding errors may bring much.
+        return bool(problem.penalty.l1 or problem.penalty.l2) or not has_alike_columns(problem, LOST)
     is_large = problem.n_features * problem.objective.n_samples > FEW_NUMBERS
     if (by_newton or is_large) and not has_alike_columns(problem):
         return True

@@ -166,8 +166,7 @@ class Sentences(Kind):
             if format == "crfsuite":
                 warn_of_missing_attributes(arguments.file, start)
                 self.look_for_sentences(arguments.file, start)
-            if format == "svmlight":
-                warn_of_unknown_attributes(arguments.file, start, self.model)
+            warn_of_unknown_attributes(arguments.file, start, format, self.model)
             if format != "columns":
                 return False
             refuse_json_lines(arguments.file, start)
@@ -329,8 +328,7 @@ class Sentences(Kind):
             self.look_for_sentences(path, start)
         if format == "columns":
             warn_of_unknown_words(path, start, columns, self.model)
-        if format == "svmlight":
-            warn_of_unknown_attributes(path, start, self.model)
+        warn_of_unknown_attributes(path, start, format, self.model)
         if not sure:
             answers = Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
             return answers.of_labelled_tokens() if n_unknown else answers

@@ -407,8 +407,8 @@ def stopping_status(
 def least_violation(objective: float, w_norm: float, gradient_tolerance: float) -> float:
     """Return the violation at which a minimisation has converged: gradient_tolerance * max(1, w_norm) or less.
 
-    Where weights are large beside the objective, as with a weak L1 penalty on almost separable data, that may be far
-    from the optimum. Weights that change by their own size then change the objective by up to violation * w_norm.
+    Where weights are large and the objective is small, as with a weak L1 penalty on almost separable data, that may be
+    far from the optimum. Weights that change by their own size then change the objective by up to violation * w_norm.
     """
     usual = gradient_tolerance * max(1.0, w_norm)
     return min(usual, LITTLE * max(abs(objective), LEAST) / w_norm) if w_norm > 0.0 else usual
