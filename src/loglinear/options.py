@@ -159,6 +159,14 @@ def mapping(name: str, value: object) -> None:
         fail(name, value, "is not a mapping of names to values")
 
 
+def keywords(name: str, value: object) -> None:
+    """Raise OptionError if the value of an option is not a mapping of names, which are strings."""
+    mapping(name, value)
+    for key in value if isinstance(value, Mapping) else ():
+        if not isinstance(key, str):
+            fail(name, value, f"has the name {key!r}, which is not a string")
+
+
 def truth_types() -> tuple[type, ...]:
     """Return the types of truth values: Python's, and NumPy's, of which no value exists before NumPy is imported."""
     numpy = sys.modules.get("numpy")

@@ -283,6 +283,7 @@ def test_options_that_are_not_given_are_filled_in_and_0_is_given():
         ({"solver": "nothing"}, "'nothing'"),
         ({"solver": 3}, "solver=3 is neither the name of a solver nor a solver object"),
         ({"solver": "sag", "solver_options": [1]}, "not a mapping of names to values"),
+        ({"solver": "sag", "solver_options": {1: 1}}, "has the name 1, which is not a string"),
         ({"solver": LBFGS(), "solver_options": {"memory": 3}}, "pass them to the solver object"),
     ],
 )

@@ -17,8 +17,8 @@ from ...options import (
     USEFUL,
     Options,
     fail,
+    keywords,
     limit,
-    mapping,
     one_of,
     option,
     option_class,
@@ -170,7 +170,7 @@ class Minimisation(Options):
         default=None,
         help="further options of the solver, such as passes=10 of sgd_l1; `loglinear solvers NAME` lists them. A dict; "
         "not for a solver object.",
-        check=optional(mapping),
+        check=optional(keywords),
     )
     random_state: int = option(
         default=0,

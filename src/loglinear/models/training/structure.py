@@ -20,6 +20,7 @@ from ...objectives.network import NetworkLikelihood
 from ...objectives.pseudolikelihood import PseudoLikelihood
 from ...options import (
     fail,
+    keywords,
     mapping,
     option,
     option_class,
@@ -77,7 +78,7 @@ class NetworkParameters(Minimisation):
         default=None,
         help="further options of the solver, such as steps=5. With the likelihood, grafting_light selects "
         "n_variables / 10 weights at a time unless ``select`` is given.",
-        check=optional(mapping),
+        check=optional(keywords),
     )
     random_state: int = option(default=0, help="random seed", check=SEED)
     objective: ObjectiveName = option(
@@ -93,7 +94,7 @@ class NetworkParameters(Minimisation):
         choices=tuple(INFERENCES),
     )
     inference_options: Mapping[str, Any] | None = option(
-        default=None, help="options of the inference method, a dict; see `loglinear.networks`", check=optional(mapping)
+        default=None, help="options of the inference method, a dict; see `loglinear.networks`", check=optional(keywords)
     )
     grouped: bool = option(
         default=False,
@@ -111,7 +112,7 @@ class NetworkParameters(Minimisation):
         help="options of the regularisation path: ``l1``, the strengths or their number (EBIC continues past it "
         "until its minimum); ``ratio`` of the last strength to the first; ``gamma`` of EBIC; ``folds`` of "
         "cross-validation; ``subsamples`` and largest ``instability`` of stars",
-        check=optional(mapping),
+        check=optional(keywords),
     )
     max_states: int = option(
         default=32,
