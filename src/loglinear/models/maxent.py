@@ -35,7 +35,7 @@ from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unf
 from .files import maxent as maxent_file
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
-from .training.apart import Trained, log_shares, train_apart
+from .training.apart import Trained, log_shares, train_apart, untrained
 from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
 from .training.cross_validation import CrossValidation, check_solver_for_cv, cross_validated
@@ -345,10 +345,12 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
         def model(k: int | None, objective: ClassifierData, observers: tuple[Callback, ...], stays: bool) -> Result:
             w0, account = (None, None) if starting is None else starting.of(objective, k)
+            if stays:
+                penalty = replace(options.penalty(), unpenalised=objective.n_unpenalised)
+                return replace(untrained(objective, penalty, w0), start=account)
             result = train(
                 objective,
-                # After Ctrl-C the remaining classes keep their first weights.
-                replace(options, max_iterations=0) if stays else options,
+                options,
                 unpenalised=objective.n_unpenalised,
                 n_classes=n_outputs,
                 callbacks=observers,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import warnings
 
@@ -10,6 +12,7 @@ import pytest
 import scipy.sparse
 
 from loglinear import ClassifierObjective, MaxEnt
+from loglinear.models import maxent
 from loglinear.models.training import apart
 
 N_CLASSES = 5
@@ -65,7 +68,7 @@ def test_with_more_threads_than_classes_each_has_its_part(monkeypatch):
     assert given == [2] * N_CLASSES
 
 
-def test_ctrl_c_leaves_what_is_complete_and_the_first_weights_of_the_rest(monkeypatch):
+def test_ctrl_c_leaves_what_is_complete_and_no_weights_of_the_rest(monkeypatch):
     ended = threading.Event()
 
     def interrupted(make, n, threads):
@@ -85,6 +88,33 @@ def test_ctrl_c_leaves_what_is_complete_and_the_first_weights_of_the_rest(monkey
     assert model.n_iter_.tolist() == [whole.n_iter_[0], 2, 0, 0, 0]
     assert np.array_equal(model.coef_[0], whole.coef_[0])
     assert not model.coef_[2:].any()
+
+
+@pytest.mark.thread_unsafe
+def test_ctrl_c_trains_no_further_class(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 400)), np.arange(3000) % 30
+    trained, train = [], maxent.train
+
+    def counting(*arguments, **options):
+        trained.append(1)
+        if len(trained) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return train(*arguments, **options)
+
+    monkeypatch.setattr(maxent, "train", counting)
+    model = MaxEnt(multi_class="ovr", n_jobs=2)
+    with pytest.raises(KeyboardInterrupt, match="the estimator has"):
+        model.fit(X, y)
+    assert len(trained) < 10
+    rest = model.results_[-1]
+    assert (rest.status.name, rest.iterations, rest.gradient_evaluations) == ("INTERRUPTED", 0, 0)
+    assert not model.coef_[-1].any()
+    # As often as the class: 100 of 3000, and half a sample for each side.
+    assert model.intercept_[-1] == pytest.approx(np.log(100.5 / 2900.5))
+    p = 1.0 / (1.0 + np.exp(-model.intercept_[-1]))
+    assert rest.nll == pytest.approx(-100 * np.log(p) - 2900 * np.log1p(-p))
+    assert "interrupted" in str(rest)
 
 
 def test_warnings_name_the_line_that_trains_and_come_in_the_order_of_the_classes():

@@ -7,19 +7,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import scipy.special
 
 from ...errors import warn, warnings_kept
 from ...minimize import Callback
 from ...objectives.classifier import ClassifierData, ClassifierObjective
+from ...penalty import ElasticNet
 from ...result import Result, Status
-from ...vectors import Vector
+from ...trace import Trace, TraceRecord
+from ...vectors import Vector, count_nonzero
 from .resampling import in_parallel
 
-__all__ = ["Trained", "log_shares", "train_apart"]
+__all__ = ["Trained", "log_shares", "train_apart", "untrained"]
 
 # Classes of data with fewer cells train in a moment: threads would cost more than they save.
 FEW_CELLS = 1_000_000
+# Samples that each of the two classes has in addition when only their shares are estimated, so that none is 0.
+PSEUDOCOUNT = 0.5
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,8 @@ def train_apart(
     Classes are trained side by side on the threads of the data; the models do not depend on how many there are. With
     callbacks, on a cluster, and on small tables they are trained one after the other.
 
-    After Ctrl-C, models that are not complete have the status INTERRUPTED, and the weights that they have come to.
+    After Ctrl-C, models that are not complete have the status INTERRUPTED, and the weights that they have come to; see
+    `untrained` for those that have not begun.
 
     Args:
         data: the samples with all classes.
@@ -92,6 +98,46 @@ def _side_by_side(data: ClassifierObjective, n_classes: int, train: Train) -> It
         if one_of_them.result.status is Status.STOPPED_BY_CALLBACK:
             one_of_them = replace(one_of_them, result=replace(one_of_them.result, status=Status.INTERRUPTED))
         yield one_of_them
+
+
+def untrained(data: ClassifierData, penalty: ElasticNet, w0: Vector | None) -> Result:
+    """Return the result of a training that Ctrl-C ends before it begins: how far it is from an optimum is not asked.
+
+    Args:
+        data: the samples with two classes.
+        penalty: of the weights.
+        w0: starting weights; by default all are 0 but the intercept, which then fits the shares of the classes, so that
+            an untrained class is not taken for as likely as all others together.
+    """
+    if w0 is None and isinstance(data, ClassifierObjective):
+        w, nll, evaluations = *_of_shares(data), 0
+    else:
+        w, evaluations = np.zeros(data.n_features) if w0 is None else w0, 1
+        nll = data.value_and_gradient(w)[0]
+    objective, made = nll + penalty.value(w), float(evaluations)
+    record = TraceRecord(0, made, evaluations, 0.0, objective, nll, count_nonzero(w), np.nan)
+    return Result(
+        w=w,
+        status=Status.INTERRUPTED,
+        trace=Trace([record]),
+        objective=objective,
+        nll=nll,
+        violation=np.nan,
+        iterations=0,
+        passes=made,
+        gradient_evaluations=evaluations,
+        seconds=0.0,
+        state=None,
+    )
+
+
+def _of_shares(data: ClassifierObjective) -> tuple[Vector, float]:
+    """Return the weights that are 0 but for the intercept, if there is one, and their NLL, without an evaluation."""
+    rest, one = np.bincount(data.targets, data.weights, 2)
+    log_odds = np.log((one + PSEUDOCOUNT) / (rest + PSEUDOCOUNT)) if data.intercept else 0.0
+    width = data.coefficients(np.zeros(data.n_features))[0].shape[1]
+    w = data.weights_of(np.zeros((1, width)), np.array([log_odds]))
+    return w, float(rest * np.logaddexp(0.0, log_odds) + one * np.logaddexp(0.0, -log_odds))
 
 
 def log_shares(scores: Vector) -> Vector:
