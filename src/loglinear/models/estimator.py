@@ -12,8 +12,8 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import Field, fields
-from functools import cache
+from dataclasses import Field, fields, replace
+from functools import cache, wraps
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import WeakSet
@@ -88,6 +88,8 @@ class Estimator(RunOptions):
             template: str | None = None
 
     An estimator that needs scikit-learn anyway has its BaseEstimator as the last base, others are a `LightEstimator`.
+
+    A `fit` that raises leaves the estimator as it was: see `_whole`.
     """
 
     if not TYPE_CHECKING:
@@ -114,6 +116,8 @@ class Estimator(RunOptions):
             cls.__doc__ = _documented(
                 cls.__doc__, {name: documented_field.metadata["help"] for name, documented_field in shared.items()}
             )
+        if "fit" in vars(cls):
+            cls.fit = _whole(vars(cls)["fit"])  # type: ignore[attr-defined]
         super().__init_subclass__()
 
     @property
@@ -138,8 +142,11 @@ class Estimator(RunOptions):
         return self._results[0].trace if len(self._results) == 1 else ()
 
     def _set_results(self, *results: Result) -> None:
-        """Keep how training ended; without results of a model from a file."""
-        self._results = results
+        """Keep how training ended, with read-only weights; without results of a model from a file.
+
+        `fit` calls it when all else is set: from then on an error, such as an interrupt, leaves the new model.
+        """
+        self._results = tuple(map(_read_only, results))
 
     def __repr__(self) -> str:
         """Return the parameters that are not at their defaults, as scikit-learn's estimators print themselves."""
@@ -276,6 +283,13 @@ class LightEstimator(Estimator):
         return twin
 
 
+def _read_only(result: Result) -> Result:
+    """Return a result whose weights cannot be written to, as those of the model."""
+    from ..vectors import read_only
+
+    return replace(result, w=read_only(result.w))
+
+
 def check_end(result: Result, remedy: str = "") -> None:
     """Look at how a training ended; the last thing that `fit` does, when the estimator holds the weights.
 
@@ -352,6 +366,27 @@ def _base_estimator() -> Any:
         from sklearn.base import BaseEstimator
 
     return BaseEstimator
+
+
+def _whole(fit: Callable[..., T]) -> Callable[..., T]:
+    """Return a method `fit` that, if it raises, leaves the attributes that were there before.
+
+    Otherwise the estimator would have the classes of the new data, say, and the weights of the old. A model that is
+    complete when the error comes stays: that of an interrupted training, or one whose warning is an error.
+    """
+
+    @wraps(fit)
+    def fit_or_restore(self: Estimator, *args: Any, **options: Any) -> T:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            if vars(self).get("_results") is before.get("_results"):
+                vars(self).clear()
+                vars(self).update(before)
+            raise
+
+    return fit_or_restore
 
 
 def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[..., None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -18,13 +17,13 @@ from ..data.frames import as_column
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
 from ..data.labels import check_single, check_targets
-from ..errors import DataError, OptionError
+from ..errors import DataError, OptionError, warn
 from ..extras import needed_by
 from ..minimize import Callback
 from ..networks.graph import Inference
 from ..networks.inference import make_inference
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
-from ..options import Options, mapping, one_of, option, option_class, optional, truth_value
+from ..options import Options, keywords, one_of, option, option_class, optional, truth_value
 from ..vectors import Vector, read_only
 from .estimator import Estimator, check_end, check_fitted
 from .files import graph as graph_file
@@ -57,7 +56,7 @@ class GraphParameters(Options):
     inference_options: Mapping[str, Any] | None = option(
         default=None,
         help='options of the inference method, such as {"damping": 0.5}; see `loglinear.networks`',
-        check=optional(mapping),
+        check=optional(keywords),
     )
     symmetric: bool = option(
         default=False,
@@ -161,10 +160,10 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         options = self._options(SolverOptions)
         named = partial(_named, graphs.nodes.shape[1], self.classes_.size, objective.n_pairs)
         result = train(objective, options, callbacks=self._observers(callbacks), named=named)
-        self._set_results(result)
         self.exact_, self.n_iter_ = objective.exact, result.iterations
         self._training = {"n_samples": len(graphs.sizes), **training_summary([result])}
         self._hold(result.w, graphs.nodes.shape[1])
+        self._set_results(result)
         remedy = "with strong edges, the approximate likelihood of belief propagation is not smooth: "
         remedy += "raise l2, or use inference='trw'"
         smooth = objective.exact or self.inference == "trw"
@@ -174,7 +173,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             message = (
                 f"belief propagation did not converge in {objective.unconverged} of {evaluations} evaluations; raise l2"
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         return self
 
     def _method(self) -> Inference | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
@@ -175,8 +174,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         trained = train_network(
             codes, self._numbering, weights, options, n=n, threads=self._threads, callbacks=callbacks
         )
-        self._store(trained)
         self._training = {"n_samples": n, **training_summary([trained.result])}
+        self._store(trained)
         self._warn_of_training(trained)
         return self
 
@@ -245,7 +244,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         if report is not None and not report.settled:
             message = f"belief propagation did not converge (residual {report.residual:.2g}), so the gradient is "
             message += "inexact; raise damping or max_iterations in inference_options, or raise l1"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
 
     def solver_settings(self, l1: float) -> SolverOptions:
         """Return the options of the solver at a strength of the L1 penalty."""
@@ -264,12 +263,13 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     def _store(self, trained: Trained) -> None:
         numbering, w = self._numbering, trained.w
         self.l1_, self.inference_report_ = trained.l1, trained.report
-        self._set_results(trained.result)
         self.n_iter_ = trained.result.iterations
+        vars(self).pop("path_", None)
         if trained.path is not None:
             self.path_: Path = trained.path
         graph = Graph(numbering, numbering.edges_of(np.flatnonzero(w[: numbering.n_interactions])), self._threads)
         self._hold(graph, graph.scores(w[graph.interactions], w[numbering.n_interactions :]))
+        self._set_results(trained.result)
 
     def _hold(self, graph: Graph, scores: Scores) -> None:
         self._graph, self._scores = graph, scores
@@ -429,7 +429,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
     def _warn_of(unconverged: int) -> None:
         if unconverged:
             message = f"belief propagation did not converge in {unconverged} runs, so the probabilities are inaccurate"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
 
     def _beliefs(self, X: Table | Observations | Frame) -> tuple[Codes, Vector]:
         codes = self._codes(X)

@@ -81,18 +81,20 @@ class TextClassifier(MaxEnt, TextOptions):
         self._counts = counted.counts
         self._columns: list[int] | None = None
         self.words_ = list(counted.counts.vocabulary)
-        super().fit(
-            counted.matrix,
-            y,
-            sample_weight,
-            X_dev=X_dev,
-            y_dev=y_dev,
-            start=start,
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            groups=groups,
-        )
-        self._format = "text"
+        try:
+            super().fit(
+                counted.matrix,
+                y,
+                sample_weight,
+                X_dev=X_dev,
+                y_dev=y_dev,
+                start=start,
+                callbacks=callbacks,
+                checkpoint=checkpoint,
+                groups=groups,
+            )
+        finally:  # after an interrupt as well
+            self._format = "text"
         return self
 
     def counted(self, texts: Sequence[str]) -> CountedTexts:
