@@ -443,7 +443,7 @@ def test_absurd_options_raise_option_error(name, option, bad):
 
 
 def test_unknown_solver_and_unknown_option_are_named_with_the_remedy():
-    with pytest.raises(OptionError, match=r"'adam'.*bfgs.*lbfgs, owlqn"):
+    with pytest.raises(OptionError, match=r"'adam'; choose from auto, lbfgs, owlqn.*`loglinear solvers` lists all"):
         make_solver("adam")
     with pytest.raises(OptionError, match="learning_rate"):
         make_solver("owlqn", learning_rate=0.1)
