@@ -199,10 +199,10 @@ def duality_gap(problem: Problem, w: Vector, nll: float, gradient: Vector) -> fl
     quick = _quick(problem, w)
     if quick <= CLOSE * objective:
         return quick
-    mixtures = _mixtures(problem, w, nll, gradient)
-    if mixtures is None:
-        return math.inf
     with np.errstate(over="ignore", invalid="ignore"):  # of huge gradients; the bound is then infinite or no number
+        mixtures = _mixtures(problem, w, nll, gradient)
+        if mixtures is None:
+            return math.inf
         excess = _Excess.of(problem.separable, mixtures.gradient, objective)
         bound = _largest(lambda t: mixtures.entropy(t) - excess.cost(t), excess.kink, objective)
     return max(objective - bound, 0.0) if math.isfinite(bound) else math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time, timedelta
 from numbers import Complex, Real
 from typing import Any
@@ -19,6 +19,8 @@ __all__ = ["WrongTypeError", "bad_value", "checked", "named"]
 
 # Kinds of arrays that hold numbers, as NumPy calls them.
 _NUMBERS = "biuf"
+# Bytes of a float64.
+_DOUBLE = 8
 
 _IMPUTE = "fill in missing values, for example with scikit-learn's SimpleImputer, or leave them out"
 _CONVERT = "convert the column to numbers, or leave it out"
@@ -37,19 +39,46 @@ def checked(X: Any) -> Any:
         DataError: a value is not a finite number; names the column.
     """
     if type(X) is np.ndarray and X.dtype.kind in _NUMBERS:
-        return X
+        return _as_doubles(X)
     kinds = [getattr(getattr(X, "dtype", None), "kind", "f")]
     if is_pandas(X):
         kinds = [getattr(kind, "kind", "O") for kind in X.dtypes]
     elif isinstance(X, list | tuple):
         array = np.asarray(X)
         if array.ndim == 2 and array.dtype.kind in _NUMBERS:
-            return array
+            return _as_doubles(array)
         kinds = [array.dtype.kind]
     error = None if all(kind in _NUMBERS for kind in kinds) else bad_value(X)
     if error is not None:
         raise error
+    if hasattr(X, "tocoo") and X.dtype.itemsize > _DOUBLE:
+        triples = X.tocoo()
+        _check_range(triples.data, lambda place: (triples.row[place], triples.col[place]))
     return X
+
+
+def _as_doubles(array: Array) -> Array:
+    """Return an array of longer numbers as doubles, and any other unchanged."""
+    if array.dtype.itemsize <= _DOUBLE:
+        return array
+    if array.ndim == 2:
+        _check_range(array.ravel(), lambda place: divmod(place, array.shape[1]))
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64)
+
+
+def _check_range(values: Array, place: Callable[[int], tuple[int, int]]) -> None:
+    """Raise DataError if a finite number is too large for a double; names the column and row that ``place`` returns."""
+    with np.errstate(over="ignore", under="ignore"):
+        bad = np.flatnonzero(np.isinf(values.astype(np.float64)) & np.isfinite(values))
+    if bad.size:
+        row, column = place(int(bad[0]))
+        called = f"column {column} of X"
+        raise _too_large(called, row)
+
+
+def _too_large(called: str, row: int) -> DataError:
+    return DataError(f"{called} is too large for a float in row {row}; divide the column by a power of 10")
 
 
 def named(X: Any, error: Exception, columns: tuple[int, Sequence[str] | None] | None = None) -> DataError:
@@ -208,7 +237,7 @@ def _of_number(value: Any, called: str, row: int) -> Iterator[DataError]:
     try:
         number = float(value)
     except OverflowError:
-        yield DataError(f"{called} is too large for a float in row {row}; divide the column by a power of 10")
+        yield _too_large(called, row)
     except ValueError:
         yield not_numbers(called, value, f" in row {row}")
     except TypeError:

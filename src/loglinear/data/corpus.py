@@ -291,8 +291,10 @@ class Corpus:
         import scipy.sparse
 
         from .frames import Frame, as_column
+        from .sparse_structure import check_structure
 
         frame = Frame.of(X) if hasattr(X, "columns") or is_arrow(X) else None
+        check_structure(X)
         matrix = scipy.sparse.csr_array(X if frame is None else frame.matrix(), dtype=np.float64)
         sizes, y = np.asarray(as_column(lengths, "lengths")), as_column(y, "y")
         if matrix.ndim != 2 or sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 0)):

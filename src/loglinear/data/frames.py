@@ -18,6 +18,7 @@ import numpy.typing as npt
 from .. import _core
 from ..errors import DataError
 from .columns import is_arrow, is_pandas, several_columns
+from .sparse_structure import check_structure
 from .table import Table
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ def as_frame(X: Any) -> Frame | None:
     if not is_array and (not isinstance(X, Sequence) or isinstance(X, str | bytes)):
         raise _no_table(X)
     _check_plain(X)
+    check_structure(X)
     return None
 
 
@@ -317,6 +319,7 @@ def _values(column: _core.ArrowColumn, called: str) -> Array:
 
 def _of_array(X: Any) -> Frame:
     _check_plain(X)
+    check_structure(X)
     array = X.toarray() if hasattr(X, "tocsr") else np.ma.asanyarray(X) if np.ma.isMaskedArray(X) else np.asarray(X)
     if array.ndim != 2:
         message = f"X has shape {array.shape}; give a table or an array of shape (n_samples, n_variables)"

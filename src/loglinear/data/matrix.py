@@ -12,6 +12,7 @@ from ..errors import DataError
 from ..vectors import Vector, moments
 from .bad_values import checked, named
 from .inputs import Array, Matrix
+from .sparse_structure import check_structure
 
 __all__ = [
     "FLOATS",
@@ -64,9 +65,10 @@ def dense_or_sparse(X: Matrix) -> Dense | scipy.sparse.csr_array:
     of each row do and rows follow each other closely. Nor are compressed sparse rows of float64.
 
     Raises:
-        DataError: X contains dates, complex numbers or other values than numbers, or is a masked array.
+        DataError: X contains dates, complex numbers or other values than numbers, is a masked array, or is damaged.
     """
     refuse_kinds(X)
+    check_structure(X)
     try:
         return _in_form(checked(X))
     except (TypeError, ValueError, OverflowError) as error:

@@ -325,9 +325,17 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             # the classes whose samples all have weight 0.
             weighted = totals > 0.0
             factors = np.zeros(totals.size)
-            np.divide(totals.sum(), np.count_nonzero(weighted) * totals, out=factors, where=weighted)
-            return factors
-        return weights_by_class(self.class_weight, classes.tolist())
+            with np.errstate(over="ignore"):
+                np.divide(totals.sum(), np.count_nonzero(weighted) * totals, out=factors, where=weighted)
+        else:
+            factors = weights_by_class(self.class_weight, classes.tolist())
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = (totals * factors).sum()
+        if not np.isfinite(total):
+            what = f"class_weight={self.class_weight!r} makes the sum of the samples' weights overflow"
+            message = f"{what}; give smaller weights"
+            raise OptionError(message)
+        return factors
 
     def _train(
         self,

@@ -17,6 +17,7 @@ from ..data.corpus import Corpus
 from ..data.frames import as_column
 from ..data.inputs import Classes, Samples
 from ..data.labels import check_classes
+from ..data.sparse_structure import check_structure
 from ..data.texts import exchanged
 from ..data.words import CountedTexts, WordCounts, Words, ngram_lengths
 from ..errors import DataError, DataWarning, OptionError, warn
@@ -118,6 +119,7 @@ class TextClassifier(MaxEnt, TextOptions):
     def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
         """Return texts as a matrix over the words with weights; a sparse matrix of them stays what it is."""
         if scipy.sparse.issparse(X):
+            check_structure(X)
             matrix = scipy.sparse.csr_array(X)
             if matrix.ndim != 2 or matrix.shape[1] != len(self.words_):
                 message = f"X has shape {matrix.shape}, but the classifier has {len(self.words_)} words; give texts"

@@ -397,7 +397,8 @@ class ClassifierObjective:
         Cost: a few evaluations.
 
         Returns:
-            None if a class has no samples of any weight, or probabilities that are 0 leave no such factors.
+            None if a class has no samples of any weight, probabilities that are 0 leave no such factors, or the
+            intercept overflows.
         """
         targets, weights = self.core.targets, self.weights
         if self.n_outputs == 1:
@@ -409,6 +410,8 @@ class ClassifierObjective:
             shares = self.probabilities(w)
             shift = best_shift(shares, targets, weights)
             shares = shifted(shares, shift)
+        if not np.isfinite(shift).all():
+            return None
         w = w.copy()
         w[-self.n_outputs :] += shift / self.intercept
         tau = stationary(flows(shares, targets, weights))
