@@ -73,6 +73,13 @@ def test_rows_of_lists_that_differ_in_length_are_an_error() -> None:
         check_structure(matrix)
 
 
+def test_diagonals_without_an_offset_are_an_error() -> None:
+    matrix = scipy.sparse.dia_matrix(np.eye(4, 3))
+    matrix.offsets = np.array([0, 1])
+    with pytest.raises(DataError, match="offsets has 2 entries, but data has 1"):
+        MaxEnt().fit(matrix, [0, 1, 0, 1])
+
+
 @pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
 def test_sound_matrices_of_any_format_pass(kind: str) -> None:
     for rows in (ROWS, ROWS[:1] * [0, 1, 0, 0], np.zeros((3, 4))):

@@ -15,6 +15,7 @@ from .inputs import Array, Matrix
 from .sparse_structure import check_structure
 
 __all__ = [
+    "BLOCK",
     "FLOATS",
     "Dense",
     "Lines",
@@ -24,6 +25,7 @@ __all__ = [
     "far_from_zero",
     "is_mostly_filled",
     "is_plain",
+    "is_worth_blocks",
     "least_share",
     "lines",
     "looked_at",
@@ -50,6 +52,8 @@ FEWEST_ROWS = 64
 FAR = 0.5
 # A column of a small sparse matrix, if it is farther than this many.
 VERY_FAR = 10.0
+# Bytes of a block of rows as doubles.
+BLOCK = 1 << 24
 # Columns without entries are worth leaving out if they are at least this share of all.
 MANY_EMPTY = 0.5
 
@@ -153,6 +157,12 @@ def is_plain(X: object) -> TypeGuard[Dense]:
         return False
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(X.sum()))
+
+
+def is_worth_blocks(X: object) -> TypeGuard[Array]:
+    """Return whether X is an array that would take much memory as doubles; then convert it in blocks of rows."""
+    is_converted = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.dtype != np.float64
+    return is_converted and isinstance(X, np.ndarray) and 8 * X.size > BLOCK
 
 
 def refuse_mask(name: str, values: object) -> None:

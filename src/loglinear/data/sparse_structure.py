@@ -26,6 +26,8 @@ def check_structure(X: Any) -> None:
     elif kind == "lil":
         lengths = zip(X.rows.ravel(), X.data.ravel(), strict=True) if X.rows.shape == X.data.shape else [((), (0,))]
         problem = "rows and data differ in length" if any(len(ids) != len(row) for ids, row in lengths) else ""
+    elif kind == "dia" and X.offsets.size != len(X.data):
+        problem = f"offsets has {X.offsets.size} entries, but data has {len(X.data)}"
     if problem:
         message = f"X is a damaged sparse matrix ({kind}): {problem}; {_REMEDY}"
         raise DataError(message)

@@ -22,7 +22,7 @@ from ..data.fingerprint import checksum
 from ..data.frames import Frame, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_several
-from ..data.matrix import FLOATS, is_plain, refuse_kinds
+from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
 from ..data.sample_values import classes_of, groups_of, weights_of_samples
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
@@ -434,6 +434,19 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def _scores(self, X: Corpus | Samples) -> Vector:
         check_is_fitted(self)
+        # A model with names of columns says once, not for each block, that X has none.
+        if is_worth_blocks(X) and not hasattr(self, "feature_names_in_"):
+            step, scores = max(1, BLOCK // (8 * X.shape[1])), np.empty((len(X), self.coef_.shape[0]))
+            try:
+                for first in range(0, len(X), step):
+                    scores[first : first + step] = self._scores_at_once(X[first : first + step])
+            except DataError:  # name its row in X, not in the block
+                self._matrix(X)
+                raise
+            return scores
+        return self._scores_at_once(X)
+
+    def _scores_at_once(self, X: Corpus | Samples) -> Vector:
         product = self._matrix(X) @ self.coef_.T
         scores: Vector = np.asarray(product if isinstance(product, np.ndarray) else product.toarray()) + self.intercept_
         return scores
