@@ -101,3 +101,25 @@ def test_weak_penalties_of_almost_separable_data_end_at_the_optimum(seed, n, p, 
         result = MaxEnt(l1=l1, solver=solver, tolerance=None if solver == "auto" else 1e-10).fit(X, y).result_
         assert result.status is Status.CONVERGED
         assert result.objective <= least * (1.0 + 1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:the values of column", "ignore:line search failed")
+@pytest.mark.parametrize("block", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10))])
+def test_one_huge_value_in_a_column_does_not_hide_what_the_others_say(block):
+    # Steps first take the sample with the value far to its right side, and bring less and less on the way.
+    distances = []
+    for seed in range(15 * block, 15 * block + 15):
+        rng = np.random.default_rng(seed)
+        n, p, n_classes = int(rng.integers(10, 120)), int(rng.integers(1, 6)), int(rng.integers(2, 4))
+        X = rng.normal(size=(n, p))
+        y = np.r_[:n_classes, rng.integers(n_classes, size=n - n_classes)]
+        X[rng.integers(n), rng.integers(p)] = rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(4.0, 10.0)
+        l1, l2 = ((0.0, 1.0), (1.0, 0.0), (0.1, 0.1))[seed % 3]
+        result = MaxEnt(l1=l1, l2=l2).fit(X, y).result_
+        closer = MaxEnt(l1=l1, l2=l2, tolerance=0.0).fit(X, y).result_
+        # Rounding errors of scores of a million and more may end a search, which says so.
+        if result.status is not Status.LINE_SEARCH_FAILED:
+            assert result.status is Status.CONVERGED
+            distances.append(result.objective / closer.objective - 1.0)
+    assert max(distances) <= 1e-4
+    assert len(distances) >= 12

@@ -180,7 +180,8 @@ class IIS:
     Converged when one of these holds (F penalised objective, t the step):
 
     - (F[t-5] - F[t]) / 5 <= tolerance * |F[t]|, the mean relative decrease over the last 5 steps (t >= 5);
-    - violation <= gradient_tolerance * max(1, |w|), the max-norm of the gradient against the Euclidean norm of w;
+    - violation <= gradient_tolerance * max(1, |w|), and 1e-4 |F| / |w|, the max-norm of the gradient against the
+      Euclidean norm of w;
     - a step does not change w.
 
     Args:

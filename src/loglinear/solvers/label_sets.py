@@ -173,7 +173,7 @@ class LabelSets:
 
     Converged when one of these holds:
 
-    - violation <= gradient_tolerance * max(1, |w|), |w| of the penalised weights;
+    - violation <= gradient_tolerance * max(1, |w|), and 1e-4 |F| / |w|; |w| of the penalised weights;
     - a round of all ``steps`` steps decreases F by at most OWL-QN's tolerance times |F|;
     - S promises a decrease that the rounding errors of F can hide.
 

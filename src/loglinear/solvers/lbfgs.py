@@ -56,8 +56,8 @@ class LBFGS:
     Converged when one of these holds (F penalised objective, k the step):
 
     - (F[k-5] - F[k]) / 5 <= tolerance * |F[k]|, the mean relative decrease over the last 5 steps (k >= 5);
-    - violation <= gradient_tolerance * max(1, |w|), the max-norm of the gradient against the Euclidean norm of w; in
-      units, the Euclidean norm of the gradient in them <= gradient_tolerance;
+    - violation <= gradient_tolerance * max(1, |w|), and 1e-4 |F| / |w|, the max-norm of the gradient against the
+      Euclidean norm of w; in units, the Euclidean norm of the gradient in them <= gradient_tolerance;
     - the line searches fail, and the decrease -d.v that the quasi-Newton direction promised is at most 2.3e-13 |F|,
       which the rounding errors of F can hide.
 

@@ -67,8 +67,8 @@ class OWLQN:
 
     - (max - min) / 5 <= tolerance * |F[k]|, with the largest and the smallest of F[k-5], ..., F[k] (k >= 5): the mean
       relative decrease over the last 5 steps, if all of them descended;
-    - violation <= gradient_tolerance * max(1, |w|), the max-norm of v against the Euclidean norm of w; in units, the
-      Euclidean norm of v in them <= gradient_tolerance;
+    - violation <= gradient_tolerance * max(1, |w|), and 1e-4 |F| / |w|, the max-norm of v against the Euclidean
+      norm of w; in units, the Euclidean norm of v in them <= gradient_tolerance;
     - the line searches fail, and the decrease -p.v that the quasi-Newton direction promised is at most 2.3e-13 |F|,
       which the rounding errors of F can hide.
 

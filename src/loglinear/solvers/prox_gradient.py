@@ -18,7 +18,7 @@ from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector, dot
 from .common.needs import Needs, check
-from .common.quasi_newton import ROUNDING, WINDOW, BatchState, check_numbers, check_tolerances
+from .common.quasi_newton import ROUNDING, WINDOW, BatchState, check_numbers, check_tolerances, least_violation
 from .common.working_set import Block, Features, compact, penalty_on
 
 __all__ = ["ProxGradient", "ProxGradientState"]
@@ -171,7 +171,7 @@ class ProxGradient:
 
     def _status(self, problem: Problem, state: ProxGradientState, features: Features) -> Status:
         norm = math.sqrt(problem.penalty.norms(state.w)[1])
-        if state.violation <= self.gradient_tolerance * max(1.0, norm):
+        if state.violation <= least_violation(state.objective, norm, self.gradient_tolerance):
             return Status.CONVERGED
         decrease = (state.recent[0] - state.objective) / WINDOW
         flat = len(state.recent) > WINDOW and decrease <= self.tolerance * abs(state.objective)

@@ -92,6 +92,7 @@ class ProxNewtonState(BatchState):
     Attributes:
         scores: x . w of each sample, shape (n_samples,); empty with three classes or more.
         decrease: of the objective in the last step, nats; infinite before the first.
+        ratio: of this decrease to the one before; infinite if it tells nothing.
         passes: effective passes, evaluations in line searches included.
         working_set: number of weights in the last W.
         sweeps: of coordinate descent over the working sets, so far.
@@ -103,6 +104,7 @@ class ProxNewtonState(BatchState):
     stride: int = 1
     l1: float = 0.0
     decrease: float = math.inf
+    ratio: float = math.inf
     passes: float = 1.0
     working_set: int = 0
     sweeps: int = 0
@@ -138,10 +140,10 @@ class ProxNewton:
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, and all further steps would
-    not bring more if each brought the same share of the one before. After a step whose sweeps ran out they count as 100
-    times that step. Converged also when a step that does not decrease F promises at most 1e-10 |F|, which rounding
-    errors can hide. Where H is written out, |F| counts as 1e-6 nats a sample at least; elsewhere a violation <=
-    gradient_tolerance * max(1, |w|) is enough, too.
+    not bring more if each brought the same share of the one before. Where that share hardly falls, they count as 1,000
+    times that step, and after a step whose sweeps ran out as 100 times. Converged also when a step that does not
+    decrease F promises at most 1e-10 |F|, which rounding errors can hide. Where H is written out, |F| counts as 1e-6
+    nats a sample at least; elsewhere a violation <= gradient_tolerance * max(1, |w|) and 1e-4 |F| / |w| is enough, too.
 
     Args:
         tolerance: bound on the relative decrease of a step, and of all further ones; 0 switches this test off.
@@ -239,6 +241,7 @@ class ProxNewton:
             stride=state.stride,
             l1=state.l1 / FALL,
             decrease=decrease,
+            ratio=decrease / state.decrease if state.decrease > 0.0 else math.inf,
             passes=state.passes + done.trials,
             working_set=done.working_set,
             sweeps=sweeps,
@@ -246,11 +249,20 @@ class ProxNewton:
         if is_sampled and (done.trials > 1 or decrease < LITTLE * done.promised):
             return replace(following, stride=max(1, state.stride // 4))
         before = state.decrease if done.sweeps < self.max_sweeps else 0.0
-        status = Status.RUNNING if is_stronger else self._status(problem, following, before)
+        status = Status.RUNNING if is_stronger else self._status(problem, following, before, state.ratio)
         return following if status is Status.RUNNING else replace(following, status=status)
 
-    def _status(self, problem: Problem, state: ProxNewtonState, before: float = math.inf) -> Status:
-        """Return the status at a state; ``before`` is the decrease in the last step but one, 0 if it tells nothing."""
+    def _status(
+        self, problem: Problem, state: ProxNewtonState, before: float = math.inf, ratio: float = math.inf
+    ) -> Status:
+        """Return the status at a state.
+
+        Args:
+            problem: objective and penalty.
+            state: the state.
+            before: the decrease in the last step but one, 0 if it tells nothing.
+            ratio: of that decrease to the one before it.
+        """
         decrease = state.decrease
         # The step of a small Gram matrix does not depend on the units of the columns, and neither does its end.
         little, size = 0.0, abs(state.objective)
@@ -263,7 +275,10 @@ class ProxNewton:
         # On tiny columns the derivative by the intercept's weight is small far from the optimum.
         if state.violation <= little and problem.violation(state.w, state.gradient, state.violation) <= little:
             return Status.CONVERGED
-        if self.tolerance > 0.0 and decrease * max(1.0, _times_ahead(decrease, before)) <= self.tolerance * size:
+        ahead = _times_ahead(decrease, before)
+        if max(SLOW, STEADY * ratio) <= state.ratio < math.inf:
+            ahead = FAR_AHEAD
+        if self.tolerance > 0.0 and decrease * max(1.0, ahead) <= self.tolerance * size:
             return Status.CONVERGED
         return Status.RUNNING
 
@@ -283,6 +298,9 @@ def _first_l1(problem: Problem, w: Vector, gradient: Vector) -> float:
 
 # More times the last decrease than this are not expected ahead.
 MOST_AHEAD = 100.0
+# Newton steps whose decreases fall slowly and no faster than before, as if by 1 / e, take a sample with a huge value
+# ever further to its right side. Once it weighs no more, the others may bring much: so many times the last decrease.
+SLOW, STEADY, FAR_AHEAD = 0.3, 0.9, 1000.0
 # At an optimum, a step that no line search can take promises at most this share of F: the slope, too, has rounding
 # errors, which long steps along columns that are much alike multiply.
 HIDDEN = 1e-10
