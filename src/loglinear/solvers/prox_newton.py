@@ -140,10 +140,11 @@ class ProxNewton:
     Cost: one gradient per step, and some sweeps over the columns of W on one thread.
 
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, and all further steps would
-    not bring more if each brought the same share of the one before. Where that share hardly falls, they count as 1,000
-    times that step, and after a step whose sweeps ran out as 100 times. Converged also when a step that does not
-    decrease F promises at most 1e-10 |F|, which rounding errors can hide. Where H is written out, |F| counts as 1e-6
-    nats a sample at least; elsewhere a violation <= gradient_tolerance * max(1, |w|) and 1e-4 |F| / |w| is enough, too.
+    not bring more if each brought the same share of the one before. Where that share hardly falls although there is a
+    penalty, they count as 1,000 times that step, and after a step whose sweeps ran out as 100 times. Converged also
+    when a step that does not decrease F promises at most 1e-10 |F|, which rounding errors can hide. Where H is written
+    out, |F| counts as 1e-6 nats a sample at least; elsewhere a violation <= gradient_tolerance * max(1, |w|) and
+    1e-4 |F| / |w| is enough, too.
 
     Args:
         tolerance: bound on the relative decrease of a step, and of all further ones; 0 switches this test off.
@@ -276,7 +277,8 @@ class ProxNewton:
         if state.violation <= little and problem.violation(state.w, state.gradient, state.violation) <= little:
             return Status.CONVERGED
         ahead = _times_ahead(decrease, before)
-        if max(SLOW, STEADY * ratio) <= state.ratio < math.inf:
+        has_penalty = problem.penalty.l1 > 0.0 or problem.penalty.l2 > 0.0
+        if has_penalty and max(SLOW, STEADY * ratio) <= state.ratio < math.inf:
             ahead = FAR_AHEAD
         if self.tolerance > 0.0 and decrease * max(1.0, ahead) <= self.tolerance * size:
             return Status.CONVERGED
@@ -300,6 +302,7 @@ def _first_l1(problem: Problem, w: Vector, gradient: Vector) -> float:
 MOST_AHEAD = 100.0
 # Newton steps whose decreases fall slowly and no faster than before, as if by 1 / e, take a sample with a huge value
 # ever further to its right side. Once it weighs no more, the others may bring much: so many times the last decrease.
+# Without a penalty such steps have no end where classes are separable in part.
 SLOW, STEADY, FAR_AHEAD = 0.3, 0.9, 1000.0
 # At an optimum, a step that no line search can take promises at most this share of F: the slope, too, has rounding
 # errors, which long steps along columns that are much alike multiply.
