@@ -168,7 +168,6 @@ def path(
     goes_on = score is not None and (_is_number(l1) if further is None else further)
     with vectors.on_threads(problem.n_threads):
         strengths = _strengths(problem, l1, ratio)
-    with vectors.on_threads(problem.n_threads):
         unpenalised = problem.penalty.unpenalised
         return followed(strengths, train, w0, unpenalised=unpenalised, score=score, further=goes_on)
 

@@ -161,8 +161,9 @@ def is_plain(X: object) -> TypeGuard[Dense]:
 
 def is_worth_blocks(X: object) -> TypeGuard[Array]:
     """Return whether X is an array that would take much memory as doubles; then convert it in blocks of rows."""
-    is_converted = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and X.dtype != np.float64
-    return is_converted and isinstance(X, np.ndarray) and 8 * X.size > BLOCK
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype == np.float64:
+        return False
+    return X.dtype.kind in "biuf" and 8 * X.size > BLOCK
 
 
 def refuse_mask(name: str, values: object) -> None:
@@ -251,7 +252,8 @@ def least_share(X: Vector, *, centred: bool) -> float:
         X -= X.mean(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         norms = np.sqrt((X**2).sum(axis=0))
-    X = X[:, (norms > 0.0) & np.isfinite(norms)] / norms[(norms > 0.0) & np.isfinite(norms)]
+    varies = (norms > 0.0) & np.isfinite(norms)
+    X = X[:, varies] / norms[varies]
     if not X.size:
         return 1.0
     squares = np.linalg.eigvalsh(X.T @ X)

@@ -17,7 +17,7 @@ from .inputs import Array
 from .labels import check_classes, check_small, check_types
 from .matrix import refuse_mask
 
-__all__ = ["classes_of", "groups_of", "numbers_of", "weights_of_samples"]
+__all__ = ["check_count", "classes_of", "groups_of", "numbers_of", "weights_of_samples"]
 
 # Kinds of arrays of classes, as NumPy calls them: whole numbers, truth values, texts.
 _CLASSES = "biuUS"
@@ -45,16 +45,22 @@ def classes_of(y: Any, called: str = "y", n_samples: int | None = None, model: A
     """
     if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in _CLASSES):
         y = _classes(y, called)
-    if n_samples is not None and len(y) != n_samples:
-        # scikit-learn's words, which programs may look for
-        what = f"{called} has {len(y)} classes, but X has {n_samples} samples (inconsistent numbers of samples)"
-        message = f"{what}; give one class per sample"
-        raise DataError(message)
+    if n_samples is not None:
+        check_count(y, n_samples, called)
     if model is not None and len(y) and _text(y) != _text(model):
         what = f"{called} has classes such as {y.tolist()[0]!r}, but the model's are such as {model.tolist()[0]!r}"
         message = f"{what}; give classes of the same type"
         raise DataError(message)
     return np.asarray(y)
+
+
+def check_count(classes: Array, n_samples: int, called: str = "y") -> None:
+    """Raise DataError unless there are as many classes as samples."""
+    if len(classes) != n_samples:
+        # scikit-learn's words, which programs may look for
+        what = f"{called} has {len(classes)} classes, but X has {n_samples} samples (inconsistent numbers of samples)"
+        message = f"{what}; give one class per sample"
+        raise DataError(message)
 
 
 def _text(classes: Array) -> str:

@@ -23,7 +23,7 @@ from ..data.frames import Frame, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_several
 from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
-from ..data.sample_values import classes_of, groups_of, weights_of_samples
+from ..data.sample_values import check_count, classes_of, groups_of, weights_of_samples
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
@@ -171,7 +171,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self._layout = ColumnLayout() if corpus is None else corpus.columns
         if corpus is None:
             matrix = self._numbers(X if frame is None else frame, FLOATS, reset=True)
-            classes_of(labels, n_samples=matrix.shape[0])
+            check_count(labels, matrix.shape[0])
             if frame is not None and frame.names is not None:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
             _warn_if_constant(matrix)
@@ -180,9 +180,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             if corpus.core.is_binary and 0 < corpus.core.n_entries == corpus.n_attributes * corpus.n_tokens:
                 message = "every sample has the same attributes, so every sample gets the same probabilities; check X"
                 warn(message, DataWarning)
-            classes_of(labels, n_samples=corpus.n_tokens)
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            check_count(labels, corpus.n_tokens)
+            vars(self).pop("feature_names_in_", None)
         classes, targets = np.unique(labels, return_inverse=True)
         check_several(classes, len(labels))
         weights = self._weights(labels, classes, targets, sample_weight)

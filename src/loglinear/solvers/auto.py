@@ -22,7 +22,7 @@ from .dual_cd import DualCD, DualPasses
 from .grafting import GraftingLight
 from .label_sets import LabelSets
 from .lbfgs import LBFGS
-from .newton_check import has_alike_columns
+from .newton_check import FEW_NUMBERS, has_alike_columns
 from .owlqn import OWLQN
 from .parameter_mixing import Mixable, ParameterMixing
 from .prox_gradient import ProxGradient
@@ -59,10 +59,8 @@ CLOSE: Mapping[str, object] = {"precision": 0.01}
 # On small data a further step costs little. Where samples are far on the wrong side, steps bring less than Newton's
 # own, and the last one says little about those to come.
 NEWTON_TOLERANCE = 1e-9
-# A classifier with at most this product of samples and weights gets more steps, so that it ends within about 1e-6 of
-# its optimum: nats without an L1 penalty, else the share of the objective. Each costs little; with so many pairs there
-# are fewer.
-FEW_NUMBERS = 2_000_000
+# A classifier of small data (`FEW_NUMBERS`) gets more steps, so that it ends within about 1e-6 of its optimum: nats
+# without an L1 penalty, else the share of the objective. Each costs little; with so many pairs there are fewer.
 EXACT_TOLERANCE = 1e-9
 EXACT: Mapping[str, object] = {"memory": 50, "tolerance": EXACT_TOLERANCE}
 # On sparse data of two classes without an intercept, passes of dual coordinate descent are the fastest if the squared

@@ -20,7 +20,7 @@ from ..vectors import Vector, count_nonzero
 from .common.needs import suits
 from .prox_newton import ProxNewton, ProxNewtonState
 
-__all__ = ["has_alike_columns", "is_confirmed"]
+__all__ = ["FEW_NUMBERS", "MOST_PRODUCTS", "has_alike_columns", "is_confirmed"]
 
 # Columns are much alike if a combination of them varies by at most this share of what they vary themselves ...
 ALIKE = 0.1
@@ -31,9 +31,11 @@ LOST = 3e-6
 SHARE = 1e-3
 # Steps at most, each solved closely: along differences of columns that are much alike, sweeps bring little.
 STEPS, PRECISION = 8, 1e-4
-# Products of two weights and a sample in a step; on small data, with so many products of a weight and a sample, a step
-# takes so little time that one is made in any case.
-MOST_PRODUCTS, FEW_NUMBERS = 1e10, 2e6
+# Products of two weights and a sample in a step, at most.
+MOST_PRODUCTS = 1e10
+# With at most so many products of a weight and a sample data are small: a step takes so little time that one is made in
+# any case.
+FEW_NUMBERS = 2_000_000
 
 
 @runtime_checkable

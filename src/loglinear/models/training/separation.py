@@ -22,6 +22,7 @@ from ...protocols import satisfies
 from ...result import Result
 from ...solvers import ProxNewton
 from ...solvers.common.needs import suits
+from ...solvers.newton_check import MOST_PRODUCTS
 from ...stopping import Stop
 from ...vectors import Vector
 
@@ -33,8 +34,6 @@ NO_LOSS = 1e-3
 STEPS, GROWTH = 2, 1.0
 # Margins that fall by less than this share of the largest rise do not fall.
 EQUAL = 1e-3
-# Products of two weights and a sample in a step, at most.
-MOST_PRODUCTS = 1e10
 
 
 class SampleLosses(Objective, Protocol):
