@@ -1,5 +1,6 @@
 """What tests of every kind rely on: Ctrl-C, threads that do not fight, and how many examples Hypothesis tries."""
 
+import gc
 import os
 import signal
 
@@ -22,6 +23,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "push"))
 def pytest_configure() -> None:
     """Let Ctrl-C interrupt, also where a shell has started the tests in the background and had it ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Leave tests and modules out of garbage collections, which would look at a million objects that always stay."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:
