@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,7 @@ AT_THE_WALL = (
 Graph = dict[str, set[str]]
 
 
+@cache
 def python_graph() -> Graph:
     """File -> the files it imports, as paths below the package."""
     files = {path.relative_to(PYTHON).as_posix(): path for path in PYTHON.rglob("*.py")}
@@ -131,6 +133,7 @@ def python_graph() -> Graph:
     return graph
 
 
+@cache
 def benchmark_graph() -> Graph:
     """File -> the files of the benchmarks it imports; a script finds the files of its own folder by their names."""
     files = {path.relative_to(BENCHMARKS).as_posix(): path for path in BENCHMARKS.rglob("*.py")}
@@ -168,6 +171,7 @@ def leaves(path: str) -> Iterable[str]:
             part += character
 
 
+@cache
 def native_graph() -> Graph:
     """File -> the files whose items it names, as paths below the crate's root; a re-exported item is followed home."""
     paths = {path.relative_to(NATIVE).as_posix(): path for path in NATIVE.rglob("*.rs") if path.name != "tests.rs"}

@@ -1,7 +1,7 @@
-"""Train one model of each kind with one instruction set, and print the numbers that come out, bit for bit.
+"""Train one model of each kind with each instruction set, and print the numbers that come out, bit for bit.
 
-Run as `python instruction_set_values.py "AVX2 and FMA"`. The output is one JSON object: the instruction set in use, and
-the name of each run -> its numbers, as hexadecimal text; no runs if the processor lacks the instruction set.
+Run as `python instruction_set_values.py "AVX2 and FMA" baseline`. The output is one JSON object: the name of each
+instruction set that the processor has -> the name of each run -> its numbers, as hexadecimal text.
 """
 
 from __future__ import annotations
@@ -82,9 +82,14 @@ def runs():
     }
 
 
+def numbers(name):
+    """Name of each run -> its numbers with an instruction set; `None` if the processor lacks it."""
+    limit_instruction_set(name)
+    if instruction_set() != name:
+        return None
+    return {run: [float(each).hex() for each in values()] for run, values in runs().items()}
+
+
 if __name__ == "__main__":
-    limit_instruction_set(sys.argv[1])
     warnings.simplefilter("ignore")
-    there = instruction_set() == sys.argv[1]
-    numbers = {name: [float(each).hex() for each in run()] for name, run in (runs() if there else {}).items()}
-    print(json.dumps({"instruction_set": instruction_set(), "runs": numbers}))
+    print(json.dumps({name: numbers(name) for name in sys.argv[1:]}))

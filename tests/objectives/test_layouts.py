@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+from examples import by_day
 from loglinear import ClassifierObjective, MaxEnt
 from loglinear.data.matrix import dense_or_sparse, far_from_zero
 
@@ -93,6 +96,9 @@ def peak():
 
 
 def forget_peak():
+    # Otherwise a copy may hide in memory that the C library keeps for later.
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's
+        trim(0)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return peak()
 
@@ -179,9 +185,15 @@ VIEWS = {
 COPIED = {"every other row": lambda X: X[::2], "backwards": lambda X: X[::-1], "few columns": lambda X: X[:, :20]}
 
 
+# By day, all layouts of the larger type.
 @linux
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("layout", VIEWS)
+@pytest.mark.parametrize(
+    ("layout", "kind"),
+    by_day(
+        itertools.product(VIEWS, [np.float64, np.float32]),
+        lambda cell: cell[1] is np.float64 or cell[0] == "some columns",
+    ),
+)
 def test_views_and_columns_far_from_zero_take_no_copy(layout, kind):
     X, y = labelled(40_000, 100, kind)
     view = VIEWS[layout](X)

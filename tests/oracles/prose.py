@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from loglinear.cli.main import COMMANDS, command_parser
@@ -73,9 +73,10 @@ def _of_help() -> Iterator[Passage]:
                 yield Passage(f"loglinear {command} --help", 1, text)
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def _modules() -> list[tuple[str, ast.Module]]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return [(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def _of_strings() -> Iterator[Passage]:
@@ -104,7 +105,7 @@ def _of_docstrings() -> Iterator[Passage]:
         if any(part.startswith("_") and part != "__init__.py" for part in Path(place).parts):
             continue
         if place.startswith("src/loglinear/cli/commands/"):
-            tree.body = tree.body[1:]  # the description in --help
+            tree = ast.Module(tree.body[1:], [])  # without the description, which --help has
         yield from _documented(place, tree)
 
 

@@ -156,7 +156,7 @@ def test_a_classifier_starts_from_a_model_and_takes_its_template(done, data, of_
     old = train(done, data, *options, *([] if of_texts else ["--template", data / "template"]), file=file)
     old = old.rename(data / "old")
     command = ["train", data / file, "--model-type", "maxent", *options, "-m", data / "new", "--start", old]
-    lines = done(*command, apart=True).stderr.splitlines()
+    lines = done(*command).stderr.splitlines()
     assert not any("iteration 0" in line and line.endswith("active features 0") for line in lines), lines
     assert any(line.startswith("start: ") and f"features start from {old}" in line for line in lines), lines
 
