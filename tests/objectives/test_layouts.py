@@ -124,6 +124,20 @@ def test_the_objective_copies_a_sparse_matrix_once(layout):
     assert more < COPIES[layout] * ENTRY * X.nnz + 2**22 + 16 * sum(X.shape)
 
 
+@linux
+@pytest.mark.filterwarnings("ignore:stopped at the iteration limit")
+@pytest.mark.parametrize("l1", [0.0, 1.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_training_copies_a_sparse_matrix_by_rows_and_by_columns(n_classes, l1):
+    """As docs/scale.md says: with two classes and no L1 penalty eight rows stand side by side in a third copy."""
+    X, y = sparse(6_000, 66_000, 0.01), np.arange(6_000) % n_classes
+    MaxEnt(l1=l1).fit(sparse(20, 100, 0.1), y[:20])
+    before = forget_peak()
+    MaxEnt(l1=l1, max_iterations=2).fit(X, y)
+    n_copies = 3 if n_classes == 2 and not l1 else 2
+    assert peak() - before < n_copies * ENTRY * X.nnz + 2**22 + 128 * n_classes * sum(X.shape)
+
+
 def labelled(n, columns, kind):
     """A table, and classes that depend on its first columns."""
     rng = np.random.default_rng(0)

@@ -101,9 +101,8 @@ impl Design {
     /// The rows, eight side by side, and the columns, eight side by side.
     pub fn sliced(&self, pool: Pool) -> &[Sliced; 2] {
         self.sliced.get_or_init(|| {
-            let transposed = self.columns.get().is_none().then(|| self.rows().transposed());
-            let columns = transposed.as_ref().unwrap_or_else(|| self.columns());
-            pool.install(|| [Sliced::new(self.rows()), Sliced::new(columns)])
+            let rows = self.rows();
+            pool.install(|| [Sliced::new(rows), Sliced::transposed(rows)])
         })
     }
 
@@ -155,7 +154,7 @@ impl Design {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::ragged::with_entries;
+    use crate::numeric::ragged::{cut, with_entries};
     use proptest::prelude::*;
 
     fn dense(lists: &Lists, n_ids: usize) -> Vec<Vec<f64>> {
@@ -232,7 +231,7 @@ mod tests {
         #[test]
         fn pieces_cover_all_lists_in_order(data in matrix(), entries in 1usize..40) {
             let design = design(&data);
-            let covered: Vec<usize> = design.rows().cut(entries).into_iter().flatten().collect();
+            let covered: Vec<usize> = cut(design.rows().ends(), entries).into_iter().flatten().collect();
             prop_assert_eq!(covered, (0..design.n_samples()).collect::<Vec<_>>());
         }
     }

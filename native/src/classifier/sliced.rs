@@ -8,7 +8,7 @@
 //! - no padding: entries of a list beyond the length of the shortest of its eight are stored list by list, after the entries
 //!   that are side by side.
 
-use crate::numeric::ragged::{Entries, GROUP, Id, Ids, Lists, Value, Values, total, with_entries};
+use crate::numeric::ragged::{Entries, GROUP, Id, Ids, Lists, PIECE, Value, Values, cut, total, with_entries};
 use crate::threads::parts;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -42,12 +42,19 @@ struct Slice {
 impl Sliced {
     /// The same lists in slices. Runs on the current thread pool.
     pub fn new(lists: &Lists) -> Sliced {
-        let mut members: Vec<u32> = (0..lists.len() as u32).collect();
-        let sorted = parts(&mut members, lists.pieces.iter().map(Range::len));
-        sorted.into_par_iter().for_each(|piece| piece.sort_by_key(|&list| lists.range(list as usize).len()));
-        let slices = slices(lists, &members);
+        let (members, slices) = layout(lists.ends(), &lists.pieces);
         let (ids, values) = with_entries!(lists, all => arranged(lists, all, &slices, &members));
         Sliced { slices, members, ids, values, bound: lists.bound(), pieces: lists.pieces.clone() }
+    }
+
+    /// The transpose of lists in slices, made in one step: the transposed lists would take as much memory once more.
+    pub fn transposed(lists: &Lists) -> Sliced {
+        let ends = lists.ends_of_transposed();
+        let pieces = cut(&ends, PIECE);
+        let (members, slices) = layout(&ends, &pieces);
+        let mut next = beginnings(&slices, &members);
+        let (ids, values) = lists.distribute(|list| next[list].take());
+        Sliced { slices, members, ids, values, bound: lists.len(), pieces }
     }
 
     /// The ids and the values of all entries, for `with_entries!`.
@@ -92,18 +99,59 @@ impl Sliced {
     }
 }
 
-/// The extents of the slices whose lists are `members`, eight a slice.
-fn slices(lists: &Lists, members: &[u32]) -> Vec<Slice> {
+/// The lists that end at `ends`, by length within each piece, and the extents of their slices, eight lists a slice.
+fn layout(ends: &[usize], pieces: &[Range<usize>]) -> (Vec<u32>, Vec<Slice>) {
+    let length = |list: usize| ends[list] - if list == 0 { 0 } else { ends[list - 1] };
+    let mut members: Vec<u32> = (0..ends.len() as u32).collect();
+    let sorted = parts(&mut members, pieces.iter().map(Range::len));
+    sorted.into_par_iter().for_each(|piece| piece.sort_by_key(|&list| length(list as usize)));
     let mut start = 0;
-    let slice = |lists_of: &[u32]| {
+    let slice = |lists: &[u32]| {
         let mut lengths = [0; WIDTH];
-        lengths.iter_mut().zip(lists_of).for_each(|(length, &list)| *length = lists.range(list as usize).len() as u32);
+        lengths.iter_mut().zip(lists).for_each(|(to, &list)| *to = length(list as usize) as u32);
         let shared = lengths.into_iter().min().unwrap_or(0);
         let slice = Slice { start, shared: shared as usize, unshared: lengths.map(|length| length - shared) };
         start += lengths.iter().map(|&length| length as usize).sum::<usize>();
         slice
     };
-    members.chunks(WIDTH).map(slice).collect()
+    let slices = members.chunks(WIDTH).map(slice).collect();
+    (members, slices)
+}
+
+/// Where the next entry of a list goes.
+#[derive(Clone, Copy, Default)]
+struct Next {
+    place: usize,
+    /// Entries that still come side by side with those of seven other lists.
+    shared: usize,
+    /// The place of the first entry after these.
+    unshared: usize,
+}
+
+impl Next {
+    /// Returns the place, and moves on to the next.
+    fn take(&mut self) -> usize {
+        if self.shared == 0 {
+            self.unshared += 1;
+            return self.unshared - 1;
+        }
+        self.shared -= 1;
+        self.place += WIDTH;
+        self.place - WIDTH
+    }
+}
+
+/// The places of the first entries of all lists.
+fn beginnings(slices: &[Slice], members: &[u32]) -> Vec<Next> {
+    let mut next = vec![Next::default(); members.len()];
+    for (slice, lists) in slices.iter().zip(members.chunks(WIDTH)) {
+        let mut unshared = slice.start + slice.shared * WIDTH;
+        for (k, (&list, &more)) in lists.iter().zip(&slice.unshared).enumerate() {
+            next[list as usize] = Next { place: slice.start + k, shared: slice.shared, unshared };
+            unshared += more as usize;
+        }
+    }
+    next
 }
 
 /// Copies the entries of the lists slice by slice: first the shared entries side by side, then the unshared ones list by list.

@@ -1,6 +1,6 @@
 //! Ragged lists: list after list of entries, each an id and a value, in as little memory as the numbers allow.
 //!
-//! Length: the file has 427 lines, of which 200 are the types in which ids and values are kept, and the macro that compiles a loop
+//! Length: the file has 443 lines, of which 200 are the types in which ids and values are kept, and the macro that compiles a loop
 //! for each pair of them.
 
 use crate::numeric::in_tiles;
@@ -199,7 +199,7 @@ impl Lists {
     pub fn new(ends: Vec<usize>, ids: Ids, values: Values, bound: usize) -> Lists {
         let mut lists = Lists { ends, ids, values, bound, pieces: Vec::new() };
         assert!(with_entries!(lists, all => all.ids.iter().fold(true, |below, id| below & (id.at() < bound))));
-        lists.pieces = lists.cut(PIECE);
+        lists.pieces = cut(&lists.ends, PIECE);
         lists
     }
 
@@ -320,54 +320,70 @@ impl Lists {
 
     /// The transpose: list j has an entry (i, value) for each entry (j, value) of list i, smallest i first.
     pub fn transposed(&self) -> Lists {
-        let mut ends = vec![0; self.bound];
-        with_entries!(self, all => all.ids.iter().for_each(|&id| ends[id.at()] += 1));
-        let mut total = 0;
-        for end in &mut ends {
-            // Each end is the beginning of its list until `distribute` has filled the list.
-            total += std::mem::replace(end, total);
-        }
-        let short = self.len() <= 1 << 16;
-        let (ids, values) = with_entries!(self, all => match short {
-            true => self.distribute(all, &mut ends, |list| list as u16),
-            false => self.distribute(all, &mut ends, |list| list as u32),
+        let ends = self.ends_of_transposed();
+        // Each next place is the beginning of its list until entries have been written there.
+        let mut next: Vec<usize> = std::iter::once(0).chain(ends.iter().copied()).collect();
+        let (ids, values) = self.distribute(|list| {
+            let place = next[list];
+            next[list] += 1;
+            place
         });
         Lists::new(ends, ids, values, self.len())
     }
 
-    /// Writes every entry into the list of its id. `ends` holds the beginnings of the new lists, and their ends afterwards;
-    /// `name` turns the number of a list into an id.
-    fn distribute<I: Id, V: Value, J: Id>(
+    /// The ends of the lists of the transpose.
+    pub fn ends_of_transposed(&self) -> Vec<usize> {
+        let mut ends = vec![0; self.bound];
+        with_entries!(self, all => all.ids.iter().for_each(|&id| ends[id.at()] += 1));
+        let mut total = 0;
+        for end in &mut ends {
+            total += *end;
+            *end = total;
+        }
+        ends
+    }
+
+    /// The ids and values of the transpose, in places of the caller's choice: `place` returns where the next entry of a list
+    /// of the transpose goes.
+    pub fn distribute(&self, place: impl FnMut(usize) -> usize) -> (Ids, Values) {
+        let short = self.len() <= 1 << 16;
+        with_entries!(self, all => match short {
+            true => self.distribute_as(all, place, |list| list as u16),
+            false => self.distribute_as(all, place, |list| list as u32),
+        })
+    }
+
+    /// `distribute` for one type of ids and one of values; `name` turns the number of a list into an id.
+    fn distribute_as<I: Id, V: Value, J: Id>(
         &self,
         all: Entries<'_, I, V>,
-        ends: &mut [usize],
+        mut place: impl FnMut(usize) -> usize,
         name: impl Fn(usize) -> J,
     ) -> (Ids, Values) {
         let (mut ids, mut values) = (vec![J::default(); all.ids.len()], vec![V::default(); all.ids.len()]);
         for list in 0..self.len() {
             for at in self.range(list) {
-                let end = &mut ends[all.ids[at].at()];
-                (ids[*end], values[*end]) = (name(list), all.values[at]);
-                *end += 1;
+                let to = place(all.ids[at].at());
+                (ids[to], values[to]) = (name(list), all.values[at]);
             }
         }
         (J::wrap(ids), V::wrap(values))
     }
+}
 
-    /// Cuts the lists into consecutive ranges of about `entries` entries each, whose lengths are multiples of `GROUP` except
-    /// for the last. The ranges depend only on the data, not on the number of threads.
-    pub fn cut(&self, entries: usize) -> Vec<Range<usize>> {
-        let work = |list: usize| self.ends[list] + PER_LIST * (list + 1);
-        let (mut pieces, mut start, mut done) = (Vec::new(), 0, 0);
-        for list in 0..self.len() {
-            let full = work(list) - done >= entries && (list + 1) % GROUP == 0;
-            if full || list + 1 == self.len() {
-                pieces.push(start..list + 1);
-                (start, done) = (list + 1, work(list));
-            }
+/// Cuts lists that end at `ends` into consecutive ranges of about `entries` entries each, whose lengths are multiples of `GROUP`
+/// except for the last. The ranges depend only on the data, not on the number of threads.
+pub fn cut(ends: &[usize], entries: usize) -> Vec<Range<usize>> {
+    let work = |list: usize| ends[list] + PER_LIST * (list + 1);
+    let (mut pieces, mut start, mut done) = (Vec::new(), 0, 0);
+    for list in 0..ends.len() {
+        let full = work(list) - done >= entries && (list + 1) % GROUP == 0;
+        if full || list + 1 == ends.len() {
+            pieces.push(start..list + 1);
+            (start, done) = (list + 1, work(list));
         }
-        pieces
     }
+    pieces
 }
 
 /// The new number of a column that is left out, in maps from old to new columns.
@@ -375,7 +391,7 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Lists that a piece of work does not separate: a slice of `classifier::sliced` has as many.
 pub const GROUP: usize = 8;
 /// Entries of a piece of work: they take some tens of microseconds.
-const PIECE: usize = 32_768;
+pub const PIECE: usize = 32_768;
 /// Cost of a list in addition to its entries, in entries.
 const PER_LIST: usize = 8;
 
