@@ -101,21 +101,22 @@ impl Gram {
         Gram { size, matrix, product: vec![0.0; size] }
     }
 
-    /// The x with (X' D X + E) x = b, where E is a diagonal matrix: `l2` on all rows but the last `n_free` ones. x is 0 in the
-    /// directions in which the matrix has no curvature. By Cholesky's factorisation, which replaces the matrix.
+    /// The x with (X' D X + E) x = b, where E is a diagonal matrix: `l2` on all rows but the last `n_free` ones, which have no
+    /// penalty. x is 0 in the directions in which the matrix has no curvature. By Cholesky's factorisation, which replaces the matrix.
     pub fn solve(mut self, l2: f64, n_free: usize, b: impl Iterator<Item = f64>) -> Vec<f64> {
         let n = self.size;
         for i in 0..n {
             let (above, row) = self.matrix.split_at_mut(i * n);
             let row = &mut row[..n];
-            let curvature = row[i] + if i + n_free < n { l2 } else { 0.0 };
+            let (own, least) = if i + n_free < n { (l2, ROUNDED) } else { (0.0, INDEPENDENT) };
+            let curvature = row[i] + own;
             for j in 0..i {
                 let other = &above[j * n..][..n];
                 row[j] = (row[j] - inner(&row[..j], &other[..j])) / other[j];
             }
             let left = curvature - inner(&row[..i], &row[..i]);
             // A column that is a sum of others leaves nothing but rounding errors: what is divided by infinity is 0.
-            row[i] = if left > INDEPENDENT * curvature { left.sqrt() } else { f64::INFINITY };
+            row[i] = if left > least * curvature { left.sqrt() } else { f64::INFINITY };
         }
         let mut x: Vec<f64> = b.collect();
         for i in 0..n {
@@ -351,8 +352,10 @@ pub fn is_small(size: usize) -> bool {
     size <= MOST_EQUATIONS
 }
 
-/// A column that keeps no larger share of its curvature beside the columns before it is a sum of them.
+/// A column without a penalty that keeps no larger share of its curvature beside the columns before it is a sum of them.
 const INDEPENDENT: f64 = 1e-12;
+/// A penalty tells columns apart that are far from 0 and vary little: only shares as small as rounding errors tell nothing.
+const ROUNDED: f64 = 1e-15;
 
 /// The inner product of a and b, in eight partial sums.
 pub fn inner(a: &[f64], b: &[f64]) -> f64 {
@@ -370,4 +373,28 @@ pub fn inner(a: &[f64], b: &[f64]) -> f64 {
 #[inline(always)]
 pub fn violation(w: f64, slope: f64, l1: f64) -> f64 {
     if w == 0.0 { (slope.abs() - l1).max(0.0) } else { slope + l1.copysign(w) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// X' X of two columns of two million that vary by one.
+    fn far() -> Gram {
+        let rows = [[2e6 + 1.0, 2e6], [2e6 - 1.0, 2e6 + 1.0], [2e6, 2e6 - 1.0]];
+        let product = |a: usize, b: usize| rows.iter().map(|row| row[a] * row[b]).sum();
+        Gram::of_matrix(vec![product(0, 0), product(0, 1), product(1, 0), product(1, 1)], 2)
+    }
+
+    #[test]
+    fn with_a_penalty_columns_far_from_zero_are_told_apart() {
+        // The difference of the columns has the curvature 6, and (1, -1) the eigenvalue 3.
+        let x = far().solve(1.0, 0, [4.0, -4.0].into_iter());
+        assert!((x[0] - 1.0).abs() < 1e-2 && (x[1] + 1.0).abs() < 1e-2, "{x:?}");
+    }
+
+    #[test]
+    fn without_a_penalty_a_column_that_is_almost_another_is_left_out() {
+        assert_eq!(far().solve(0.0, 2, [4.0, -4.0].into_iter())[1], 0.0);
+    }
 }

@@ -348,7 +348,8 @@ impl<'a> Subproblem<'a> {
     /// Minimises the subproblem without an L1 penalty, by a system of equations; returns the number of sweeps, none.
     fn solve(&mut self, gram: Gram) -> usize {
         let slopes: Vec<f64> = self.columns.iter().chain(&self.intercepts).map(|column| -column.gradient).collect();
-        let deltas = gram.solve(self.settings.l2, self.intercepts.len(), slopes.into_iter());
+        let n_free = if self.settings.l2 > 0.0 { self.intercepts.len() } else { slopes.len() };
+        let deltas = gram.solve(self.settings.l2, n_free, slopes.into_iter());
         for (column, delta) in self.columns.iter_mut().chain(&mut self.intercepts).zip(deltas) {
             column.delta = delta;
         }
