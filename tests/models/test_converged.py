@@ -123,3 +123,24 @@ def test_one_huge_value_in_a_column_does_not_hide_what_the_others_say(block):
             distances.append(result.objective / closer.objective - 1.0)
     assert max(distances) <= 1e-4
     assert len(distances) >= 12
+
+
+@pytest.mark.parametrize("block", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 12))])
+def test_few_rows_of_columns_far_from_zero_end_at_the_optimum_without_an_intercept(block):
+    # Their common part is a million times their differences, and may be lost in products of columns.
+    ends = []
+    for seed in range(60 * block, 60 * block + 60):
+        rng = np.random.default_rng(seed)
+        n, p, n_classes = int(rng.choice([3, 5, 10])), int(rng.choice([3, 5, 10, 20])), (2, 2, 3)[seed % 3]
+        X = rng.normal(size=(n, p)) + rng.choice([0.0, 1e3, 1e6], size=p) * rng.normal(size=p)
+        y, strength = np.arange(n) % n_classes, 10.0 ** -rng.integers(0, 5)
+        l1, l2 = ((0.0, strength), (strength, 0.0), (strength, 0.01))[seed // 3 % 3]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = MaxEnt(l1=l1, l2=l2, fit_intercept=False, n_jobs=1).fit(X, y)
+        reached = objective_of(X, y, np.ones(n), model.coef_, model.intercept_, l1, l2)
+        least, *_ = least_objective(X, y, np.ones(n), l1, l2, n_classes=n_classes, intercept=False)
+        share = (reached - least) / max(least, 1e-3 * n * np.log(n_classes))
+        ends.append((model.result_.status is Status.CONVERGED, share))
+    assert max(share for has_converged, share in ends if has_converged) <= 1e-3
+    assert np.mean([has_converged for has_converged, _ in ends]) >= 0.75

@@ -24,8 +24,9 @@ __all__ = ["FEW_NUMBERS", "MOST_PRODUCTS", "has_alike_columns", "is_confirmed"]
 
 # Columns are much alike if a combination of them varies by at most this share of what they vary themselves ...
 ALIKE = 0.1
-# ... and too much so for products of columns in double precision if by this share.
-LOST = 3e-6
+# ... and too much so for products of columns in double precision if by this share, or if steps solve their equations
+# instead of making sweeps, as they do with an L2 penalty alone, by this one.
+LOST, LOST_IF_SOLVED = 3e-6, 1e-7
 # What the steps gain is too much from this share of the objective on, times what the tolerance is looser than its
 # default.
 SHARE = 1e-3
@@ -74,9 +75,12 @@ def is_confirmed(
         # Without a penalty, differences of columns that are lost in rounding errors may bring much.
         return bool(problem.penalty.l1 or problem.penalty.l2) or not has_alike_columns(problem, LOST)
     is_large = problem.n_features * problem.objective.n_samples > FEW_NUMBERS
-    if (by_newton or is_large) and not has_alike_columns(problem):
+    # Without one, columns far from 0 are much alike; of few rows, their independence does not show that.
+    is_far = not (is_large or problem.penalty.unpenalised) and problem.is_uneven
+    if (by_newton or is_large) and not is_far and not has_alike_columns(problem):
         return True
-    if has_alike_columns(problem, LOST):
+    is_solved = problem.penalty.l1 == 0.0 < problem.penalty.l2
+    if has_alike_columns(problem, LOST_IF_SOLVED if is_solved else LOST):
         return False
     if problem.objective.n_samples * count_nonzero(w) ** 2 > MOST_PRODUCTS:
         return True
@@ -87,7 +91,10 @@ def is_confirmed(
     for _ in range(STEPS):
         if ahead.status is not Status.RUNNING:
             break
-        ahead = solver.step(problem, ahead)
+        sweeps, ahead = ahead.sweeps, solver.step(problem, ahead)
         if objective - ahead.objective > little:
+            return False
+        # A last step whose sweeps ran out tells nothing.
+        if ahead.status is Status.CONVERGED and ahead.sweeps - sweeps >= solver.max_sweeps:
             return False
     return True
