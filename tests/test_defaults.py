@@ -36,7 +36,7 @@ TRAINED = MODEL | {"random_state": 0, "keep": None, "patience": None}
 # A truth value that is not named is off by default.
 FEATURES = {each.name: False for each in fields(loglinear.ChainFeatures) if each.type == "bool"} | {
     "all_states": False, "all_transitions": False, "min_count": 1, "order": 1, "constraints": None,
-    "invalid_labels": "error",
+    "invalid_labels": "error", "class_weight": None,
 }  # fmt: skip
 DEFAULTS = {
     "adagrad": VISITS | {"delta": 1.0},

@@ -31,6 +31,7 @@ __all__ = [
     "USEFUL",
     "Check",
     "Options",
+    "check_class_weight",
     "checks_of",
     "fail",
     "limit",
@@ -266,3 +267,12 @@ def limit(name: str, value: object, most: float | None = None, *, whole: bool = 
         fail(name, value, "is not a whole number; give a whole number, or None for no limit")
     if most is not None and value > most:
         fail(name, value, f"is out of range; give a share of the objective from 0 to {most}, such as 0.001")
+
+
+def check_class_weight(name: str, value: object) -> None:
+    """Raise OptionError if a value is neither None, "balanced" nor a mapping of classes to weights >= 0."""
+    if isinstance(value, Mapping):
+        for label, weight in value.items():
+            real_number(f"{name}[{label!r}]", weight, "a finite number >= 0", lambda x: x >= 0.0)
+    elif value is not None and not (isinstance(value, str) and value == "balanced"):
+        fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")

@@ -48,6 +48,7 @@ OTHERS = {each.name: not each.default for each in OPTIONS if isinstance(each.def
     "order": 2,
     "constraints": [["A", "A"]],
     "invalid_labels": "skip",
+    "class_weight": {"A": 2.0},
 }
 X = [["a", "b", "a"], ["b", "a"], ["c", "a", "b", "b"]]
 Y = [["A", "B", "A"], ["B", "A"], ["B", "A", "B", "B"]]

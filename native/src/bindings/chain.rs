@@ -1,7 +1,7 @@
 //! Methods of `ChainObjective`: the negative log-likelihood of a chain CRF.
 
 use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, weights};
-use crate::bindings::classes::{ChainObjective, LikelyLabels, PrunedObjective, SamplePasses};
+use crate::bindings::classes::{ChainObjective, LikelyLabels, PrunedObjective, SamplePasses, class_weights_of};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
@@ -27,12 +27,13 @@ impl ChainObjective {
 impl ChainObjective {
     #[new]
     /// `features` is any object with the attributes that `Selection` names.
-    #[pyo3(signature = (corpus, features, *, constraints="null", threads=0))]
+    #[pyo3(signature = (corpus, features, *, constraints="null", class_weights=None, threads=0))]
     fn new(
         py: Python<'_>,
         corpus: &Corpus,
         features: Selection,
         constraints: &str,
+        class_weights: Option<Vec<f64>>,
         threads: usize,
     ) -> PyResult<PyClassInitializer<Self>> {
         let corpus = Arc::clone(&corpus.inner);
@@ -40,8 +41,9 @@ impl ChainObjective {
             return Err(OptionError::new_err(format!("order={}; it must be 1 or 2", features.order)));
         }
         let allowed = model::allowed(constraints, &corpus.labels)?;
+        let class_weights = class_weights_of(class_weights, &corpus.labels)?;
         let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, allowed, threads))?;
-        Ok(ChainObjective::of(inner).into())
+        Ok(ChainObjective::of(inner.with_class_weights(class_weights)).into())
     }
 
     /// The number of weights, at the end, without a penalty: the intercept's.

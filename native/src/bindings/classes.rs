@@ -5,6 +5,7 @@ use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::bindings::objective::{Objective, subclass};
 use crate::chain::objective::{self as chain, pruned};
+use crate::error::check_weights;
 use crate::stochastic::samples;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -24,6 +25,17 @@ impl ChainObjective {
     pub fn of(inner: chain::ChainObjective) -> Self {
         ChainObjective { inner: Arc::new(inner), passes: PyOnceLock::new() }
     }
+}
+
+/// The factors of the costs of labels, checked.
+pub fn class_weights_of(weights: Option<Vec<f64>>, labels: &[String]) -> PyResult<Option<Arc<Vec<f64>>>> {
+    let Some(weights) = weights else { return Ok(None) };
+    check_weights(&weights, "label")?;
+    if weights.len() != labels.len() {
+        let message = format!("{} weights for {} labels", weights.len(), labels.len());
+        return Err(OptionError::new_err(message));
+    }
+    Ok(Some(Arc::new(weights)))
 }
 
 /// The likely labels of each token at some weights.

@@ -15,7 +15,7 @@ use crate::error::{self, check_weights};
 use crate::text::arriving::source;
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
-use crate::text::labels::{Labels, unequal};
+use crate::text::labels::{Labels, check_costs, unequal};
 use crate::text::layout::{Layout, Separator};
 use crate::text::look::look;
 use crate::text::ranges::encode_range;
@@ -175,11 +175,12 @@ impl Corpus {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (sentences, labels=None, weights=None, *, template=None))]
+    #[pyo3(signature = (sentences, labels=None, weights=None, costs=None, *, template=None))]
     fn encode(
         sentences: &Bound<'_, PyAny>,
         labels: Option<&Bound<'_, PyAny>>,
         weights: Option<Vec<f64>>,
+        costs: Option<Vec<Option<Vec<f64>>>>,
         template: Option<&str>,
     ) -> PyResult<Self> {
         let template = template.map(Template::parse).transpose()?;
@@ -198,7 +199,8 @@ impl Corpus {
                 None => None,
             };
             let weight = weights.as_ref().and_then(|weights| weights.get(index)).map_or(1.0, |&weight| weight);
-            add_sentence(&mut reader, &mut builder, &sentence?, sequence.as_deref(), weight)
+            let costs = costs.as_ref().and_then(|costs| costs.get(index)).and_then(Option::as_deref);
+            add_sentence(&mut reader, &mut builder, &sentence?, (sequence.as_deref(), costs), weight)
                 .map_err(|problem| problem.located(sentences.py(), Some(index)))?;
             count = index + 1;
         }
@@ -209,6 +211,11 @@ impl Corpus {
             && weights.len() != count
         {
             return Err(DataError::new_err(format!("{} weights for {count} sentences", weights.len())));
+        }
+        if let Some(costs) = costs
+            && costs.len() != count
+        {
+            return Err(DataError::new_err(format!("token_weight of {} sentences for {count} sentences", costs.len())));
         }
         let mut inner = threads::pool(1)?.install(|| corpus::Corpus::assemble(vec![builder]))?;
         inner.labelled = labelled;
@@ -345,6 +352,11 @@ impl Corpus {
         Ok(PyArray1::from_vec(py, (0..corpus.n_sentences()).flat_map(of).collect()))
     }
 
+    /// The cost of a wrong label of each token, NaN where a sentence has none; empty if no token has one.
+    fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_slice(py, &self.sound()?.costs))
+    }
+
     /// Whether there are bigram attributes.
     #[getter]
     fn has_bigrams(&self) -> bool {
@@ -448,12 +460,13 @@ fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<Label>
     labels.map(|label| label_of(&label?).map_err(|_| wrong())).collect()
 }
 
-/// Adds a sentence and its labels to a builder. Error: the numbers of labels and tokens differ.
+/// Adds a sentence with its labels and costs to a builder. Error: the numbers of labels or costs and of tokens differ, or a cost
+/// is negative or not finite.
 fn add_sentence(
     reader: &mut Reader<'_>,
     builder: &mut Builder,
     sentence: &Bound<'_, PyAny>,
-    labels: Option<&[Label]>,
+    (labels, costs): (Option<&[Label]>, Option<&[f64]>),
     weight: f64,
 ) -> Result<(), Problem> {
     let label_of = |token: usize| labels?.get(token).map(Label::gold);
@@ -462,6 +475,10 @@ fn add_sentence(
         && labels.len() != tokens
     {
         return Err(unequal(tokens, labels.len()).into());
+    }
+    if let Some(costs) = costs {
+        check_costs(costs, tokens)?;
+        builder.costs(costs);
     }
     builder.end_sentence(weight);
     Ok(())

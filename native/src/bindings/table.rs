@@ -1,7 +1,7 @@
 //! Parts of a data set: their counts, the features of the whole data set, the objective of a part; ranges of files.
 
 use crate::bindings::arrays::{ascending, numbers, read, weights, written};
-use crate::bindings::classes::ChainObjective;
+use crate::bindings::classes::{ChainObjective, class_weights_of};
 use crate::bindings::data::{Corpus, names_of};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
@@ -197,17 +197,19 @@ subclass!(
 #[pymethods]
 impl ChainPart {
     #[new]
-    #[pyo3(signature = (corpus, table, *, constraints="null", threads=1))]
+    #[pyo3(signature = (corpus, table, *, constraints="null", class_weights=None, threads=1))]
     fn new(
         py: Python<'_>,
         corpus: &Corpus,
         table: &FeatureTable,
         constraints: &str,
+        class_weights: Option<Vec<f64>>,
         threads: usize,
     ) -> PyResult<PyClassInitializer<Self>> {
+        let class_weights = class_weights_of(class_weights, &table.inner.labels)?;
         let (corpus, table) = (Arc::clone(&corpus.inner), Arc::clone(&table.inner));
         let allowed = model::allowed(constraints, &table.labels)?;
-        let inner = interruptible(py, |_| part::ChainPart::new(corpus, &table, allowed, threads))?;
+        let inner = interruptible(py, |_| part::ChainPart::new(corpus, &table, (allowed, class_weights), threads))?;
         Ok(ChainPart { inner: Arc::new(inner) }.into())
     }
 

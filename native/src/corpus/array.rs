@@ -14,10 +14,11 @@ pub enum Array {
     AttributeKeys,
     AttributeEnds,
     AttributeNames,
+    Costs,
 }
 
 /// The arrays with the names of their files, and the bytes of a number.
-pub const ARRAYS: [(Array, &str, usize); 11] = [
+pub const ARRAYS: [(Array, &str, usize); 12] = [
     (Array::SentenceEnds, "sentence_ends.u64", 8),
     (Array::StateEnds, "state_ends.u64", 8),
     (Array::StateIds, "state_ids.u32", 4),
@@ -29,6 +30,7 @@ pub const ARRAYS: [(Array, &str, usize); 11] = [
     (Array::AttributeKeys, "attribute_keys.u64", 8),
     (Array::AttributeEnds, "attribute_ends.u64", 8),
     (Array::AttributeNames, "attribute_names.u8", 1),
+    (Array::Costs, "costs.f64", 8),
 ];
 
 impl Array {

@@ -5,7 +5,7 @@ use crate::corpus::counting::Kept;
 use crate::corpus::labels::{LabelSets, Labels, by_frequency, renumbered};
 use crate::corpus::notes::Notes;
 use crate::corpus::sink::{Gold, Sink};
-use crate::corpus::{Corpus, FIRST_SET, Rows, UNKNOWN};
+use crate::corpus::{Corpus, FIRST_SET, NO_COST, Rows, UNKNOWN};
 use crate::error::{Error, Result};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -67,8 +67,10 @@ impl Assembly {
         let set_map: Vec<u32> = piece.sets.sets.iter().map(in_set).collect();
         let joined = &mut self.joined;
         joined.notes.join(&piece.notes);
-        join_sparse(&mut joined.values, joined.states.ids.len(), piece.values, piece.states.ids.len());
-        join_sparse(&mut joined.weights, joined.sentence_ends.len(), piece.weights, piece.sentence_ends.len());
+        let (states, sentences) = (joined.states.ids.len(), joined.sentence_ends.len());
+        join_sparse(&mut joined.values, 1.0, states, piece.values, piece.states.ids.len());
+        join_sparse(&mut joined.weights, 1.0, sentences, piece.weights, piece.sentence_ends.len());
+        join_sparse(&mut joined.costs, NO_COST, joined.states.ends.len(), piece.costs, piece.states.ends.len());
         let tokens = joined.states.ends.len();
         joined.sentence_ends.extend(piece.sentence_ends.iter().map(|end| tokens + end));
         joined.states.append(piece.states, &map);
@@ -138,6 +140,7 @@ impl Assembly {
             gold: joined.gold.into(),
             label_sets: Arc::new(label_sets),
             weights: joined.weights.into(),
+            costs: joined.costs.into(),
             notes: joined.notes,
             ..Corpus::empty()
         }
@@ -160,11 +163,11 @@ pub fn ranked(label: u32, rank: &[u32]) -> u32 {
     if label < FIRST_SET { rank[label as usize] } else { label }
 }
 
-/// Appends `more`, with `more_count` numbers, to `all`, with `count` numbers. A vector is empty while all its numbers are 1.
-fn join_sparse(all: &mut Vec<f64>, count: usize, mut more: Vec<f64>, more_count: usize) {
+/// Appends `more`, with `more_count` numbers, to `all`, with `count` numbers. A vector is empty while all its numbers are `usual`.
+fn join_sparse(all: &mut Vec<f64>, usual: f64, count: usize, mut more: Vec<f64>, more_count: usize) {
     if !all.is_empty() || !more.is_empty() {
-        all.resize(count, 1.0);
-        more.resize(more_count, 1.0);
+        all.resize(count, usual);
+        more.resize(more_count, usual);
         all.append(&mut more);
     }
 }
@@ -181,6 +184,8 @@ pub struct Builder {
     pub(super) bigrams: Rows,
     pub(super) gold: Vec<u32>,
     pub(super) weights: Vec<f64>,
+    /// Token -> cost, or `NO_COST`; shorter than the tokens if the last ones have none.
+    pub(super) costs: Vec<f64>,
     pub notes: Notes,
 }
 
@@ -203,6 +208,7 @@ impl Builder {
             bigrams: corpus.bigrams,
             gold: std::mem::take(corpus.gold.to_mut()),
             weights: std::mem::take(corpus.weights.to_mut()),
+            costs: std::mem::take(corpus.costs.to_mut()),
             notes: corpus.notes,
             ..Builder::default()
         };
@@ -286,6 +292,7 @@ impl Builder {
         self.states.ends.to_mut().truncate(mark.tokens);
         self.bigrams.ends.to_mut().truncate(mark.tokens);
         self.gold.truncate(mark.tokens);
+        self.costs.truncate(mark.tokens);
         self.states.ids.to_mut().truncate(mark.states);
         self.values.truncate(mark.states);
         self.bigrams.ids.to_mut().truncate(mark.bigrams);
@@ -316,6 +323,11 @@ impl Sink for Builder {
             Gold::OneOf(names) => self.sets.intern(names.iter().map(|name| self.labels.intern(name)).collect()),
             Gold::Unknown => UNKNOWN,
         }));
+    }
+
+    fn costs(&mut self, costs: &[f64]) {
+        self.costs.resize(self.states.ends.len() - costs.len(), NO_COST);
+        self.costs.extend_from_slice(costs);
     }
 
     fn end_sentence(&mut self, weight: f64) {

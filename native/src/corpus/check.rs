@@ -49,6 +49,7 @@ impl Corpus {
             && self.label_sets.iter().all(is_set)
             && all(&self.values, finite)
             && all(&self.weights, |some| finite(some) && some.iter().all(|&weight| weight >= 0.0))
+            && all(&self.costs, |some| some.iter().all(|&cost| cost.is_nan() || (0.0..f64::INFINITY).contains(&cost)))
             && divide(ends, text.len());
         if sound { Ok(()) } else { Err(Error::Data("the corpus is inconsistent; encode it again".into())) }
     }

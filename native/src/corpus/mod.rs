@@ -27,6 +27,9 @@ pub const FIRST_SET: u32 = 1 << 24;
 /// The entry of `Corpus::gold` for a token whose label is unknown.
 pub const UNKNOWN: u32 = u32::MAX;
 
+/// The entry of `Corpus::costs` for a token of a sentence without costs.
+pub const NO_COST: f64 = f64::NAN;
+
 /// Number of sentences after which a sweep releases their memory.
 const SWEPT: usize = 1 << 14;
 
@@ -101,6 +104,8 @@ pub struct Corpus {
     pub label_sets: Arc<Vec<Vec<u32>>>,
     /// Sentence -> weight; empty if all are 1.
     pub weights: Store<f64>,
+    /// Token -> cost of a wrong label in training, in nats, or `NO_COST`; empty if no token has one.
+    pub costs: Store<f64>,
     /// Whether label bigrams are features: always, except with a template that has no `B` line.
     pub transitions: bool,
     /// Whether the template requests triples of labels.
@@ -158,7 +163,7 @@ impl Corpus {
         let tokens = whole(tokens, self.n_tokens())?;
         compare(&|array| match array {
             Array::StateEnds | Array::BigramEnds => rows(&tokens),
-            Array::Gold => tokens.clone(),
+            Array::Gold | Array::Costs => tokens.clone(),
             _ => 0..0,
         })?;
         let of = |rows: &Rows| match tokens.is_empty() || rows.ends.is_empty() {
@@ -200,6 +205,9 @@ impl Corpus {
         if self.labelled {
             self.gold.advise(tokens.clone(), soon);
         }
+        if !self.costs.is_empty() {
+            self.costs.advise(tokens.clone(), soon);
+        }
         self.states.ends.advise(tokens, soon);
         self.sentence_ends.advise(sentences, soon);
     }
@@ -235,7 +243,13 @@ impl Corpus {
     /// The possible labels of a token in the data: its label, or several that include it; none if its label is unknown.
     #[inline(always)]
     pub fn named_labels(&self, token: usize) -> &[u32] {
-        match &self.gold[token] {
+        self.labels_of(&self.gold[token])
+    }
+
+    /// The possible labels that an entry of `gold` names; see `named_labels`.
+    #[inline(always)]
+    pub fn labels_of<'a>(&'a self, entry: &'a u32) -> &'a [u32] {
+        match entry {
             label if *label < FIRST_SET => std::slice::from_ref(label),
             &UNKNOWN => &[],
             set => &self.label_sets[(set - FIRST_SET) as usize],
@@ -279,6 +293,7 @@ impl Corpus {
             + rows(&self.bigrams)
             + self.values.n_bytes()
             + self.gold.n_bytes()
+            + self.costs.n_bytes()
             + self.sentence_ends.n_bytes()
     }
 
@@ -370,6 +385,7 @@ impl Corpus {
                     chosen.bigrams.end_row();
                 }
                 chosen.gold.to_mut().extend(self.gold.get(token));
+                chosen.costs.to_mut().extend(self.costs.get(token));
             }
             let end = chosen.states.ends.len();
             chosen.sentence_ends.to_mut().push(end);
@@ -445,6 +461,7 @@ impl Corpus {
             gold: Store::default(),
             label_sets: Arc::default(),
             weights: Store::default(),
+            costs: Store::default(),
             transitions: true,
             triples: false,
             labelled: false,

@@ -26,6 +26,8 @@ pub trait Sink {
     fn bigram(&mut self, key: u64, write: impl FnOnce(&mut Vec<u8>));
     /// Ends a token. Tokens of unlabelled data have no label.
     fn end_token(&mut self, label: Option<Gold<'_>>);
+    /// Takes the costs of wrong labels of the current sentence's tokens, finite numbers >= 0, all of which have ended.
+    fn costs(&mut self, _costs: &[f64]) {}
     /// Ends a sentence of the given weight.
     fn end_sentence(&mut self, weight: f64);
     /// Takes the places in the text of the sentence that has ended: what they are is up to the format (`text::format::Writing`).

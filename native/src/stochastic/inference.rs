@@ -3,6 +3,7 @@
 use crate::chain::features::Features;
 use crate::chain::inference::{Lattice, PairCounts, Transitions};
 use crate::chain::objective::ChainObjective;
+use crate::chain::objective::costs::lower_right;
 use crate::chain::objective::masks::Known;
 use crate::chain::objective::pass::fill_edges;
 use crate::chain::objective::states::{First, Read, Stored, fill_scores};
@@ -75,6 +76,7 @@ impl<'a> Inference<'a> {
             lattice.scores.iter_mut().for_each(|score| *score *= scale);
             lattice.edges.iter_mut().for_each(|edge| edge.score *= scale);
         }
+        lower_right(&self.objective.corpus, sample.gold, sample.costs, &mut lattice.scores, width);
         let masks = &self.objective.masks;
         masks.rows(sample.free).for_each(|(token, row)| lattice.mask.push(token * width, row));
         if sample.knowledge == Known::Some {

@@ -42,6 +42,7 @@ impl SamplePasses {
                     first_token: sentence.tokens.start,
                     end_token: sentence.tokens.end,
                     gold: &corpus.gold[corpus.tokens(sentence.number)],
+                    costs: self.objective.costs.of(corpus.tokens(sentence.number)),
                     knowledge: masks.known(sentence.number),
                     free: masks.free(sentence.number),
                     clamped: masks.clamped(sentence.number),
@@ -69,6 +70,8 @@ pub struct Sample<'a> {
     end_token: usize,
     pub weight: f64,
     pub gold: &'a [u32],
+    /// The costs of wrong labels; empty if no token has any.
+    pub costs: &'a [f64],
     pub knowledge: Known,
     /// The mask of the labels that are allowed.
     pub free: &'a Masked,

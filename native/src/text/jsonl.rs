@@ -1,4 +1,5 @@
-//! JSON lines: `{"tokens": [...], "labels": [...], "weight": 1.0}`, a sentence a line.
+//! JSON lines: `{"tokens": [...], "labels": [...], "weight": 1.0, "token_weights": [...]}`, a sentence a line. The last two may be
+//! missing: the weight of the sentence, and the costs of wrong labels of its tokens.
 //!
 //! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns;
 //! without one they are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
@@ -13,7 +14,7 @@ use crate::text::cells::{Cells, Width};
 use crate::text::expand::Expander;
 use crate::text::input::for_each_line;
 use crate::text::items::Items;
-use crate::text::labels::{Labels, unequal};
+use crate::text::labels::{Labels, check_costs, unequal};
 use crate::text::template::Template;
 use serde_json::Value;
 use std::ops::Range;
@@ -74,6 +75,8 @@ fn sentence<S: Sink>(
     let gold: Vec<Gold<'_>> = labels.into_iter().flatten().enumerate().map(gold_of).collect::<Result<_, _>>()?;
     let weight = value.get("weight").map_or(Some(1.0), Value::as_f64).filter(|weight| *weight >= 0.0);
     let weight = weight.ok_or("\"weight\" must be a number of at least 0")?;
+    let costs = value.get("token_weights").filter(|_| labels.is_some()).map(|list| costs_of(list, tokens.len()));
+    let costs = costs.transpose()?;
     if tokens.is_empty() {
         return Ok(());
     }
@@ -100,8 +103,20 @@ fn sentence<S: Sink>(
             }
         }
     }
+    if let Some(costs) = costs {
+        sink.costs(&costs);
+    }
     sink.end_sentence(weight);
     Ok(())
+}
+
+/// The costs of wrong labels of a sentence with so many tokens.
+fn costs_of(list: &Value, tokens: usize) -> Result<Vec<f64>, String> {
+    let wrong = "\"token_weights\" must be a list with a number of at least 0 for each token";
+    let costs: Vec<f64> =
+        list.as_array().ok_or(wrong)?.iter().map(Value::as_f64).collect::<Option<_>>().ok_or(wrong)?;
+    check_costs(&costs, tokens)?;
+    Ok(costs)
 }
 
 /// The message for a line without a list of tokens.
@@ -210,7 +225,7 @@ fn named<S: Sink>(key: &str, value: &Value, items: &mut Items, sink: &mut S) -> 
 /// Valid texts to start fuzzing with.
 #[cfg(any(test, feature = "fuzzing"))]
 pub const SEEDS: &[&str] = &[
-    "{\"tokens\": [\"a\", [\"b\", \"c\"], {\"d\": 1.5, \"e\": true, \"f\": \"g\", \"h\": [\"i\"], \"j\": {\"k\": 3}}], \"labels\": [\"A\", [\"A\", \"B\"], null], \"weight\": 2}\n\n",
+    "{\"tokens\": [\"a\", [\"b\", \"c\"], {\"d\": 1.5, \"e\": true, \"f\": \"g\", \"h\": [\"i\"], \"j\": {\"k\": 3}}], \"labels\": [\"A\", [\"A\", \"B\"], null], \"weight\": 2, \"token_weights\": [1, 0.5, 0]}\n\n",
     "{\"tokens\": [], \"labels\": []}\n{\"labels\": [\"\\u00e9\"], \"tokens\": [{\"\\ud83d\\ude00\": 1e308}]}\n",
 ];
 

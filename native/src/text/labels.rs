@@ -8,6 +8,17 @@ pub fn unequal(tokens: usize, labels: usize) -> String {
     format!("{tokens} token{} but {labels} label{}", plural(tokens), plural(labels))
 }
 
+/// Fails if a sentence has another number of costs than tokens, or one that is not a finite number >= 0.
+pub fn check_costs(costs: &[f64], tokens: usize) -> Result<(), String> {
+    if costs.len() != tokens {
+        return Err(format!("{} token weights for {tokens} token{}", costs.len(), if tokens == 1 { "" } else { "s" }));
+    }
+    match costs.iter().position(|cost| !(0.0..f64::INFINITY).contains(cost)) {
+        Some(token) => Err(format!("token {token}: weight {} is not a finite number >= 0", costs[token])),
+        None => Ok(()),
+    }
+}
+
 /// How a reader takes the labels of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Labels {

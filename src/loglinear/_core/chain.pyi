@@ -1,5 +1,7 @@
 """The objective of chains."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +19,7 @@ class ChainObjective(Objective):
         features: object,
         *,
         constraints: str = "null",
+        class_weights: Sequence[float] | None = None,
         threads: int = 0,
     ) -> None: ...
     @property

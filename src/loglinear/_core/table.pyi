@@ -1,5 +1,7 @@
 """Data in parts: what is seen in a part, and the features of the whole."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -61,6 +63,7 @@ class ChainPart(Objective):
         table: FeatureTable,
         *,
         constraints: str = "null",
+        class_weights: Sequence[float] | None = None,
         threads: int = 1,
     ) -> None: ...
     @property

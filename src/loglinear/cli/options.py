@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import Action, ArgumentError, Namespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -35,6 +35,26 @@ __all__ = [
 
 T = TypeVar("T")
 
+
+class _LabelNumbers(Action):
+    """Collects LABEL=NUMBER of a flag that may be repeated into a dict, or takes a single word, such as `balanced`."""
+
+    def __call__(self, parser: object, arguments: Namespace, text: Any, flag: str | None = None) -> None:
+        numbers = getattr(arguments, self.dest)
+        label, equals, number = str(text).rpartition("=")
+        if not equals and numbers is None:
+            setattr(arguments, self.dest, text)
+            return
+        try:
+            value = float(number) if label and equals and not isinstance(numbers, str) else None
+        except ValueError:
+            value = None
+        if value is None or label in (numbers or {}):
+            message = f"{text}: not of the form LABEL=NUMBER" if value is None else f"{label} has two values"
+            raise ArgumentError(self, message)
+        setattr(arguments, self.dest, {**(numbers or {}), label: value})
+
+
 # Flags that are not the option's name.
 _FLAGS = {"random_state": ["--seed"], "solver_options": ["-p", "--set"]}
 # Arguments of argparse for an option, by the first type in its annotation.
@@ -44,6 +64,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "float": {"type": float, "metavar": "X"},
     "str": {"metavar": "NAME"},
     "Mapping[str, Any]": {"action": "append", "metavar": "NAME=VALUE"},
+    "Mapping[Any, float]": {"action": _LabelNumbers, "metavar": "LABEL=X"},
 }
 
 
@@ -71,7 +92,7 @@ def _add_option(parser: Arguments, option: Field[Any], default: object) -> None:
     text += f" (default: {otherwise})" if otherwise else ""
     flags = _FLAGS.get(option.name, [flag(option.name)])
     kind = _KINDS.get(str(option.type).split(" | ", maxsplit=1)[0], _KINDS["str"])  # types of names are words, too
-    text += "; may be repeated" if kind.get("action") == "append" else ""
+    text += "; may be repeated" if kind.get("action") in ("append", _LabelNumbers) else ""
     parser.add_argument(*flags, dest=option.name, default=default, help=text.replace("%", "%%"), **kind)
 
 

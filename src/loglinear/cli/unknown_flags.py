@@ -12,7 +12,6 @@ __all__ = ["advice"]
 
 # Flags that no command has for every kind of model, and what to do.
 _IN_PYTHON = {
-    "--class-weight": "use class_weight in Python: MaxEnt(class_weight=...)",
     "--sample-weight": "use sample_weight in Python: fit(X, y, sample_weight=...)",
     "--cv": "use l1='cv' in Python: MaxEnt(l1='cv')",
     "--model-type": "--model-type is an option of train; select trains CRFs, and in Python MaxEnt(l1='cv') and "

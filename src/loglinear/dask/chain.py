@@ -14,7 +14,7 @@ from distributed import Client
 
 from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus
-from ..data.inputs import Labels, Sentences
+from ..data.inputs import Labels, Sentences, TokenWeights
 from ..data.parts import PART_BYTES
 from ..errors import ClusterError
 from ..minimize import Callback
@@ -72,6 +72,7 @@ class ChainCRF(local.ChainCRF):
         y: Bag | Labels | None = None,
         *,
         sample_weight: Bag | Iterable[float] | None = None,
+        token_weight: Bag | TokenWeights | None = None,
         format: str | None = None,
         partial: bool = False,
         separator: str | None = None,
@@ -89,11 +90,13 @@ class ChainCRF(local.ChainCRF):
         Args:
             X: one of: paths of files, patterns such as ``part-*.txt`` and folders, visible to all workers under the
                 same names, including JSON lines and Parquet files with columns ``tokens``, ``labels`` and optionally
-                ``weight``; a `dask.bag` of pairs (sentence, labels), of dicts with ``tokens``, ``labels`` and
-                optionally ``weight``, or of sentences; a list of futures or delayed objects, each a pair (sentences,
-                labels) or a triple with weights; or sentences.
+                ``weight`` and ``token_weights``; a `dask.bag` of pairs (sentence, labels), of dicts with ``tokens``,
+                ``labels`` and optionally ``weight`` and ``token_weights``, or of sentences; a list of futures or
+                delayed objects, each a pair (sentences, labels), with weights and with costs of tokens in third and
+                fourth place; or sentences.
             y: labels: a bag for a bag of sentences, a sequence for sentences; otherwise None.
             sample_weight: a weight >= 0 for each sentence: a bag or a sequence, as y.
+            token_weight: cost of a wrong label of each token, see `loglinear.ChainCRF.fit`: a bag or a sequence, as y.
             format: format of files, see `Corpus.read`; by default from their extensions.
             partial: allow partial labels in files.
             separator: of column files, see `Corpus.read`.
@@ -124,6 +127,7 @@ class ChainCRF(local.ChainCRF):
                 X,
                 y,
                 sample_weight,
+                token_weight,
                 template=template,
                 format=format,
                 partial=partial,

@@ -12,7 +12,7 @@ from distributed import Future
 
 from ..data.column_layout import ColumnLayout
 from ..data.corpus import checked_weights
-from ..data.inputs import Labels, Sentences
+from ..data.inputs import Labels, Sentences, TokenWeights
 from ..data.parts import PART_BYTES, ListedPart, cut
 from ..data.templates import template_text
 from ..errors import DataError, OptionError
@@ -38,6 +38,7 @@ def sources(
     X: Sources,
     y: Bag | Labels | None = None,
     sample_weight: Bag | Iterable[float] | None = None,
+    token_weight: Bag | TokenWeights | None = None,
     *,
     template: str | None = None,
     format: str | None = None,
@@ -50,10 +51,12 @@ def sources(
     Args:
         cluster: that holds or reads the data.
         X: paths, patterns and folders; a `dask.bag` of sentences, or of pairs of sentence and labels, or of dicts with
-            ``tokens``, ``labels`` and optionally ``weight``; a sequence of futures or delayed objects, each a pair of
-            sentences and labels, or a triple with the sentences' weights; or sentences.
+            ``tokens``, ``labels`` and optionally ``weight`` and ``token_weights``; a sequence of futures or delayed
+            objects, each a pair of sentences and labels, with the weights of the sentences and the costs of tokens in
+            third and fourth place; or sentences.
         y: labels, where X is a bag of sentences, or sentences.
         sample_weight: weights of the sentences, where y is given.
+        token_weight: costs of wrong labels of the tokens, where y is given.
         template: name of a preset or text of a template.
         format: of files.
         partial: allow partial labels in files.
@@ -66,17 +69,17 @@ def sources(
     """
     text = template_text(template)
     if are_paths(X) or _are_held(X) or (isinstance(X, Bag) and y is None):
-        names = ("y", "sample_weight")
-        if beside := [name for name, value in zip(names, (y, sample_weight), strict=True) if value is not None]:
+        beside_X = {"y": y, "sample_weight": sample_weight, "token_weight": token_weight}
+        if beside := [name for name, value in beside_X.items() if value is not None]:
             message = f"these data contain their labels and weights; leave out {' and '.join(beside)}"
             raise OptionError(message)
     if are_paths(X):
         return _some(cut(X, format=format, template=template, partial=partial, columns=columns, part_bytes=part_bytes))
     if isinstance(X, Bag):
-        return _some(_of_bags(cluster, X, y, sample_weight, text))
+        return _some(_of_bags(cluster, X, y, {"sample_weight": sample_weight, "token_weight": token_weight}, text))
     if _are_held(X):
         return cluster.begun("list", [(_of_tuple, number, text, part) for number, part in enumerate(begun(cluster, X))])
-    return _some(_of_sentences(X, y, sample_weight, text))
+    return _some(_of_sentences(X, y, sample_weight, token_weight, text))
 
 
 def are_paths(X: object) -> TypeIs[Paths]:
@@ -107,7 +110,11 @@ def _some(parts: Iterable[T]) -> list[T]:
 
 
 def _of_sentences(
-    X: Sentences, y: Labels | None, weights: Iterable[float] | None, template: str | None
+    X: Sentences,
+    y: Labels | None,
+    weights: Iterable[float] | None,
+    costs: TokenWeights | None,
+    template: str | None,
 ) -> list[ListedPart]:
     """Return parts of sentences that this process holds."""
     if y is None:
@@ -115,34 +122,47 @@ def _of_sentences(
         raise DataError(message)
     X, y = list(X), list(y)
     weights = None if weights is None else checked_weights(weights)
-    for name, values in (("labels", y), ("weights", weights)):
+    costs = None if costs is None else list(costs)
+    for name, values in (("labels", y), ("weights", weights), ("token weights", costs)):
         if values is not None and len(values) != len(X):
             message = f"{len(X)} sentences, but {name} for {len(values)}; give one each"
             raise DataError(message)
     cuts = [slice(at, at + SENTENCES) for at in range(0, len(X), SENTENCES)]
     return [
-        ListedPart(f"sentences from {cut.start}", X[cut], y[cut], template, None if weights is None else weights[cut])
+        ListedPart(
+            f"sentences from {cut.start}",
+            X[cut],
+            y[cut],
+            template,
+            None if weights is None else weights[cut],
+            None if costs is None else costs[cut],
+        )
         for cut in cuts
     ]
 
 
-def _of_bags(cluster: Cluster, X: Bag, y: Bag | None, weights: Bag | None, template: str | None) -> list[Future]:
+def _of_bags(
+    cluster: Cluster, X: Bag, y: Bag | None, weights: dict[str, Bag | None], template: str | None
+) -> list[Future]:
     """Return a future of a part for each partition of a bag."""
     if y is None:
         items = enumerate(cluster.client.compute(X.to_delayed()))
         return cluster.begun("list", [(_of_items, number, template, item) for number, item in items])
-    bags = {"X": X, "y": y} | ({} if weights is None else {"sample_weight": weights})
+    bags = {"X": X, "y": y} | {name: bag for name, bag in weights.items() if bag is not None}
     for name, bag in bags.items():
         if not isinstance(bag, Bag) or bag.npartitions != X.npartitions:
             message = f"X is a bag of {X.npartitions} partitions; {name} must be a bag with the same partitions"
             raise DataError(message)
     partitions = zip(*(cluster.client.compute(bag.to_delayed()) for bag in bags.values()), strict=True)
-    return cluster.begun("list", [(_of_lists, number, template, *members) for number, members in enumerate(partitions)])
+    names = list(bags)
+    return cluster.begun(
+        "list", [(_of_named, number, template, names, *members) for number, members in enumerate(partitions)]
+    )
 
 
 def _of_items(number: int, template: str | None, items: Iterable[Any]) -> ListedPart:
-    """Return the part of pairs of sentence and labels, or of dicts with tokens, labels and perhaps a weight."""
-    X, y, weights = [], [], []
+    """Return the part of pairs of sentence and labels, or of dicts with tokens, labels and perhaps weights."""
+    X, y, weights, costs = [], [], [], []
     for at, item in enumerate(items):
         try:
             tokens, labels = (item["tokens"], item["labels"]) if isinstance(item, dict) else item
@@ -155,7 +175,8 @@ def _of_items(number: int, template: str | None, items: Iterable[Any]) -> Listed
         X.append(tokens)
         y.append(labels)
         weights.append(item.get("weight", 1.0) if isinstance(item, dict) else 1.0)
-    return _of_lists(number, template, X, y, weights)
+        costs.append(item.get("token_weights") if isinstance(item, dict) else None)
+    return _of_lists(number, template, X, y, weights, costs)
 
 
 def _of_tuple(number: int, template: str | None, lists: Any) -> ListedPart:
@@ -166,7 +187,22 @@ def _of_tuple(number: int, template: str | None, lists: Any) -> ListedPart:
         raise DataError(message) from error
 
 
+def _of_named(number: int, template: str | None, names: Sequence[str], *members: Iterable[Any]) -> ListedPart:
+    lists = dict(zip(names, members, strict=True))
+    weights, costs = lists.get("sample_weight"), lists.get("token_weight")
+    return _of_lists(number, template, lists["X"], lists["y"], weights, costs)
+
+
 def _of_lists(
-    number: int, template: str | None, X: Iterable[Any], y: Iterable[Any], weights: Iterable[float] | None = None
+    number: int,
+    template: str | None,
+    X: Iterable[Any],
+    y: Iterable[Any],
+    weights: Iterable[float] | None = None,
+    costs: TokenWeights | None = None,
 ) -> ListedPart:
-    return ListedPart(f"partition {number}", list(X), list(y), template, None if weights is None else list(weights))
+    listed_costs = None if costs is None else list(costs)
+    if listed_costs is not None and all(of_sentence is None for of_sentence in listed_costs):
+        listed_costs = None
+    listed_weights = None if weights is None else list(weights)
+    return ListedPart(f"partition {number}", list(X), list(y), template, listed_weights, listed_costs)

@@ -25,7 +25,7 @@ from .templates import naming_preset, template_text
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .inputs import Classes, Labels, Matrix, Sentences
+    from .inputs import Classes, Labels, Matrix, Sentences, TokenWeights
 
 __all__ = ["Corpus", "check_same_columns", "checked_weights", "labels_as", "read_to_score", "read_unlabelled"]
 
@@ -237,6 +237,7 @@ class Corpus:
         *,
         template: str | None = None,
         sample_weight: Iterable[float] | None = None,
+        token_weight: TokenWeights | None = None,
     ) -> Corpus:
         """Encode sentences given as Python objects.
 
@@ -250,6 +251,8 @@ class Corpus:
                 one of several. Or a column of lists.
             template: name of a preset or text of a template.
             sample_weight: a weight >= 0 for each sentence.
+            token_weight: for each sentence a number >= 0 for each token, or None: the cost of a wrong label in
+                training, in nats; see `ChainCRF.fit`.
 
         Raises:
             DataError: lengths differ, a value is not finite, a token or a label has an invalid type, tokens have
@@ -259,11 +262,12 @@ class Corpus:
         text = template_text(template)
         X, y = as_lists(X, "X", tuples=text is not None), as_lists(y, "y")
         weights = None if sample_weight is None else checked_weights(as_lists(sample_weight, "sample_weight"))
+        costs = None if token_weight is None else [*map(checked_costs, as_lists(token_weight, "token_weight"))]
         if isinstance(X, list) and X and y is not None:
             check_sentence(X[0], "sentence 0")  # before the labels, which are as wrong if both are columns of values
         labels = LabelNames(() if y is None else y)
         names = None if y is None else labels
-        core = _core.Corpus.encode(_ordered(X, tuples=text is not None), names, weights, template=text)
+        core = _core.Corpus.encode(_ordered(X, tuples=text is not None), names, weights, costs, template=text)
         return cls(core, text, "python", labels.type, ColumnLayout(n=core.notes[0]))
 
     @classmethod
@@ -487,6 +491,23 @@ def labels_as(*, labelled: bool, partial: bool) -> str:
     return "none" if not labelled else "partial" if partial else "whole"
 
 
+def checked_costs(costs: Any) -> list[float] | None:
+    """Return the costs of a sentence's tokens as floats, NaN for what is not a number; the native half checks them."""
+    if costs is None:
+        return None
+    if isinstance(costs, (str, bytes)) or not isinstance(costs, Iterable):
+        message = f"token_weight has {costs!r:.60} for a sentence; give a sequence of numbers, one for each token"
+        raise DataError(message)
+    return [_number(cost) for cost in costs]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
 def checked_weights(weights: Iterable[float]) -> list[float]:
     """Return sample weights as floats.
 
@@ -495,10 +516,7 @@ def checked_weights(weights: Iterable[float]) -> list[float]:
     """
     checked = []
     for sentence, weight in enumerate(weights):
-        try:
-            number = float(weight)
-        except (TypeError, ValueError):
-            number = math.nan
+        number = _number(weight)
         if not 0.0 <= number < math.inf:
             message = f"sentence {sentence}: weight {weight!r} is not a finite number >= 0"
             raise DataError(message)

@@ -29,7 +29,7 @@ def checksum(arrays: Iterable[Array]) -> str:
 
 
 def of_corpus(corpus: Corpus) -> dict[str, Any]:
-    """Return the sizes of a corpus and a checksum of its attributes by number, values, labels and weights."""
+    """Return the sizes of a corpus and a checksum of its attributes by number, values, labels, weights and costs."""
     return {
         "sentences": len(corpus),
         "tokens": corpus.n_tokens,
@@ -45,6 +45,8 @@ def _parts_of_corpus(corpus: Corpus) -> Iterator[Array]:
     yield np.array(core.lengths(), np.int64)
     yield core.targets()
     yield core.weights()
+    if (costs := core.costs()).size:
+        yield costs
     if core.first_partial() is not None:
         gold_texts = (
             "|".join(sorted(label)) if isinstance(label, frozenset) else label or "?" for label in _flat(core.gold())

@@ -24,6 +24,7 @@ __all__ = [
     "SparseMatrix",
     "SupportsArray",
     "Token",
+    "TokenWeights",
 ]
 
 Array: TypeAlias = "npt.NDArray[Any]"
@@ -37,6 +38,8 @@ Sentences: TypeAlias = "Iterable[Sentence]"
 Label: TypeAlias = object
 """A str, an int or a bool; None for an unknown label, a set for one of several."""
 Labels: TypeAlias = Iterable[Iterable[Label]]
+TokenWeights: TypeAlias = Iterable["Iterable[float] | None"]
+"""For each sentence a number for each token, or None."""
 
 
 class SupportsArray(Protocol):

@@ -137,6 +137,7 @@ class ListedPart:
         y: a sequence of labels for each sentence.
         template: text of a template.
         weights: a weight of at least 0 for each sentence; None for 1.
+        costs: costs of wrong labels, a number of at least 0 for each token of each sentence, or None.
     """
 
     name: str
@@ -144,11 +145,14 @@ class ListedPart:
     y: Sequence[Iterable[Any]]
     template: str | None = None
     weights: Sequence[float] | None = None
+    costs: Sequence[Iterable[float] | None] | None = None
 
     def read(self) -> Corpus:
         """Return the sentences; errors name the part, and the sentence in it."""
         try:
-            return Corpus.encode(self.X, self.y, template=self.template, sample_weight=self.weights)
+            return Corpus.encode(
+                self.X, self.y, template=self.template, sample_weight=self.weights, token_weight=self.costs
+            )
         except DataError as error:
             message = f"{self.name}: {error}"
             raise DataError(message) from error
@@ -158,7 +162,8 @@ class ListedPart:
 class ParquetPart:
     """A row group of a Parquet file with the columns ``tokens`` and ``labels``, lists of a sentence each.
 
-    A column ``weight``, if there is one, holds the weights of the sentences.
+    A column ``weight``, if there is one, holds the weights of the sentences, and a column ``token_weights`` a list of
+    costs of wrong labels for each.
 
     Attributes:
         path: the file.
@@ -179,10 +184,11 @@ class ParquetPart:
         """Return the sentences; errors name the part, and the sentence in it."""
         import pyarrow.parquet as parquet
 
-        table = parquet.ParquetFile(self.path).read_row_group(self.group, columns=["tokens", "labels", "weight"])
+        names = ["tokens", "labels", "weight", "token_weights"]
+        table = parquet.ParquetFile(self.path).read_row_group(self.group, columns=names)
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
-        tokens, labels, weights = columns["tokens"], columns["labels"], columns.get("weight")
-        return ListedPart(self.name, tokens, labels, self.template, weights).read()
+        weights, costs = columns.get("weight"), columns.get("token_weights")
+        return ListedPart(self.name, columns["tokens"], columns["labels"], self.template, weights, costs).read()
 
 
 def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:

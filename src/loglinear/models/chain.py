@@ -28,13 +28,14 @@ from .chain_weights import WeightsByName
 from .column_tagging import tag_column
 from .estimator import LightEstimator, check_end, check_fitted
 from .files.chain import ChainModel, checked_n_best, open_model
+from .files.settings import class_weight_of
 from .files.tagging import DECODE, Decode, Tagging, tag_corpus
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ..data.inputs import ArrowData, Labels, Sentence, Sentences
+    from ..data.inputs import ArrowData, Labels, Sentence, Sentences, TokenWeights
     from ..minimize import Callback
     from ..report.page import Report
     from .explain.explanation import Explanation
@@ -94,6 +95,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         y: Labels | None = None,
         *,
         sample_weight: Iterable[float] | None = None,
+        token_weight: TokenWeights | None = None,
         X_dev: Corpus | Sentences | None = None,
         y_dev: Labels | None = None,
         start: ChainCRF | str | os.PathLike[str] | None = None,
@@ -106,6 +108,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             X: sentences or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
             sample_weight: a weight >= 0 for each sentence.
+            token_weight: for each sentence a number >= 0 for each token: the cost of a wrong label, in nats, multiplied
+                by the class weight, if any. None for 1 with class weights, 0 otherwise. It does not change how often a
+                sentence counts, which is what ``sample_weight`` does.
             X_dev: development data: sentences to score during training. The trace has the scores of every step.
             y_dev: labels of the sentences in X_dev.
             start: model to start from (warm start), or the path of its file. Features with the same names start at its
@@ -137,7 +142,8 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         features, threads = self._options(ChainFeatures), self._threads
 
         def data(template: str | None) -> ChainData:
-            return ChainObjective(self._corpus(X, y, template, sample_weight), features, threads=threads)
+            corpus = self._corpus(X, y, template, sample_weight, token_weight)
+            return ChainObjective(corpus, features, threads=threads)
 
         self._fit(data, X_dev, y_dev, start=start, callbacks=callbacks, checkpoint=checkpoint)
         return self
@@ -550,6 +556,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             OSError: the file cannot be read.
         """
         model, settings = open_model(os.fspath(path), "chain")
+        settings |= class_weight_of(settings)
         crf = cls._of_settings(settings | {"template": model.template}, os.fspath(path))
         crf.model_ = model
         crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
@@ -580,12 +587,16 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     @staticmethod
     def _corpus(
-        X: Corpus | Sentences, y: Labels | None, template: str | None, sample_weight: Iterable[float] | None = None
+        X: Corpus | Sentences,
+        y: Labels | None,
+        template: str | None,
+        sample_weight: Iterable[float] | None = None,
+        token_weight: TokenWeights | None = None,
     ) -> Corpus:
         if not isinstance(X, Corpus):
-            return Corpus.encode(X, y, template=template, sample_weight=sample_weight)
-        if y is not None or sample_weight is not None:
-            message = "a Corpus already contains labels and weights; leave out y and sample_weight"
+            return Corpus.encode(X, y, template=template, sample_weight=sample_weight, token_weight=token_weight)
+        if y is not None or sample_weight is not None or token_weight is not None:
+            message = "a Corpus already contains labels and weights; leave out y, sample_weight and token_weight"
             raise DataError(message)
         return X
 

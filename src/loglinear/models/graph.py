@@ -22,15 +22,16 @@ from ..extras import needed_by
 from ..minimize import Callback
 from ..networks.graph import Inference
 from ..networks.inference import make_inference
+from ..objectives.class_weights import weights_by_class
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
-from ..options import Options, keywords, one_of, option, option_class, optional, truth_value
+from ..options import Options, check_class_weight, keywords, one_of, option, option_class, optional, truth_value
 from ..vectors import Vector, read_only
 from .estimator import Estimator, check_end, check_fitted
 from .files import graph as graph_file
 from .files.network import check_setting
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ConvergenceWarning
-from .training.options import SolverOptions, SolverParameters, check_class_weight, weights_by_class
+from .training.options import SolverOptions, SolverParameters
 from .training.run import train
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,12 +28,13 @@ from ..data.samples import attribute_corpus, labels_and_weights, samples_with, w
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
+from ..objectives.class_weights import weights_by_class
 from ..objectives.classifier import ClassifierData, ClassifierObjective
 from ..result import Result
 from ..vectors import Vector
 from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
 from .files import maxent as maxent_file
-from .files.settings import training_summary
+from .files.settings import class_weight_of, class_weight_settings, training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
 from .training.apart import Trained, log_shares, train_apart, untrained
 from .training.checkpoint import Checkpoint, Saving
@@ -45,7 +46,6 @@ from .training.options import (
     DevOptions,
     DevParameters,
     SolverOptions,
-    weights_by_class,
 )
 from .training.run import DevData, train
 
@@ -707,16 +707,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             **vars(self._options(ClassifierParameters)),
             "format": self._format,
             **self._layout.settings(),
-            **self._class_weight_settings(),
+            **class_weight_settings(self.class_weight),
             **self._solver_options(self.l1_).settings(),
             "training": {**self._sizes, **training_summary(self._results)},
         }
-
-    def _class_weight_settings(self) -> dict[str, Any]:
-        """Return class_weight as settings: JSON objects cannot have the classes of a dict as their keys."""
-        if isinstance(self.class_weight, Mapping):
-            return {"class_weight": None, "class_weights": [[*pair] for pair in self.class_weight.items()]}
-        return {"class_weight": self.class_weight}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MaxEnt:
@@ -731,10 +725,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
     @classmethod
     def _of(cls: type[M], contents: maxent_file.Contents, path: str) -> M:
         settings = contents.settings
-        classifier = cls._of_settings(settings, path)
+        classifier = cls._of_settings(settings | class_weight_of(settings), path)
         classifier.l1_, classifier.cross_validation_ = float(classifier.l1), None
-        if "class_weights" in settings:
-            classifier.class_weight = dict(settings["class_weights"])
         classifier._hold(contents)
         return classifier
 

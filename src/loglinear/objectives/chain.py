@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .. import _core
 from ..constraints import as_json, check_constraints, resolved
@@ -16,7 +16,8 @@ from ..data.features import Feature
 from ..data.formats import n_columns
 from ..data.labels import typed
 from ..data.survey import Survey
-from ..options import Options, option, option_class, truth_value, whole_number
+from ..options import Options, check_class_weight, option, option_class, truth_value, whole_number
+from .class_weights import cost_factors
 from .invalid_labels import POLICIES, are_bio, bio_errors, check_policy, valid_corpus
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ __all__ = ["ChainData", "ChainFeatures", "ChainObjective", "FeatureCounts"]
 
 @option_class
 class ChainFeatures(Options):
-    """Which features a linear chain has, and which labellings.
+    """Which features a linear chain has, which labellings, and what wrong labels cost in training.
 
-    This is the one place where both are defined: the parameters of `ChainCRF`, the flags of the command line, the
+    This is the one place where they are defined: the parameters of `ChainCRF`, the flags of the command line, the
     settings in model files and the native objective derive from these fields.
 
     Raises:
@@ -86,6 +87,14 @@ class ChainFeatures(Options):
         help="what to do with training sentences whose labels break the constraints: error, repair (relabel them as "
         "the chunks that conlleval reads), or skip the sentences",
         choices=POLICIES,
+    )
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = option(
+        default=None,
+        help='cost of a wrong label in training, in nats, by true label, or "balanced"; labels that are not named cost '
+        "1. Costs are added to the scores of wrong labels at each token (softmax margin, Gimpel & Smith 2010), which "
+        'gives more weight to rare labels. "balanced" is n_tokens / (n_labels * count of the label); None is the plain '
+        "likelihood.",
+        check=check_class_weight,
     )
 
     def settled(self, labels: list[Any], are_bio: Callable[[], bool]) -> ChainFeatures:
@@ -241,6 +250,10 @@ class ChainData(ABC):
 class ChainObjective(ChainData):
     """NLL of a linear-chain CRF, the sum over sentences of -weight log p(y | x; w), in nats.
 
+    With costs of wrong labels it is the softmax margin (Gimpel & Smith 2010): in log Z(x) the score of a labelling is
+    raised by the cost of each token whose label is wrong. A label is wrong if it is not among the token's possible
+    labels. The objective stays convex.
+
     p(y | x; w) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x); with order 2 f sees y[t-2] as well. w
     holds the weights of four kinds of features, in this order:
 
@@ -283,8 +296,13 @@ class ChainObjective(ChainData):
         check_policy(features.invalid_labels, features.constraints)
         settled = features.settled(corpus.labels, lambda: are_bio([bio_errors(corpus)]))
         corpus = valid_corpus(corpus, settled.constraints, features.invalid_labels)
+        class_weights = cost_factors(features.class_weight, corpus.labels, corpus.core.label_counts())
         self.core = _core.ChainObjective(
-            corpus.core, features, constraints=as_json(settled.constraints), threads=threads
+            corpus.core,
+            features,
+            constraints=as_json(settled.constraints),
+            class_weights=class_weights,
+            threads=threads,
         )
         self.corpus, self.requested = corpus, features
         self.features = replace(settled, order=self.core.order)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # Type of the labels, format, template and layout of the columns.
 Kinds: TypeAlias = tuple[str, str, "str | None", ColumnLayout]
 
+# Factor of the costs of each label's tokens.
+CostFactors: TypeAlias = "list[float] | None"
+
 __all__ = ["ChainPart", "Counts", "EncodedPart", "FeatureTable"]
 
 
@@ -124,6 +127,7 @@ class ChainPart:
         part: its sentences.
         table: the features.
         features: which features the whole has; its constraints are resolved.
+        costs: factor of the costs of each label's tokens; None without class weights.
 
     Raises:
         DataError: the constraints forbid a sentence's labels; names the part.
@@ -133,13 +137,17 @@ class ChainPart:
         own: the native objective over the features that the part can meet.
     """
 
-    def __init__(self, part: EncodedPart, table: FeatureTable, features: ChainFeatures) -> None:
+    def __init__(
+        self, part: EncodedPart, table: FeatureTable, features: ChainFeatures, costs: CostFactors = None
+    ) -> None:
         try:
-            core = _core.ChainPart(part.corpus.core, table.core, constraints=as_json(features.constraints))
+            core = _core.ChainPart(
+                part.corpus.core, table.core, constraints=as_json(features.constraints), class_weights=costs
+            )
         except DataError as error:
             message = f"{part.source.name}: {error}"
             raise DataError(message) from error
-        self._set(core, (_made, (part.source, table, features)))
+        self._set(core, (_made, (part.source, table, features, costs)))
 
     def _set(self, core: _core.ChainPart, recipe: tuple[Callable[..., ChainPart], tuple[Any, ...]]) -> None:
         self.core, self._recipe = core, recipe
@@ -230,8 +238,8 @@ class ChainPart:
         return self._passes
 
 
-def _made(source: Part, table: FeatureTable, features: ChainFeatures) -> ChainPart:
-    return ChainPart(EncodedPart(source), table, features)
+def _made(source: Part, table: FeatureTable, features: ChainFeatures, costs: CostFactors) -> ChainPart:
+    return ChainPart(EncodedPart(source), table, features, costs)
 
 
 def _restricted(part: ChainPart, features: Numbers) -> ChainPart:

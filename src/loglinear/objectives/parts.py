@@ -25,6 +25,7 @@ from ..problem import Objective, Restrictable
 from ..solvers.parameter_mixing import Mixing
 from ..vectors import Vector
 from .chain import ChainData, ChainFeatures
+from .class_weights import cost_factors
 from .groups import Group, LocalGroup
 from .invalid_labels import are_bio, bio_errors, check_policy
 from .part import ChainPart, Counts, EncodedPart, FeatureTable
@@ -149,7 +150,9 @@ class ChainParts(PartsObjective, ChainData):
         settled = features.settled(self.labels, lambda: are_bio(encoded.each("look", _bio_errors)))
         self.requested, self.features = features, replace(settled, order=core.order)
         table = encoded.shared("table", self.table)
-        parts = encoded.mapped("lay-out", ChainPart, table, self.features)
+        counted = [self._label_counts[name] for name in self.label_names]
+        costs = cost_factors(features.class_weight, self.labels, counted)
+        parts = encoded.mapped("lay-out", ChainPart, table, self.features, costs)
         self._shares: Vector | None = None
         self._largest: Vector | None = None
         super().__init__(parts, core.n_features, n_samples, is_convex=not core.is_partial)

@@ -11,10 +11,13 @@
 //! Blocks of sentences go to threads. The sums of blocks are added up in the order of the blocks, so that the result is bitwise
 //! the same on any number of threads.
 //!
+//! Wrong labels may have costs, see `costs`.
+//!
 //! The other files hold the data that it evaluates (`layout`, `masks`, `weighted`), the steps of an evaluation (`pass`, `states`,
 //! `sums`), and objectives made of one: over fewer features (`restrict`, `aggregate`), fewer labels (`pruned`), a part of the data.
 
 mod aggregate;
+pub(crate) mod costs;
 mod counts;
 mod largest;
 pub(crate) mod layout;
@@ -31,6 +34,7 @@ mod weighted;
 
 use crate::chain::features::{Features, NO_FEATURES, Selection};
 use crate::chain::inference::{Allowed, Links, PairCounts, Transitions, Triples};
+use crate::chain::objective::costs::Costs;
 use crate::chain::objective::counts::empirical_counts;
 use crate::chain::objective::layout::Block;
 use crate::chain::objective::masks::Masks;
@@ -56,6 +60,7 @@ pub struct ChainObjective {
     selection: Selection,
     pub(crate) blocks: Arc<Vec<Block>>,
     pub masks: Arc<Masks>,
+    pub(crate) costs: Costs,
     /// Sentence -> weight, if weights differ from the weights of the corpus.
     weights: Option<Vec<f64>>,
     /// The number of features, at the end, without a penalty: the intercept's, an attribute on every token. 0 without an intercept.
@@ -123,6 +128,7 @@ impl ChainObjective {
             selection,
             blocks: Arc::new(blocks),
             masks: Arc::clone(&self.masks),
+            costs: self.costs.clone(),
             weights: self.weights.clone(),
             n_unpenalised,
             empirical,
@@ -131,7 +137,14 @@ impl ChainObjective {
         }
     }
 
-    /// The objective over blocks that are already laid out; all sentences have their weights of the corpus.
+    /// The objective with a factor of the costs of each label's tokens; see `Costs::new`.
+    pub fn with_class_weights(mut self, class_weights: Option<Arc<Vec<f64>>>) -> Self {
+        self.costs = Costs::new(&self.corpus, class_weights);
+        self
+    }
+
+    /// The objective over blocks that are already laid out; all sentences have their weights of the corpus, and all tokens their
+    /// costs.
     pub(crate) fn of_parts(
         corpus: Arc<Corpus>,
         features: Features,
@@ -142,13 +155,14 @@ impl ChainObjective {
         pool: Pool,
     ) -> Self {
         let (features, blocks, masks) = (Arc::new(features), Arc::new(blocks), Arc::new(masks));
-        let (weights, empirical, scratch) = (None, Vec::new(), Mutex::default());
+        let (costs, weights, empirical, scratch) = (Costs::new(&corpus, None), None, Vec::new(), Mutex::default());
         let mut objective = ChainObjective {
             corpus,
             features,
             selection,
             blocks,
             masks,
+            costs,
             weights,
             n_unpenalised,
             empirical,
@@ -170,6 +184,7 @@ impl ChainObjective {
             selection: self.selection,
             blocks: Arc::clone(&self.blocks),
             masks: Arc::clone(&self.masks),
+            costs: self.costs.clone(),
             weights: Some(weights),
             n_unpenalised: self.n_unpenalised,
             empirical: Vec::new(),
@@ -180,9 +195,9 @@ impl ChainObjective {
         batch
     }
 
-    /// The sentences with their weights.
+    /// The sentences with their weights and costs.
     fn weighted(&self) -> Weighted<'_> {
-        Weighted { corpus: &self.corpus, weights: self.weights.as_deref() }
+        Weighted { corpus: &self.corpus, weights: self.weights.as_deref(), costs: &self.costs }
     }
 
     /// The tokens of a sentence, times its weight.
@@ -205,7 +220,8 @@ impl ChainObjective {
         // An attribute, or a feature, that is frequent enough in all sentences may be rare in these.
         let selection = Selection { min_count: 1, min_sum: None, ..self.selection };
         let (corpus, allowed) = (Arc::new(self.corpus.select(sentences)?), self.masks.allowed.clone());
-        ChainObjective::new(corpus, selection, allowed, self.n_threads())
+        let sample = ChainObjective::new(corpus, selection, allowed, self.n_threads())?;
+        Ok(sample.with_class_weights(self.costs.class_weights.clone()))
     }
 
     /// Order of the chain, 1 or 2: the number of previous labels that a token's score depends on.

@@ -31,12 +31,12 @@ pub struct ChainPart {
 }
 
 impl ChainPart {
-    /// The part with the sentences of a corpus. Errors: the corpus has labels that are missing in the table; a sentence's
+    /// The part with the sentences of a corpus, under constraints and with class weights of the table's labels. Errors: the corpus has labels that are missing in the table; a sentence's
     /// labels are not allowed.
     pub fn new(
         corpus: Arc<Corpus>,
         table: &FeatureTable,
-        allowed: Option<Arc<Allowed>>,
+        (allowed, class_weights): (Option<Arc<Allowed>>, Option<Arc<Vec<f64>>>),
         n_threads: usize,
     ) -> Result<ChainPart> {
         let pool = threads::pool(n_threads)?;
@@ -51,7 +51,8 @@ impl ChainPart {
         let numbers = numbers_of(&corpus, &features, table);
         let selection = Selection::seen(table.order);
         let objective = ChainObjective::of_parts(Arc::new(corpus), features, blocks, masks, selection, 0, pool);
-        Ok(ChainPart { objective: Arc::new(objective), numbers, n_features: table.features.len() })
+        let objective = Arc::new(objective.with_class_weights(class_weights));
+        Ok(ChainPart { objective, numbers, n_features: table.features.len() })
     }
 
     /// Copies the entries of the part's features out of a vector over all features.

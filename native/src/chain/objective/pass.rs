@@ -11,6 +11,7 @@
 
 use crate::chain::features::Features;
 use crate::chain::inference::{Abreast, Edge, Lattice, Links, Transitions};
+use crate::chain::objective::costs::lower_right;
 use crate::chain::objective::layout::Block;
 use crate::chain::objective::masks::{Known, Masked, Masks};
 use crate::chain::objective::pruned::BlockLabels;
@@ -170,6 +171,12 @@ impl<'a> BlockPass<'a> {
         let cells = &w[features.first_state() + first_cell..];
         let stored = Stored { read: Plain, rows, stride: transitions.width, cells, first_cell };
         fill_scores(simd, &stored, self.block, sentence.at, scores, transitions.width);
+        let Weighted { corpus, costs, .. } = self.sentences;
+        let tokens = corpus.tokens(self.block.sentences[sentence.at].number);
+        let costs = costs.of(tokens.clone());
+        if !costs.is_empty() {
+            lower_right(corpus, &corpus.gold[tokens], costs, scores, transitions.width);
+        }
     }
 
     /// Adds the marginals of a sentence, tokens x width, to the gradient of its features; they are used up.

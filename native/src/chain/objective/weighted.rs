@@ -1,5 +1,6 @@
-//! The sentences of an objective with their weights.
+//! The sentences of an objective with their weights and the costs of wrong labels.
 
+use crate::chain::objective::costs::Costs;
 use crate::corpus::Corpus;
 
 /// The sentences of a corpus, with the corpus' weights or others.
@@ -8,6 +9,7 @@ pub struct Weighted<'a> {
     pub corpus: &'a Corpus,
     /// Sentence -> weight, where it is not the corpus' weight.
     pub weights: Option<&'a [f64]>,
+    pub costs: &'a Costs,
 }
 
 impl Weighted<'_> {

@@ -44,6 +44,7 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
         gold: numbers(path, &summary, Array::Gold)?,
         label_sets: Arc::new(summary.label_sets.clone()),
         weights: numbers(path, &summary, Array::Weights)?,
+        costs: numbers(path, &summary, Array::Costs)?,
         transitions: summary.transitions,
         triples: summary.triples,
         labelled: summary.labelled,
@@ -53,6 +54,7 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
     let fits = |numbers: usize, expected: usize| numbers == expected || numbers == 0;
     let sizes_fit = fits(corpus.values.len(), corpus.states.ids.len())
         && fits(corpus.weights.len(), corpus.n_sentences())
+        && fits(corpus.costs.len(), n_tokens)
         && fits(corpus.bigrams.ends.len(), n_tokens)
         && corpus.gold.len() == if corpus.labelled { n_tokens } else { 0 }
         && summary.count(Array::AttributeEnds) == corpus.attributes.len();

@@ -6,7 +6,7 @@ use crate::corpus::assembly::{Assembly, Builder, Names, ranked};
 use crate::corpus::folder::growing::{COPIED, Growing};
 use crate::corpus::folder::open::{alphabet, is_folder};
 use crate::corpus::folder::summary::{Stored, Summary};
-use crate::corpus::{Corpus, FIRST_SET};
+use crate::corpus::{Corpus, FIRST_SET, NO_COST};
 use crate::error::{Error, Result};
 use crate::files::atomic::{made_beside, replace_folder};
 use bytemuck::{NoUninit, cast_slice_mut};
@@ -208,6 +208,7 @@ impl Writer {
         self.array(Array::StateIds)?.extend(&piece.states.ids)?;
         self.extend_sparse(Array::Values, 1.0, &piece.values, state, states)?;
         self.extend_sparse(Array::Weights, 1.0, &piece.weights, self.sentences, sentences)?;
+        self.extend_sparse(Array::Costs, NO_COST, &piece.costs, token, tokens)?;
         if bigrams > 0 || self.arrays.contains_key(&Array::BigramIds) {
             let ends = self.array(Array::BigramEnds)?;
             let missing = token - ends.count(Array::BigramEnds);
@@ -345,7 +346,8 @@ pub fn save(corpus: &Corpus, path: &Path, settings: Value) -> Result<()> {
     writer.write_numbers(&corpus.sentence_ends, Array::SentenceEnds)?;
     writer.write_numbers(&corpus.states.ends, Array::StateEnds)?;
     writer.array(Array::StateIds)?.extend(&corpus.states.ids)?;
-    for (array, numbers) in [(Array::Values, &corpus.values), (Array::Weights, &corpus.weights)] {
+    let stored = [(Array::Values, &corpus.values), (Array::Weights, &corpus.weights), (Array::Costs, &corpus.costs)];
+    for (array, numbers) in stored {
         if !numbers.is_empty() {
             writer.array(array)?.extend(numbers)?;
         }

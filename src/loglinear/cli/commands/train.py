@@ -356,14 +356,16 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
     if arguments.partial:
         message = "--partial is not available for classifiers; leave it out, or train a chain"
         raise OptionError(message)
-    if replace(features, min_count=1) != type(features)():
-        *others, last = (flag(field.name) for field in fields(features) if field.name != "min_count")
+    shared = ("min_count", "class_weight")
+    if replace(features, min_count=1, class_weight=None) != type(features)():
+        *others, last = (flag(field.name) for field in fields(features) if field.name not in shared)
         message = f"{', '.join(others)} and {last} are not available for classifiers; leave them out, or train a chain"
         raise OptionError(message)
     parameters = {
         **vars(asked.options),
         **vars(asked.use),
         "min_count": features.min_count,
+        "class_weight": features.class_weight,
         "multi_class": arguments.multi_class,
         "fit_intercept": not arguments.no_intercept,
         "n_jobs": arguments.threads or None,

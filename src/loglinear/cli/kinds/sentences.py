@@ -412,14 +412,18 @@ class Sentences(Kind):
         from ...data.column_layout import ColumnLayout
         from ...data.formats import is_format
         from ...models.explain.reports import preset_of
+        from ...models.files.settings import class_weight_of
         from ...models.training.options import DevOptions, SolverOptions
         from ...objectives.chain import ChainFeatures
 
         settings, template = self.checked_settings(), self.model.template
         format, training = str(settings.get("format")), settings.get("training")
-        weighted = settings.get("class_weight") is not None or "class_weights" in settings
-        python_only = weighted or isinstance(settings.get("constraints"), list)
-        if training is None or python_only or not (format == "corpus" or is_format(format)):
+        settings = {**settings, **class_weight_of(settings)}
+        if (
+            training is None
+            or isinstance(settings.get("constraints"), list)
+            or not (format == "corpus" or is_format(format))
+        ):
             return None
         words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]
         words += ["--no-intercept"] if settings.get("fit_intercept") is False else []

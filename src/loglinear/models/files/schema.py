@@ -326,20 +326,20 @@ _EVERY: dict[str, Check] = {
     "text": _text_settings,
     "training": _training,
 }
-_CHAIN: dict[str, Check] = {"label_type": partial(one_of, choices=("str", "int", "bool"))}
+_CLASS_WEIGHTS: dict[str, Check] = {
+    "class_weights": _is(
+        "a list of pairs, each a class and its weight",
+        lambda value: _list_of(list)(value) and all(map(_is_class_weight, value)),
+    )
+}
+_CHAIN: dict[str, Check] = {"label_type": partial(one_of, choices=("str", "int", "bool")), **_CLASS_WEIGHTS}
 _CLASSES: dict[str, Check] = {
     "classes": _is("a list of texts or numbers", _list_of(str, int, float, bool)),
     "class_type": _is("the type of an array", lambda value: type(value) is str and re.fullmatch(_ARRAY_TYPE, value)),
 }
 _MAXENT = _CLASSES | {"n_columns": optional(_width)}
 # Settings that not every file of a classifier has: names of a table's columns, weights of classes.
-_CLASSIFIER: dict[str, Check] = {
-    "column_names": optional(_texts),
-    "class_weights": _is(
-        "a list of pairs, each a class and its weight",
-        lambda value: _list_of(list)(value) and all(map(_is_class_weight, value)),
-    ),
-}
+_CLASSIFIER: dict[str, Check] = {"column_names": optional(_texts), **_CLASS_WEIGHTS}
 _PENALTY: dict[str, Check] = {"l1": strength, "l2": strength}
 _NETWORK: dict[str, Check] = {
     **_PENALTY,

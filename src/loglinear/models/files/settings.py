@@ -15,7 +15,18 @@ from .schema import KINDS, check_kind
 if TYPE_CHECKING:
     from ...result import Result
 
-__all__ = ["kind_of", "open_as", "plain", "settings_text", "trained_from", "trained_on", "training_summary", "worst"]
+__all__ = [
+    "class_weight_of",
+    "class_weight_settings",
+    "kind_of",
+    "open_as",
+    "plain",
+    "settings_text",
+    "trained_from",
+    "trained_on",
+    "training_summary",
+    "worst",
+]
 
 T = TypeVar("T")
 # Number of characters that a message shows before and after a wrong one.
@@ -37,6 +48,18 @@ def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
             message = f"a name or class in the model is not valid Unicode and cannot be saved ({place!r}); rename it"
             raise DataError(message) from error
     return text
+
+
+def class_weight_settings(class_weight: Mapping[Any, float] | str | None) -> dict[str, Any]:
+    """Return class_weight as settings: a list of pairs for a dict whose keys cannot be those of a JSON object."""
+    if isinstance(class_weight, Mapping) and not all(isinstance(label, str) for label in class_weight):
+        return {"class_weight": None, "class_weights": [[*pair] for pair in class_weight.items()]}
+    return {"class_weight": dict(class_weight) if isinstance(class_weight, Mapping) else class_weight}
+
+
+def class_weight_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return class_weight as an option, from what `class_weight_settings` wrote; nothing if it is among them."""
+    return {"class_weight": dict(settings["class_weights"])} if "class_weights" in settings else {}
 
 
 def kind_of(path: str) -> str | None:

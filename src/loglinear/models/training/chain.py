@@ -17,7 +17,7 @@ from ...objectives.chain import ChainData
 from ...result import Result
 from ...vectors import Vector
 from ..files.chain import ChainModel
-from ..files.settings import settings_text, training_summary
+from ..files.settings import class_weight_settings, settings_text, training_summary
 from .checkpoint import Checkpoint, Saving
 from .options import DevOptions, SolverOptions
 from .run import DevData, train
@@ -70,7 +70,8 @@ def train_chain(
     w0, account = (None, None) if start is None else start.weights(data)
     saving = None
     if checkpoint is not None:
-        saving = Saving(checkpoint, {"model": "chain", **vars(data.features)}, {"training data": data.fingerprint()})
+        terms = {**vars(data.features), **class_weight_settings(data.features.class_weight)}
+        saving = Saving(checkpoint, {"model": "chain", **terms}, {"training data": data.fingerprint()})
     scores = None if dev is None else dev.of(data)
     result = train(data, options, callbacks=callbacks, dev=scores, w0=w0, saving=saving, named=partial(_named, data))
     result = replace(result, start=account)
@@ -106,6 +107,7 @@ def chain_model(data: ChainData, options: SolverOptions, result: Result, use: De
         **data.columns.settings(),
         **options.settings(),
         **vars(data.features),
+        **class_weight_settings(data.features.class_weight),
         **vars(use),
         "training": {
             "n_sentences": data.n_samples,

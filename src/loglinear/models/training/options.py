@@ -6,7 +6,7 @@ Solvers are imported when they are made, so that a program that only labels text
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +16,7 @@ from ...errors import OptionError
 from ...options import (
     USEFUL,
     Options,
+    check_class_weight,
     fail,
     keywords,
     limit,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from ...penalty import ElasticNet
     from ...solvers import Solver, SolverName
     from ...stopping import Stop
-    from ...vectors import Vector
 
 __all__ = [
     "SEED",
@@ -48,16 +48,10 @@ __all__ = [
     "SolverOptions",
     "SolverParameters",
     "TextOptions",
-    "check_class_weight",
     "check_solver",
     "cores",
     "thread_count",
-    "weights_by_class",
 ]
-
-
-# Number of classes that a message lists.
-_SHOWN = 8
 
 
 def check_solver(name: str, value: object) -> None:
@@ -74,36 +68,6 @@ def check_verbose(name: str, value: object) -> None:
     """Raise OptionError if a value is neither a truth value nor a number, which scikit-learn uses for more output."""
     if not isinstance(value, truth_types()):
         whole_number(name, value, 0, 2**31 - 1)
-
-
-def check_class_weight(name: str, value: object) -> None:
-    """Raise OptionError if a value is neither None, "balanced" nor a mapping of classes to weights >= 0."""
-    if isinstance(value, Mapping):
-        for label, weight in value.items():
-            real_number(f"{name}[{label!r}]", weight, "a finite number >= 0", lambda x: x >= 0.0)
-    elif value is not None and not (isinstance(value, str) and value == "balanced"):
-        fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")
-
-
-def weights_by_class(class_weight: Mapping[Any, float], classes: Sequence[object]) -> Vector:
-    """Return the weight of each class, 1 for classes that are not named, shape (n_classes,).
-
-    Raises:
-        OptionError: a name is not a class, while a class has no weight.
-    """
-    import numpy as np
-
-    names = set(classes)
-    unknown = [label for label in class_weight if label not in names]
-    if unknown and not all(label in class_weight for label in classes):
-        shown = ", ".join(map(repr, classes[:_SHOWN])) + (", ..." if len(classes) > _SHOWN else "")
-        problem = f"names {unknown[0]!r}, which is not a class; the classes are {shown}"
-        twins = [label for label in classes if str(label) == str(unknown[0])]
-        if twins:
-            theirs, ours = type(unknown[0]).__name__, type(twins[0]).__name__
-            problem += f" (the name has type {theirs}, the class has type {ours}; write {twins[0]!r})"
-        fail("class_weight", dict(class_weight), problem)
-    return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
 
 
 def check_multi_class(name: str, value: object) -> None:

@@ -1,6 +1,7 @@
 //! Pieces of sentences laid out in groups of eight, with the features of their cells.
 
 use crate::chain::inference::Pieces;
+use crate::chain::objective::costs::Costs;
 use crate::chain::objective::layout::Block;
 use crate::chain::objective::pruned::by_attribute::FeaturesByAttribute;
 use crate::chain::objective::pruned::entries::CellEntries;
@@ -30,6 +31,8 @@ pub struct PrunedBlock {
     /// Group -> the end of the places of its gold cells.
     gold_ends: Vec<u32>,
     gold: Vec<u32>,
+    /// The cost of the token of each gold cell; empty if no token has any.
+    gold_costs: Vec<f64>,
     /// Transitions, then triples: their counts among the gold labels of the pieces.
     pub gold_links: Vec<f64>,
 }
@@ -84,7 +87,7 @@ impl PrunedBlock {
         (bounds, order): (Bounds, usize),
         by_attribute: &FeaturesByAttribute<'_>,
     ) -> PrunedBlock {
-        let corpus = sentences.corpus;
+        let Weighted { corpus, costs, .. } = sentences;
         let mut cutter = Cutter::new(by_attribute.features.n_labels as u16, order, bounds);
         for (at, sentence) in block.sentences.iter().enumerate().filter(|&(at, _)| likely.has(at)) {
             let (tokens, weight) = (corpus.tokens(sentence.number), sentences.weight(sentence.number));
@@ -102,13 +105,14 @@ impl PrunedBlock {
             own_range,
             gold_ends: Vec::new(),
             gold: Vec::new(),
+            gold_costs: Vec::new(),
             gold_links: vec![0.0; by_attribute.features.first_state()],
         };
         for piece in cutter.pieces.iter().filter(|piece| !piece.is_single) {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
             by_attribute.count_links(gold, piece.weight, &mut laid.gold_links);
         }
-        arch().dispatch(AddGroups(&mut laid, corpus, &cutter, by_attribute));
+        arch().dispatch(AddGroups(&mut laid, (corpus, costs), &cutter, by_attribute));
         laid
     }
 
@@ -163,14 +167,13 @@ impl PrunedBlock {
     pub fn spread_errors(&self, shared_counts: &mut [f64], own_counts: &mut [f64]) {
         let mut marginals = Vec::new();
         for group in 0..self.n_groups() {
-            let start = if group == 0 { 0 } else { self.gold_ends[group - 1] as usize };
             let pieces = self.pieces(group);
             let weights: Vec<[f64; LANES]> = pieces.weights_of_slots().collect();
             marginals.clear();
             for (offsets, weights) in pieces.offsets.iter().zip(&weights) {
                 marginals.extend(offsets.iter().zip(weights).map(|(p, weight)| -p * weight));
             }
-            for &place in &self.gold[start..self.gold_ends[group] as usize] {
+            for &place in &self.gold[self.gold_places(group)] {
                 marginals[place as usize] += weights[place as usize / LANES][place as usize % LANES];
             }
             self.spread(group, &marginals, shared_counts, own_counts);
@@ -181,10 +184,12 @@ impl PrunedBlock {
     pub fn begin_at(&mut self, w: &[f64]) {
         let mut scores = Vec::new();
         for group in 0..self.n_groups() {
-            let [_, rows, _] = self.ranges(group);
+            let ([_, rows, _], places) = (self.ranges(group), self.gold_places(group));
             let offsets = self.offsets[rows.clone()].as_flattened_mut();
             if !self.groups[group].is_single {
                 offsets.iter_mut().for_each(|offset| *offset = if *offset > 0.0 { 0.0 } else { f64::NEG_INFINITY });
+                let costs = self.gold_costs.get(places.clone()).unwrap_or_default();
+                self.gold[places].iter().zip(costs).for_each(|(&place, cost)| offsets[place as usize] -= cost);
                 continue;
             }
             arch().dispatch(Logs(offsets));
@@ -195,6 +200,12 @@ impl PrunedBlock {
                 offsets.iter_mut().zip(scores).for_each(|(offset, score)| *offset -= score);
             }
         }
+    }
+
+    /// The range of a group's places in `gold`.
+    fn gold_places(&self, group: usize) -> Range<usize> {
+        let start = if group == 0 { 0 } else { self.gold_ends[group - 1] as usize };
+        start..self.gold_ends[group] as usize
     }
 
     #[inline(always)]
@@ -238,7 +249,7 @@ impl PrunedBlock {
     #[inline(always)]
     fn add_entries(
         &mut self,
-        corpus: &Corpus,
+        (corpus, costs): (&Corpus, &Costs),
         cutter: &Cutter,
         group: &[Piece],
         by_attribute: &FeaturesByAttribute<'_>,
@@ -297,6 +308,7 @@ impl PrunedBlock {
             let slot = slots[token.slots + corpus.gold[token.number] as usize];
             if slot != NOWHERE {
                 self.gold.push(token.place + u32::from(slot) * LANES as u32);
+                self.gold_costs.extend(costs.of(token.number..token.number + 1));
             }
         }
         self.gold_ends.push(self.gold.len() as u32);
@@ -341,14 +353,14 @@ impl PrunedBlock {
 
 simd_task!(
     /// Lays out all groups; dispatched to the machine's instruction set, because it counts bits.
-    AddGroups<'a>(laid: &'a mut PrunedBlock, corpus: &'a Corpus, cutter: &'a Cutter, by_attribute: &'a FeaturesByAttribute<'a>) -> (),
+    AddGroups<'a>(laid: &'a mut PrunedBlock, data: (&'a Corpus, &'a Costs), cutter: &'a Cutter, by_attribute: &'a FeaturesByAttribute<'a>) -> (),
     |_| {
         let mut buffers = Buffers::default();
         for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
             let size = if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES };
             for group in pieces.chunks(size) {
                 laid.add_shape(cutter, group, by_attribute.features.n_labels as u16);
-                laid.add_entries(corpus, cutter, group, by_attribute, &mut buffers);
+                laid.add_entries(data, cutter, group, by_attribute, &mut buffers);
             }
         }
     }

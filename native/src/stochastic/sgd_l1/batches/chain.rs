@@ -117,6 +117,10 @@ impl Chain {
         self.potentials.resize(size, 0.0);
         self.potentials.chunks_exact_mut(self.width).for_each(|row| row.copy_from_slice(&self.floor));
         sums.add_weights(simd, sample, u, &mut self.potentials);
+        let rows = self.potentials.chunks_exact_mut(self.width);
+        for ((row, &label), &cost) in rows.zip(sample.gold).zip(sample.costs) {
+            row[label as usize] -= cost as f32 / scale;
+        }
         self.exponentiate(simd, scale);
         self.forward(simd);
         self.backward(simd, start, length);

@@ -1,0 +1,57 @@
+//! Costs of wrong labels: the softmax margin (Gimpel & Smith, "Softmax-margin CRFs: training log-linear models with cost
+//! functions", NAACL-HLT 2010, Eqs. 6 and 7).
+//!
+//! `value(w)` = sum over sentences of weight * (log sum over y' of exp(w . f(x, y') + cost(y, y')) - w . f(x, y))
+//! cost(y, y') = sum over the tokens t whose label y'_t is wrong of c_t, in nats
+//!
+//! Departures: where a label is partial, all its possible labels are right, and where it is unknown, no label is wrong. The
+//! scores of right labels are lowered by c_t instead of raising the scores of all others: every labelling of a sentence then has
+//! a score that is smaller by the same number, which neither the value nor the gradient depends on.
+
+use crate::corpus::Corpus;
+use std::sync::Arc;
+
+/// What a wrong label of each token costs.
+#[derive(Clone, Default)]
+pub struct Costs {
+    /// Label -> factor of the costs of its tokens, if there are class weights.
+    pub class_weights: Option<Arc<Vec<f64>>>,
+    /// Token of the corpus -> c_t; empty if all are 0.
+    of_tokens: Arc<Vec<f64>>,
+}
+
+impl Costs {
+    /// The costs of a corpus times the class weights of the labels; without costs of their own, tokens cost 1 with class weights
+    /// and 0 otherwise. A partial label has the mean weight of its possible labels.
+    pub fn new(corpus: &Corpus, class_weights: Option<Arc<Vec<f64>>>) -> Costs {
+        if corpus.costs.is_empty() && class_weights.is_none() {
+            return Costs::default();
+        }
+        let usual = if class_weights.is_some() { 1.0 } else { 0.0 };
+        let mean = |labels: &[u32], of: &[f64]| match labels.len() {
+            0 => 0.0,
+            n => labels.iter().map(|&label| of[label as usize]).sum::<f64>() / n as f64,
+        };
+        let of_token = |token: usize| {
+            let cost = corpus.costs.get(token).copied().filter(|cost| !cost.is_nan()).unwrap_or(usual);
+            cost * class_weights.as_ref().map_or(1.0, |of| mean(corpus.named_labels(token), of))
+        };
+        let of_tokens: Vec<f64> = (0..corpus.gold.len()).map(of_token).collect();
+        let has_costs = of_tokens.iter().any(|&cost| cost != 0.0);
+        Costs { class_weights, of_tokens: Arc::new(if has_costs { of_tokens } else { Vec::new() }) }
+    }
+
+    /// The costs of some tokens of the corpus in a row; empty if no token has any.
+    #[inline(always)]
+    pub fn of(&self, tokens: std::ops::Range<usize>) -> &[f64] {
+        if self.of_tokens.is_empty() { &[] } else { &self.of_tokens[tokens] }
+    }
+}
+
+/// Lowers the scores, tokens x width, of the right labels of a sentence: `gold` are its entries of `Corpus::gold`.
+#[inline(always)]
+pub fn lower_right(corpus: &Corpus, gold: &[u32], costs: &[f64], scores: &mut [f64], width: usize) {
+    for ((scores, label), cost) in scores.chunks_exact_mut(width).zip(gold).zip(costs) {
+        corpus.labels_of(label).iter().for_each(|&label| scores[label as usize] -= cost);
+    }
+}

@@ -1,0 +1,78 @@
+"""Costs of wrong labels on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from loglinear import ChainCRF, MaxEnt
+
+ROWS = "a X\nb O\na O\na O\n\na O\nc X\nb O\n"
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text(ROWS)
+    (tmp_path / "t").write_text("U:%x[0,0]\nB\n")
+    return path
+
+
+def train(done, rows, *flags):
+    done("train", rows, "--template", rows.parent / "t", "-m", rows.parent / "m", *flags, "-q")
+    return rows.parent / "m"
+
+
+def test_class_weights_are_those_of_the_estimator(done, rows):
+    X, y = [["a", "b", "a", "a"], ["a", "c", "b"]], [["X", "O", "O", "O"], ["O", "X", "O"]]
+    for flags, weights in (
+        (["--class-weight", "X=3", "--class-weight", "O=0.5"], {"X": 3.0, "O": 0.5}),
+        (["--class-weight=balanced"], "balanced"),
+    ):
+        loaded = ChainCRF.load(train(done, rows, *flags))
+        assert loaded.class_weight == weights
+        crf = ChainCRF(template="U:%x[0,0]\nB\n", class_weight=weights).fit(X, y)
+        assert loaded.predict_marginals(X) == crf.predict_marginals(X)
+
+
+def test_a_classifier_has_class_weights_as_well(done, rows):
+    model = train(done, rows, "--model-type", "maxent", "--class-weight", "X=3")
+    assert MaxEnt.load(model).class_weight == {"X": 3.0}
+
+
+def test_the_report_names_the_flags(done, rows):
+    pytest.importorskip("jinja2")
+    model = train(done, rows, "--class-weight", "X=3", "--class-weight", "O=0.5")
+    page = rows.parent / "page.html"
+    done("report", model, "--data", rows, "-o", page)
+    assert "--class-weight X=3.0 --class-weight O=0.5" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["X"], "--class-weight X is neither None, 'balanced' nor a dict"),
+        (["X=heavy"], "X=heavy: not of the form LABEL=NUMBER"),
+        (["X=1", "X=2"], "X has two values"),
+        (["X=1", "balanced"], "balanced: not of the form LABEL=NUMBER"),
+        (["balanced", "X=1"], "X=1: not of the form LABEL=NUMBER"),
+        (["X=-1"], "class_weight['X']=-1.0 is out of range"),
+        (["Z=1"], "names 'Z', which is not a class"),
+    ],
+)
+def test_bad_weights_are_misuse(run, rows, words, message):
+    flags = [flag for word in words for flag in ("--class-weight", word)]
+    finished = run("train", rows, "--template", rows.parent / "t", "-m", rows.parent / "m", *flags)
+    assert finished.returncode == 2
+    assert message in finished.stderr
+
+
+def test_json_lines_carry_costs_of_tokens(done, tmp_path):
+    path = tmp_path / "a.jsonl"
+    lines = [{"tokens": ["a", "b"], "labels": ["X", "O"], "token_weights": [cost, 0]} for cost in (2, 2)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done("train", path, "-m", tmp_path / "m", "-q")
+    X, y = [["a", "b"]] * 2, [["X", "O"]] * 2
+    crf = ChainCRF().fit([[[word] for word in row] for row in X], y, token_weight=[[2.0, 0.0]] * 2)
+    assert ChainCRF.load(tmp_path / "m").predict_marginals([[["a"], ["b"]]]) == crf.predict_marginals([[["a"], ["b"]]])
