@@ -32,6 +32,7 @@ __all__ = [
     "Check",
     "Options",
     "check_class_weight",
+    "check_label_bias",
     "checks_of",
     "fail",
     "limit",
@@ -276,3 +277,13 @@ def check_class_weight(name: str, value: object) -> None:
             real_number(f"{name}[{label!r}]", weight, "a finite number >= 0", lambda x: x >= 0.0)
     elif value is not None and not (isinstance(value, str) and value == "balanced"):
         fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")
+
+
+def check_label_bias(name: str, value: object) -> None:
+    """Raise OptionError if a value is neither None nor a mapping of labels to finite numbers."""
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        fail(name, value, "is neither None nor a dict of labels and numbers, such as {'O': -0.5}")
+    for label, bias in value.items():
+        real_number(f"{name}[{label!r}]", bias, "a finite number", lambda _: True)

@@ -123,6 +123,11 @@ impl ChainModel {
         self.inner.template.as_deref().map(Template::source)
     }
 
+    /// The model with its settings replaced by these (JSON), under the same constraints.
+    fn with_settings(&self, py: Python<'_>, settings: &str) -> PyResult<Self> {
+        Ok(py.detach(|| self.inner.with_settings(settings))?.into())
+    }
+
     /// The model with its constraints replaced by these (JSON). Returns itself, or the model of the last call, if the
     /// constraints are the same.
     fn constrained<'py>(slf: &Bound<'py, Self>, constraints: &str) -> PyResult<Bound<'py, Self>> {

@@ -144,6 +144,22 @@ pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -
     Ok(Storage::owned(&bytes))
 }
 
+/// The bytes of a model file with the tensors of a file that `decode` has checked, and with other metadata.
+pub fn with_metadata(
+    bytes: &[u8],
+    contents: &Contents,
+    (expected, optional): (&[Expected], &[Expected]),
+    metadata: HashMap<String, String>,
+) -> Result<Storage> {
+    let present = optional.iter().filter(|(name, ..)| !contents.range(name).is_empty());
+    let tensors = expected.iter().chain(present).map(|&(name, kind, columns)| {
+        let bytes = &bytes[contents.range(name)];
+        let rows = bytes.len() * 8 / kind.bitsize() / columns;
+        Tensor { name, kind, shape: if columns == 1 { vec![rows] } else { vec![rows, columns] }, bytes }
+    });
+    encode(tensors.collect(), metadata)
+}
+
 /// Writes the checksum, the last eight bytes.
 pub fn seal(bytes: &mut [u8]) {
     let (content, checksum) = bytes.split_last_chunk_mut::<8>().expect("a file ends with its checksum");

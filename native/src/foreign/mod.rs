@@ -121,6 +121,10 @@ pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result
         let message = "other programs' models do not support constraints; save the model as a loglinear model instead";
         return Err(Error::ModelFile(message.into()));
     }
+    if model.label_bias().map_or(true, |bias| !bias.is_empty()) {
+        let message = "other programs' models do not support biases of labels; set label_bias=None before the export";
+        return Err(Error::ModelFile(message.into()));
+    }
     match format {
         Format::CrfSuite => crfsuite::write(model, &order),
         Format::Wapiti => wapiti::write(model, &order),

@@ -18,6 +18,7 @@ __all__ = [
     "add_features",
     "add_format",
     "add_json",
+    "add_label_bias",
     "add_options",
     "add_scheme",
     "add_templates",
@@ -215,6 +216,13 @@ def column_layout(arguments: Namespace, layout: ColumnLayout) -> ColumnLayout:
     names = {"separator": "separator", "label": "label_column", "skip_comments": "skip_comments"}
     flags = {name: getattr(arguments, flag, None) for name, flag in names.items()}
     return layout._replace(**{name: value for name, value in flags.items() if value is not None})
+
+
+def add_label_bias(parser: Arguments) -> None:
+    """Add --label-bias."""
+    text = "add X to the scores of a label at every token, such as O=-0.5 to find more entities; may be repeated"
+    text += " (default: the biases of the model)"
+    parser.add_argument("--label-bias", action=_LabelNumbers, metavar="LABEL=X", help=text)
 
 
 def add_scheme(parser: Arguments) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -23,6 +23,7 @@ from ..errors import DataError, OptionError
 from ..extras import needed_by
 from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
 from ..options import one_of
+from .chain_bias import LabelBias
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .column_tagging import tag_column
@@ -46,7 +47,9 @@ from .training.options import DevOptions, DevParameters, SolverOptions, SolverPa
 __all__ = ["ChainCRF"]
 
 
-class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters, ChainFeatures, DevParameters):
+class ChainCRF(
+    LabelBias, WeightsByName, SingleSentences, LightEstimator, SolverParameters, ChainFeatures, DevParameters
+):
     """Linear-chain conditional random field of first or second order.
 
     p(y | x) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x), trained by minimising the sum over sentences
@@ -67,6 +70,9 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
 
     Args:
         template: name of a preset or text of a template, to form attributes from raw tokens.
+        label_bias: number to add to the scores of a label at every token, in nats, by label, such as ``{"O": -0.5}``,
+            in predictions and probabilities; training ignores it. It may be set after training, see `tune_bias`; the
+            model file has it.
 
     Labels are strings, integers or booleans, all of the same type. Predictions have that type; NumPy types are
     converted to Python types.
@@ -88,6 +94,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     """
 
     template: str | None = None
+    label_bias: Mapping[Any, float] | None = None
 
     def fit(
         self,
@@ -178,6 +185,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
             data, options, callbacks=self._observers(callbacks), dev=dev, start=begun, checkpoint=checkpoint
         )
         self.model_, self.classes_ = model, typed([model.labels], data.label_type)[0]
+        self._bias: dict[Any, float] | None = None
         self._set_results(result)
         check_end(result)
 
@@ -526,8 +534,7 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         Raises:
             OSError: the file cannot be written.
         """
-        check_fitted(self, "model_")
-        self.model_.save(os.fspath(path))
+        self._biased_model.save(os.fspath(path))
 
     def export(self, path: str | os.PathLike[str], format: str) -> None:
         """Write the model in the format of another program, atomically.
@@ -557,8 +564,14 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
         """
         model, settings = open_model(os.fspath(path), "chain")
         settings |= class_weight_of(settings)
+        if "label_bias" in settings:
+            labels, scores = (
+                typed([list(settings["label_bias"])], settings.get("label_type", "str"))[0],
+                settings["label_bias"],
+            )
+            settings["label_bias"] = dict(zip(labels, scores.values(), strict=True))
         crf = cls._of_settings(settings | {"template": model.template}, os.fspath(path))
-        crf.model_ = model
+        crf.model_, crf._bias = model, None if crf.label_bias is None else dict(crf.label_bias)
         crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
         return crf
 
@@ -579,11 +592,11 @@ class ChainCRF(WeightsByName, SingleSentences, LightEstimator, SolverParameters,
     @property
     def _constrained_model(self) -> ChainModel:
         """Return the native model under the current constraints, which may be set after training."""
-        check_fitted(self, "model_")
+        model = self._biased_model
         check_constraints("constraints", self.constraints)
-        if self.model_.is_constrained and str(self.constraints).lower() == "auto":  # those of the training
-            return self.model_
-        return self.model_.constrained(as_json(resolved(self.constraints, self.classes_)))
+        if model.is_constrained and str(self.constraints).lower() == "auto":  # those of the training
+            return model
+        return model.constrained(as_json(resolved(self.constraints, self.classes_)))
 
     @staticmethod
     def _corpus(

@@ -76,3 +76,22 @@ def test_json_lines_carry_costs_of_tokens(done, tmp_path):
     X, y = [["a", "b"]] * 2, [["X", "O"]] * 2
     crf = ChainCRF().fit([[[word] for word in row] for row in X], y, token_weight=[[2.0, 0.0]] * 2)
     assert ChainCRF.load(tmp_path / "m").predict_marginals([[["a"], ["b"]]]) == crf.predict_marginals([[["a"], ["b"]]])
+
+
+def test_tag_adds_biases_of_labels_in_place_of_those_of_the_model(done, run, rows):
+    model = train(done, rows)
+    crf = ChainCRF.load(model)
+    X = [["a", "b", "a", "a"], ["a", "c", "b"]]
+
+    def tagged(*flags):
+        return [line.split()[-1] for line in done("tag", model, rows, *flags).stdout.splitlines() if line]
+
+    assert tagged() == [label for labels in crf.predict(X) for label in labels]
+    for flags in (["--label-bias", "X=9"], ["--label-bias=X=3", "--label-bias", "O=-6"]):
+        assert tagged(*flags) == ["X"] * 7
+    crf.label_bias = {"X": 9.0}
+    crf.save(model)
+    assert tagged() == ["X"] * 7
+    assert "X" not in tagged("--label-bias", "O=9")
+    assert run("tag", model, rows, "--label-bias", "Z=1").returncode == 2
+    assert run("tag", model, rows, "--label-bias", "X").returncode == 2

@@ -40,7 +40,7 @@ pub struct Model {
     /// How the lines of the training data were laid out, and their columns; only a model with a template has any.
     pub layout: Layout,
     pub transitions: Transitions,
-    /// Score of each label on every token, made by the intercept's features; empty without an intercept.
+    /// Score of each label on every token, made by the intercept's features and the biases of labels; empty without either.
     intercept: Vec<f64>,
     /// The weights as rows of scores, once a long text has asked for them; None if there cannot be any.
     rows: Arc<OnceLock<Option<Rows>>>,
@@ -85,6 +85,30 @@ impl Model {
         }
     }
 
+    /// The same model with other settings (JSON).
+    pub fn with_settings(&self, settings: &str) -> Result<Model> {
+        let mut metadata = self.contents.metadata.clone();
+        metadata.insert("settings".into(), settings.into());
+        let bytes = model_file::with_metadata(&self.storage, &self.contents, (&TENSORS, &TRIPLES), metadata)?;
+        let model = Model::from_storage(bytes.into(), "the model")?;
+        Ok(model.under(self.transitions.allowed.clone()))
+    }
+
+    /// The biases of labels in the settings: numbers of labels, and what is added to their scores at every token. Error: they do
+    /// not fit the labels.
+    pub fn label_bias(&self) -> std::result::Result<Vec<(usize, f64)>, &'static str> {
+        let settings: serde_json::Value = serde_json::from_str(self.settings()).unwrap_or_default();
+        let bias = match settings.get("label_bias") {
+            None | Some(serde_json::Value::Null) => return Ok(Vec::new()),
+            Some(bias) => bias.as_object().ok_or("label_bias is not an object")?,
+        };
+        let entry = |(name, score): (&String, &serde_json::Value)| {
+            let at = self.labels.iter().position(|label| label == name);
+            Ok((at.ok_or("label_bias names no label")?, score.as_f64().ok_or("label_bias is not a number")?))
+        };
+        bias.iter().map(entry).collect()
+    }
+
     /// The model with these transitions allowed; unchanged if no transition is forbidden.
     pub fn under(self, allowed: Option<Arc<Allowed>>) -> Model {
         if allowed.is_some() { self.constrained(allowed) } else { self }
@@ -116,6 +140,10 @@ impl Model {
         if let Some(name) = model.intercept_name() {
             intercept.resize(model.labels.len(), 0.0);
             weights.add_states(weights.states.find(key_of(name.as_bytes())), 1.0, &mut intercept);
+        }
+        for (label, bias) in model.label_bias().map_err(wrong)? {
+            intercept.resize(model.labels.len(), 0.0);
+            intercept[label] += bias;
         }
         (model.transitions, model.intercept) = (transitions, intercept);
         Ok(model)

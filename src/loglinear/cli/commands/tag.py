@@ -37,7 +37,7 @@ from argparse import ArgumentParser, Namespace
 from ...errors import OptionError
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_threads
+from ..options import add_columns, add_format, add_label_bias, add_threads
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag pos.loglinear"
 READS: tuple[str, ...] = ("file", "model")
@@ -68,6 +68,7 @@ def configure(parser: ArgumentParser) -> None:
         "(default: as in training)"
     )
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
+    add_label_bias(parser)
     add_format(parser)
     add_columns(parser)
     add_threads(parser)

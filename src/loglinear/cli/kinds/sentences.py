@@ -30,7 +30,7 @@ from .kind import Kind
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ...data.column_layout import ColumnLayout
     from ...data.templates import TemplateText
@@ -184,7 +184,7 @@ class Sentences(Kind):
             if look(start):
                 note_columns(arguments.file, start, columns)
 
-        model = self._constrained(arguments.constraints)
+        model = self._constrained(arguments)
         start = start_of(arguments.file) if regular else b""
         is_noted = regular and look(start)
         if regular:
@@ -230,14 +230,29 @@ class Sentences(Kind):
             raise OptionError(message)
         return rule
 
-    def _constrained(self, constraints: str | None) -> ChainModel:
-        """Return the model under the constraints that --constraints names, or as it was stored."""
+    def _constrained(self, arguments: Namespace) -> ChainModel:
+        """Return the model under --constraints and --label-bias, or as it was stored."""
+        model, constraints = self.model, arguments.constraints
+        if arguments.label_bias is not None:
+            model = self._biased(arguments.label_bias)
         if constraints is None:
-            return self.model
+            return model
         from ...constraints import as_json, check_constraints, resolved
 
         check_constraints("--constraints", constraints)
-        return self.model.constrained(as_json(resolved(constraints, self.model.labels)))
+        return model.constrained(as_json(resolved(constraints, self.model.labels)))
+
+    def _biased(self, bias: Mapping[str, float]) -> ChainModel:
+        """Return the model with these biases of labels in place of its own."""
+        from ...models.files.chain import biased
+        from ...options import check_label_bias, fail, similar
+
+        check_label_bias("--label-bias", bias)
+        for label in bias:
+            if label not in self.model.labels:
+                hint = similar(label, self.model.labels)
+                fail("--label-bias", label, f"is not a label of the model{hint}")
+        return biased(self.model, bias)
 
     def _tag_corpus(self, arguments: Namespace) -> None:
         """Write the labels of an encoded corpus, one per line, and a blank line after each sentence."""
@@ -249,7 +264,7 @@ class Sentences(Kind):
             raise OptionError(message)
         check_cells(self.model.labels)
         corpus = Corpus.read(arguments.file, template=self.template)
-        predicted = self._constrained(arguments.constraints).predict(corpus.core, threads=arguments.threads)
+        predicted = self._constrained(arguments).predict(corpus.core, threads=arguments.threads)
         lines = ("".join(f"{label}\n" for label in labels) + "\n" for labels in predicted)
         write_output(arguments.output, "".join(lines).encode())
 
@@ -464,7 +479,7 @@ class Samples(Sentences):
 
     def tag(self, arguments: Namespace) -> None:
         """Label a file of samples, which no sequence of labels constrains."""
-        self.leave_out(vars(arguments), "constraints", "n_best")
+        self.leave_out(vars(arguments), "constraints", "n_best", "label_bias")
         super().tag(arguments)
 
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Explainer"]
 
 Scores = npt.NDArray[np.float64]
+# Stands for the bias of labels among the attributes of tokens, none of which begins with this character.
+BIAS = "\0label bias"
 
 
 class Explainer:
@@ -35,6 +38,9 @@ class Explainer:
         self._states: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for attribute, label, weight in model.state_features():
             self._states[attribute].append((number[label], weight))
+        self._has_bias = bool(bias := json.loads(model.settings).get("label_bias"))
+        if self._has_bias:
+            self._states[BIAS] = [(number[label], score) for label, score in bias.items()]
         self._bigrams: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
         for attribute, before, label, weight in model.bigram_features():
             self._bigrams[attribute].append((number[before], number[label], weight))
@@ -65,7 +71,7 @@ class Explainer:
             threads: 0 for all cores.
         """
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
-        called_by = attributes_called(self.model, names)
+        called_by = {**attributes_called(self.model, names), BIAS: "label bias"}
         states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
         explanations = []
         for at, length in enumerate(corpus.core.lengths()):
@@ -73,6 +79,8 @@ class Explainer:
             pairs = [next(bigrams, []) for _ in range(length)]
             if self.model.intercept is not None:
                 attributes = [[*token_attributes, (self.model.intercept, 1.0)] for token_attributes in attributes]
+            if self._has_bias:
+                attributes = [[*token_attributes, (BIAS, 1.0)] for token_attributes in attributes]
             sentence = _Sentence(self, attributes, pairs, called_by)
             called = texts[at] if texts is not None else [""] * length
             probabilities = np.array(marginals[at]).reshape(length, len(self.labels))

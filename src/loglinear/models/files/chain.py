@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..._core import ChainModel, tag_arrow, tag_lists
@@ -22,6 +22,7 @@ __all__ = [
     "NUMBER",
     "ChainModel",
     "attributes_called",
+    "biased",
     "checked_n_best",
     "columns_counted",
     "open_model",
@@ -65,6 +66,13 @@ def ready(model: ChainModel, path: str, *kinds: str) -> tuple[ChainModel, dict[s
         return model.constrained(json.dumps(constraints)), settings
     except OptionError:
         refuse(f"{path}: setting constraints", constraints, "constraints of the model's labels")
+
+
+def biased(model: ChainModel, bias: Mapping[str, float]) -> ChainModel:
+    """Return the model with a bias for the scores of labels, by their names, in place of the biases it has."""
+    settings = json.loads(model.settings)
+    settings.pop("label_bias", None)
+    return model.with_settings(json.dumps(settings | ({"label_bias": dict(bias)} if bias else {})))
 
 
 def checked_n_best(name: str, value: object) -> int:

@@ -23,6 +23,7 @@ from ...errors import ModelFileError, OptionError
 from ...options import (
     Check,
     Options,
+    check_label_bias,
     checks_of,
     fail,
     one_of,
@@ -332,7 +333,11 @@ _CLASS_WEIGHTS: dict[str, Check] = {
         lambda value: _list_of(list)(value) and all(map(_is_class_weight, value)),
     )
 }
-_CHAIN: dict[str, Check] = {"label_type": partial(one_of, choices=("str", "int", "bool")), **_CLASS_WEIGHTS}
+_CHAIN: dict[str, Check] = {
+    "label_type": partial(one_of, choices=("str", "int", "bool")),
+    "label_bias": check_label_bias,
+    **_CLASS_WEIGHTS,
+}
 _CLASSES: dict[str, Check] = {
     "classes": _is("a list of texts or numbers", _list_of(str, int, float, bool)),
     "class_type": _is("the type of an array", lambda value: type(value) is str and re.fullmatch(_ARRAY_TYPE, value)),

@@ -1,0 +1,170 @@
+"""Biases of labels, which move a trained chain between precision and recall."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..data.labels import typed
+from ..errors import DataWarning, OptionError, warn
+from ..options import check_label_bias, fail
+from .estimator import check_fitted
+from .files.chain import biased
+
+if TYPE_CHECKING:
+    from ..data.corpus import Corpus
+    from ..data.inputs import Labels, Sentences
+    from .files.chain import ChainModel
+
+__all__ = ["LabelBias"]
+
+T = TypeVar("T", bound="LabelBias")
+
+# The biases that `tune_bias` tries for a label, in nats: from -REACH to REACH in steps, then around the best in finer
+# steps.
+REACH, STEP, FINE = 5.0, 0.5, 0.125
+OUTSIDE = "O"
+
+
+class LabelBias:
+    """The part of a chain's estimator that adds a bias to the scores of labels.
+
+    Attributes:
+        model_: the native model.
+        classes_: the labels, in the order of the model's names.
+    """
+
+    label_bias: Mapping[Any, float] | None
+    model_: ChainModel
+    classes_: Sequence[Any]
+
+    if TYPE_CHECKING:
+
+        def _inputs(self, X: Corpus | Sentences, y: Labels | None = None) -> tuple[ChainModel, Corpus]: ...
+
+    @property
+    def _biased_model(self) -> ChainModel:
+        """The native model with the current biases, which may be set after training."""
+        check_fitted(self, "model_")
+        if self.label_bias != vars(self).get("_bias"):
+            check_label_bias("label_bias", self.label_bias)
+            name_of = dict(zip(self.classes_, self.model_.labels, strict=True))
+            bias = dict(self.label_bias or {})
+            unknown = next((label for label in bias if label not in name_of), None)
+            if unknown is not None:
+                shown = ", ".join(map(repr, self.classes_[:8])) + (", ..." if len(self.classes_) > 8 else "")
+                fail("label_bias", bias, f"names {unknown!r}, which is not a label; the labels are {shown}")
+            self.model_ = biased(self.model_, {name_of[label]: float(score) for label, score in bias.items()})
+            self._bias = None if self.label_bias is None else bias
+        return self.model_
+
+    def _labelled(self, corpus: Corpus) -> list[list[Any]]:
+        """Return the labels of each sentence with the current biases."""
+        model, _ = self._inputs(corpus)
+        return typed(model.predict(corpus.core), type(self.classes_[0]).__name__)
+
+    def tune_bias(
+        self: T,
+        X_dev: Corpus | Sentences,
+        y_dev: Labels | None = None,
+        *,
+        metric: str = "f1",
+        labels: Sequence[Any] | None = None,
+    ) -> T:
+        """Set `label_bias` to the biases that score best on development data.
+
+        A negative bias of the label O makes the model find more chunks, a positive one fewer. Training data must not be
+        used: a model is too sure of them.
+
+        Cost: about 30 predictions of the development data for each label and round, of which there are two if there
+        are several labels.
+
+        Args:
+            X_dev: sentences, or a labelled Corpus.
+            y_dev: a sequence of labels for each sentence; None with a Corpus.
+            metric: "f1" of chunks; "recall at precision 0.95", the highest recall of chunks among the biases whose
+                precision is at least that; or "accuracy" of tokens.
+            labels: labels whose biases are tuned, one after the other; by default O, or without it the most frequent.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            OptionError: unknown metric, or a label that the model does not have.
+            DataError: invalid data; or labels that do not follow a tagging scheme, with a metric of chunks.
+
+        Warns:
+            DataWarning: no bias reaches the precision; the biases are those with the highest precision.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> X, y = [[["a"], ["b"]], [["a"], ["c"]], [["a"], ["b"]]], [["B-X", "O"], ["O", "O"], ["O", "O"]]
+            >>> crf = ChainCRF(l2=0.1).fit(X, y).tune_bias(X[:2], y[:2])
+            >>> crf.label_bias["O"] < 0.0
+            True
+        """
+        score_of = _scorer(metric)
+        _, corpus = self._inputs(X_dev, y_dev)
+        gold = corpus.true_labels()
+        outside = OUTSIDE if OUTSIDE in self.classes_ else self.classes_[0]
+        tuned = [outside] if labels is None else list(labels)
+        before, best = self.label_bias, dict(self.label_bias or {})
+        best |= {label: best.get(label, 0.0) for label in tuned}
+        scores: dict[tuple[float, ...], tuple[float, ...]] = {}
+
+        def score(bias: Mapping[Any, float]) -> tuple[float, ...]:
+            key = tuple(bias[label] for label in tuned)
+            if key not in scores:
+                self.label_bias = dict(bias)
+                scores[key] = score_of(gold, self._labelled(corpus))
+            return scores[key]
+
+        try:
+            for _, label in product(range(2 if len(tuned) > 1 else 1), tuned):
+                for reach, step in ((REACH, STEP), (STEP - FINE, FINE)):
+                    best = _best_along(best, label, reach, step, score)
+        except BaseException:
+            self.label_bias = before
+            raise
+        if metric not in ("f1", "accuracy") and not score(best)[0]:
+            warn(
+                f"metric={metric!r}: no bias reaches this precision on the development data; the bias has the highest "
+                "precision",
+                DataWarning,
+            )
+        self.label_bias = best
+        return self
+
+
+def _best_along(
+    bias: Mapping[Any, float], label: Any, reach: float, step: float, score: Callable[[Mapping[Any, float]], Any]
+) -> dict[Any, float]:
+    """Return the biases with the best bias of one label around its present one; of equals the one nearest to 0."""
+    count, centre = round(reach / step), bias[label]
+    trials = [{**bias, label: centre + step * k} for k in range(-count, count + 1)]
+    return max(trials, key=lambda trial: (score(trial), -abs(trial[label])))
+
+
+def _scorer(metric: str) -> Callable[[list[list[Any]], list[list[Any]]], tuple[float, ...]]:
+    """Return the function that scores predicted labels; the higher the better, compared from the first number on."""
+    from ..metrics import chunk_scores
+
+    if metric == "accuracy":
+        return lambda gold, predicted: (
+            sum(a == b for rows in zip(gold, predicted, strict=True) for a, b in zip(*rows, strict=True)) + 0.0,
+        )
+    if metric == "f1":
+        return lambda gold, predicted: (chunk_scores(gold, predicted)["f1"],)
+    if match := re.fullmatch(r"recall at precision (0?\.\d+|1|1\.0|0)", metric if isinstance(metric, str) else ""):
+        least = float(match[1])
+
+        def score(gold: list[list[Any]], predicted: list[list[Any]]) -> tuple[float, ...]:
+            found = chunk_scores(gold, predicted)
+            reached = found["precision"] >= least
+            return (1.0, found["recall"]) if reached else (0.0, found["precision"])
+
+        return score
+    message = f"metric={metric!r} is unknown; choose f1, accuracy, or recall at precision 0.95 (any number up to 1)"
+    raise OptionError(message)
