@@ -161,9 +161,9 @@ def _scorer(metric: str) -> Callable[[list[list[Any]], list[list[Any]]], tuple[f
         least = float(match[1])
 
         def score(gold: list[list[Any]], predicted: list[list[Any]]) -> tuple[float, ...]:
-            found = chunk_scores(gold, predicted)
-            reached = found["precision"] >= least
-            return (1.0, found["recall"]) if reached else (0.0, found["precision"])
+            scores = chunk_scores(gold, predicted)
+            reached = scores["precision"] >= least
+            return (1.0, scores["recall"]) if reached else (0.0, scores["precision"])
 
         return score
     message = f"metric={metric!r} is unknown; choose f1, accuracy, or recall at precision 0.95 (any number up to 1)"

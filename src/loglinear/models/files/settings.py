@@ -51,7 +51,7 @@ def settings_text(kind: str, settings: Mapping[str, Any]) -> str:
 
 
 def class_weight_settings(class_weight: Mapping[Any, float] | str | None) -> dict[str, Any]:
-    """Return class_weight as settings: a list of pairs for a dict whose keys cannot be those of a JSON object."""
+    """Return class_weight as settings: a list of pairs for a dict with keys that JSON objects cannot have."""
     if isinstance(class_weight, Mapping) and not all(isinstance(label, str) for label in class_weight):
         return {"class_weight": None, "class_weights": [[*pair] for pair in class_weight.items()]}
     return {"class_weight": dict(class_weight) if isinstance(class_weight, Mapping) else class_weight}
