@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -23,7 +23,7 @@ from ..errors import DataError, OptionError
 from ..extras import needed_by
 from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
 from ..options import one_of
-from .chain_bias import LabelBias
+from .chain_bias import BiasParameters, LabelBias
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .column_tagging import tag_column
@@ -48,7 +48,14 @@ __all__ = ["ChainCRF"]
 
 
 class ChainCRF(
-    LabelBias, WeightsByName, SingleSentences, LightEstimator, SolverParameters, ChainFeatures, DevParameters
+    LabelBias,
+    WeightsByName,
+    SingleSentences,
+    LightEstimator,
+    SolverParameters,
+    ChainFeatures,
+    DevParameters,
+    BiasParameters,
 ):
     """Linear-chain conditional random field of first or second order.
 
@@ -70,9 +77,6 @@ class ChainCRF(
 
     Args:
         template: name of a preset or text of a template, to form attributes from raw tokens.
-        label_bias: number to add to the scores of a label at every token, in nats, by label, such as ``{"O": -0.5}``,
-            in predictions and probabilities; training ignores it. It may be set after training, see `tune_bias`; the
-            model file has it.
 
     Labels are strings, integers or booleans, all of the same type. Predictions have that type; NumPy types are
     converted to Python types.
@@ -94,7 +98,6 @@ class ChainCRF(
     """
 
     template: str | None = None
-    label_bias: Mapping[Any, float] | None = None
 
     def fit(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.labels import typed
 from ..errors import DataWarning, OptionError, warn
-from ..options import check_label_bias, fail
+from ..options import Options, check_label_bias, fail, option, option_class
 from .estimator import check_fitted
 from .files.chain import biased
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..data.inputs import Labels, Sentences
     from .files.chain import ChainModel
 
-__all__ = ["LabelBias"]
+__all__ = ["BiasParameters", "LabelBias"]
 
 T = TypeVar("T", bound="LabelBias")
 
@@ -26,6 +26,19 @@ T = TypeVar("T", bound="LabelBias")
 # steps.
 REACH, STEP, FINE = 5.0, 0.5, 0.125
 OUTSIDE = "O"
+
+
+@option_class
+class BiasParameters(Options):
+    """What is added to the scores of a trained chain."""
+
+    label_bias: Mapping[Any, float] | None = option(
+        default=None,
+        help='number to add to the scores of a label at every token, in nats, by label, such as ``{"O": -0.5}``, in '
+        "predictions and probabilities. Training ignores it. It may be set after training, see `tune_bias`, and is "
+        "saved with the model.",
+        check=check_label_bias,
+    )
 
 
 class LabelBias:
