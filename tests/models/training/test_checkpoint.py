@@ -391,6 +391,26 @@ def test_what_cannot_have_a_checkpoint_is_refused(tmp_path):
         ChainCRF().fit(*CHAIN, checkpoint=Checkpoint(tmp_path / "no" / "c"))
 
 
+def test_the_file_of_an_unfinished_training_is_not_overwritten(tmp_path):
+    path = tmp_path / "c"
+
+    def interrupting(record, state):
+        if record.iteration == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ChainCRF(l1=0.1).fit(*CHAIN, checkpoint=Checkpoint(path, 0), callbacks=[interrupting])
+    before = path.read_bytes()
+    remedy = r"resume=True \(--resume\) to continue it, choose another name, or delete the file"
+    for data in (CHAIN, (X[1:], Y[1:])):
+        with pytest.raises(OptionError, match=rf"c: has an unfinished training, at iteration 2; pass {remedy}"):
+            ChainCRF(l1=0.1).fit(*data, checkpoint=Checkpoint(path))
+    assert path.read_bytes() == before
+    ChainCRF(l1=0.1).fit(*CHAIN, checkpoint=resumed(path))
+    ChainCRF(l1=0.1, max_iterations=2).fit(X[1:], Y[1:], checkpoint=Checkpoint(path))
+    ChainCRF(l1=0.1, max_iterations=2).fit(*CHAIN, checkpoint=Checkpoint(path))
+
+
 def test_people_are_told_where_a_training_starts(tmp_path):
     said, path = [], tmp_path / "c"
     for given in ({"resume": True}, {}, {"resume": True}):

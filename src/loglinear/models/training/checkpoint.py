@@ -42,7 +42,8 @@ class Checkpoint:
         path: the file.
         minutes: minutes between checkpoints, >= 0; 0 for one after every step.
         resume: continue from the file if it exists, so that the same program can be run again and again. Otherwise the
-            training starts from the beginning and overwrites the file.
+            training starts from the beginning and overwrites the file of a finished training; the file of an
+            unfinished one is an error.
         note: called with a line of text that says where the training starts.
 
     Attributes:
@@ -84,7 +85,7 @@ class Checkpoint:
 
         Raises:
             DataError: the file is damaged, cut short, or no checkpoint, or one of another version.
-            OptionError: a file of this name cannot be written.
+            OptionError: a file of this name cannot be written, or has an unfinished training that is not to be resumed.
             OSError: the file cannot be read.
         """
         if os.path.exists(self.path) and not os.path.isfile(self.path):
@@ -98,6 +99,11 @@ class Checkpoint:
         elif not checkpoint_file.is_checkpoint(self.path):
             message = f"{self.path}: this file is not a checkpoint; choose another name, or delete it"
             raise DataError(message)
+        elif not (unfinished := _Found.read(self.path)).is_finished:
+            at = unfinished.records[-1].iteration
+            message = f"{self.path}: has an unfinished training, at iteration {at:,}"
+            message += "; pass resume=True (--resume) to continue it, choose another name, or delete the file"
+            raise OptionError(message)
 
     def take(self) -> _Found | None:
         """Return what the file holds, once; None if the training starts from the beginning."""
@@ -139,12 +145,14 @@ class _Found:
         records: the trace up to the checkpoint.
         memory: state of the callback that keeps the best weights.
         state: of the solver.
+        is_finished: whether the training had come to its end.
     """
 
     terms: Any
     records: Trace
     memory: Any
     state: Any
+    is_finished: bool
 
     @classmethod
     def read(cls, path: str) -> _Found:
@@ -154,8 +162,9 @@ class _Found:
             if not records or not is_terms(content["terms"]):
                 message = "settings or trace records are missing"
                 raise ValueError(message)
-            return cls(content["terms"], records, content["memory"], content["state"])
-        except (LookupError, TypeError, ValueError) as error:
+            is_finished = content.get("is_finished") is True or content["state"].status is not Status.RUNNING
+            return cls(content["terms"], records, content["memory"], content["state"], is_finished)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             message = f"{path}: not a checkpoint of this version of loglinear ({error}); delete it to start again"
             raise DataError(message) from error
 
@@ -228,7 +237,7 @@ class Saving:
                 result, trace=Trace([*self._earlier, *result.trace]), seconds=self._before + result.seconds
             )
             if result.status is not Status.INTERRUPTED and result.state is not None:
-                self._write(result.state)
+                self._write(result.state, is_finished=True)
         try:
             self._interrupts.answer()
         except KeyboardInterrupt:  # after the last step
@@ -273,12 +282,13 @@ class Saving:
             self._write(state)
         self._interrupts.answer()
 
-    def _write(self, state: State) -> None:
+    def _write(self, state: State, *, is_finished: bool = False) -> None:
         content = {
             "terms": self._terms,
             "trace": [record.to_json() for record in (*self._earlier, *self._records)],
             "memory": None if self._memory is None else self._memory.memory(),
             "state": state,
+            "is_finished": is_finished,
         }
         try:
             checkpoint_file.write(self._checkpoint.path, content)
