@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ def main() -> None:
     if arguments.only:
         print(json.dumps(measured(arguments.only, arguments.sentences, arguments.iterations)))
         return
+    if find_spec("sklearn_crfsuite") is None:
+        parser.error("sklearn-crfsuite is not installed; run `pip install sklearn-crfsuite`, or add --only loglinear")
     runs: dict[str, list[dict[str, float]]] = {program: [] for program in PROGRAMS}
     for _ in range(arguments.rounds):
         for program in PROGRAMS:

@@ -157,7 +157,8 @@ def test_an_option_of_other_commands_names_them(misuse, arguments, commands):
 @pytest.mark.parametrize(
     ("arguments", "remedy"),
     [
-        ("train f -m m --class-weight balanced", "use class_weight in Python: MaxEnt(class_weight=...)"),
+        ("train f -m m --n-jobs 2", "; use --threads N"),
+        ("tag m f --n_jobs=2", "; use --threads N"),
         ("train f -m m --cv 5", "use l1='cv' in Python: MaxEnt(l1='cv')"),
         ("train f -m m --path 5", "--path is an option of select, which trains CRFs; in Python, path(...) is for "),
         (

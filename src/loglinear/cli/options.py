@@ -131,7 +131,7 @@ def solvers_help() -> str:
 
 def under_headings(accounts: dict[str, str]) -> list[str]:
     """Return the accounts of solvers by name, with a heading before those for research."""
-    from ..solvers import FOR_RESEARCH
+    from ..solvers.common.solver import FOR_RESEARCH
 
     first = next(iter(FOR_RESEARCH))
     return [f"\nfor research:\n{text}" if name == first else text for name, text in accounts.items()]

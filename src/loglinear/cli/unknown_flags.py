@@ -10,8 +10,9 @@ from .options import flag
 
 __all__ = ["advice"]
 
-# Flags that no command has for every kind of model, and what to do.
+# Flags that no command has for every kind of model, or under this name, and what to do.
 _IN_PYTHON = {
+    **dict.fromkeys(("--n-jobs", "--n_jobs", "--nthread", "--num-threads"), "use --threads N"),
     "--sample-weight": "use sample_weight in Python: fit(X, y, sample_weight=...)",
     "--cv": "use l1='cv' in Python: MaxEnt(l1='cv')",
     "--model-type": "--model-type is an option of train; select trains CRFs, and in Python MaxEnt(l1='cv') and "

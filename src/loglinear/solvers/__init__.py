@@ -13,6 +13,7 @@ from .clustered import Clustered
 from .common.listing import SolverOption, option_names, solver_options, summary
 from .common.needs import Needs, suits
 from .common.solver import (
+    FOR_RESEARCH,
     SOLVERS,
     Choice,
     Choosing,
@@ -98,8 +99,7 @@ SOLVERS |= {
     "grafting_light": GraftingLight,
     "prox_gradient": ProxGradient,
 }
-# The solvers that reproduce papers, for comparison.
-FOR_RESEARCH: dict[str, type[Any]] = {
+FOR_RESEARCH |= {
     "adagrad": AdaGrad,
     "asg": ASG,
     "bfgs": BFGS,

@@ -52,8 +52,9 @@ def _account(name: str, kind: type[Any]) -> dict[str, Any]:
 
     from ...penalty import ElasticNet, GroupLasso, Penalty
     from ...problem import Problem
-    from ...solvers import FOR_RESEARCH, suits, summary
+    from ...solvers import suits, summary
     from ...solvers.common.per_sample import PassState
+    from ...solvers.common.solver import FOR_RESEARCH
 
     penalties: dict[str, Penalty] = {
         "L1": ElasticNet(l1=1.0),

@@ -16,7 +16,7 @@ from ...errors import DataError, OptionError
 from ...penalty import Penalty, Separable
 from ...problem import PerSample, Problem
 from ...protocols import missing, satisfies
-from .solver import SOLVERS, Choosing, default_solver, solver_name
+from .solver import FOR_RESEARCH, SOLVERS, Choosing, default_solver, solver_name
 
 __all__ = ["Needs", "check", "suits"]
 
@@ -81,14 +81,15 @@ class Declaring(Protocol):
 
 
 def check(solver: object, problem: Problem) -> None:
-    """Raise OptionError if the solver cannot work on the problem; it names what is missing, and solvers that can."""
+    """Raise OptionError if the solver cannot work on the problem; it names what is missing, and solvers to use."""
     unmet = _needs(solver).unmet(problem)
     if not unmet:
         return
-    others = [name for name, kind in SOLVERS.items() if not issubclass(kind, Choosing) and suits(kind, problem)]
+    able = [name for name, kind in SOLVERS.items() if not issubclass(kind, Choosing) and suits(kind, problem)]
+    others = [name for name in able if name not in FOR_RESEARCH] or able
     first = default_solver(problem.penalty)
     others.sort(key=lambda name: name != first)
-    remedy = f"; use {', '.join(others)}" if others else ""
+    remedy = f"; use {', '.join(others)}, or auto, the default" if others else ""
     message = f"{solver_name(solver)} {unmet}{remedy}"
     raise OptionError(message)
 

@@ -12,6 +12,7 @@ from ...result import State
 from ...vectors import Vector
 
 __all__ = [
+    "FOR_RESEARCH",
     "SOLVERS",
     "Choice",
     "Choosing",
@@ -28,6 +29,8 @@ __all__ = [
 S = TypeVar("S", bound=State)
 # Every solver's class by its name; ``solvers/__init__.py`` fills in the rows.
 SOLVERS: dict[str, type[Any]] = {}
+# The solvers among them that reproduce papers, for comparison.
+FOR_RESEARCH: dict[str, type[Any]] = {}
 
 
 class Solver(Protocol[S]):
