@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from loglinear import TraceRecord
 from loglinear.cli.progress import Progress
 from loglinear.solvers import OWLQN
+from oracles.command_line import until
 
 
 class Terminal(io.StringIO):
@@ -111,6 +113,8 @@ def test_a_bar_whose_work_failed_is_not_full(monkeypatch):
 
 def test_seconds_go_on_from_point_to_point_and_folds_are_named(capsys, monkeypatch):
     monkeypatch.setattr("loglinear.cli.progress._PERIOD", 0.0)
+    clock = iter(range(1, 13))
+    monkeypatch.setattr(Progress, "elapsed", property(lambda progress: next(clock)))
     with Progress(OWLQN()) as progress:
         points = progress.count_points(2, folds=2)
         for _ in range(6):
@@ -122,6 +126,50 @@ def test_seconds_go_on_from_point_to_point_and_folds_are_named(capsys, monkeypat
     labels = [line.split(" s  ")[1].partition(", iteration")[0] for line in said[::2]]
     each = ["point 1 of 2", "point 2 of 2"]
     assert labels == [*each, *(f"fold 1 of 2, {at}" for at in each), *(f"fold 2 of 2, {at}" for at in each)]
+
+
+def test_lines_have_the_clock_of_the_whole_training_and_not_the_solvers(capsys):
+    with Progress(OWLQN()) as progress:
+        progress(record(0, seconds=1000.0), None)
+    assert float(capsys.readouterr().err.split()[0]) < 900.0
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_a_long_step_shows_that_time_passes(monkeypatch, is_terminal):
+    terminal = Terminal() if is_terminal else io.StringIO()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("loglinear.cli.progress._SILENCE", 0.0)
+    monkeypatch.setattr("loglinear.cli.progress._LOOK", 0.01)
+    with Progress(OWLQN()) as progress:
+        progress.label = "point 1 of 2"
+        progress(record(3), None)
+        shown = len(terminal.getvalue())
+        until(lambda: len(terminal.getvalue()) > shown + 160)
+    more = terminal.getvalue()[shown:]
+    line = r"point 1 of 2, iteration 3, .* 0:00:0\d" if is_terminal else r"s  point 1 of 2, iteration 4 is running\n"
+    assert re.search(line, more)
+
+
+@pytest.mark.thread_unsafe
+@pytest.mark.parametrize(("waits", "said"), [(True, "stopping at the end of this step; "), (False, "stopping; the ")])
+def test_ctrl_c_is_answered_while_the_main_thread_is_busy(monkeypatch, waits, said):
+    messages = io.StringIO()
+    monkeypatch.setattr("sys.stderr", messages)
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with Progress(OWLQN()) as progress:
+            progress.waits = waits
+            progress._stopping()  # while data are read
+            assert messages.getvalue() == ""
+            progress(record(0), None)
+            for _ in range(2):
+                signal.raise_signal(signal.SIGINT)
+                until(lambda: said in messages.getvalue())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert messages.getvalue().count("stopping") == 1
+    assert signal.set_wakeup_fd(-1) == -1
 
 
 def test_the_last_step_is_shown_at_the_end(capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 import time
 from contextlib import redirect_stderr
 
@@ -19,7 +20,7 @@ _PERIOD = 0.1
 
 
 class Bar:
-    """A bar on the terminal of standard error; other messages are printed above it.
+    """A bar on the terminal of standard error; other messages are printed above it, from any thread.
 
     Attributes:
         terminal: where the line is.
@@ -36,6 +37,7 @@ class Bar:
         self._begun = time.monotonic()
         self._drawn_at = -_PERIOD
         self._shown = 0
+        self._lock = threading.RLock()
         self._redirection = redirect_stderr(_Above(self))
         self._redirection.__enter__()
 
@@ -43,6 +45,11 @@ class Bar:
         """Show the share of the work that is done, from 0 to 1, and a text; ten times a second at most."""
         self._share, self._text = share, text
         if time.monotonic() - self._drawn_at >= _PERIOD:
+            self._draw()
+
+    def refresh(self) -> None:
+        """Draw the line again with the current time, if there is one."""
+        if self._shown:
             self._draw()
 
     def end(self, *, finished: bool) -> None:
@@ -57,12 +64,17 @@ class Bar:
 
     def write_above(self, text: str) -> int:
         """Write text in place of the line; the next update draws the line again, below the text."""
-        if self._shown:
-            self.terminal.write(f"\r{'':{self._shown}}\r")
-            self._shown = 0
-        return self.terminal.write(text)
+        with self._lock:
+            if self._shown:
+                self.terminal.write(f"\r{'':{self._shown}}\r")
+                self._shown = 0
+            return self.terminal.write(text)
 
     def _draw(self) -> None:
+        with self._lock:
+            self._draw_alone()
+
+    def _draw_alone(self) -> None:
         self._drawn_at = time.monotonic()
         minutes, seconds = divmod(int(self._drawn_at - self._begun), 60)
         elapsed = f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

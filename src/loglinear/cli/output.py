@@ -15,21 +15,26 @@ _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or a signal has ended the work early, and the results so far have been written.
+    """Ctrl-C or a signal has ended the work early, and the results so far have been written, if there are any.
 
     Args:
         places: files that were written.
         way_on: how to continue.
+        is_early: whether no iteration was complete, so that nothing was written.
     """
 
-    def __init__(self, places: Sequence[str] = (), way_on: str = "") -> None:
+    def __init__(self, places: Sequence[str] = (), way_on: str = "", *, is_early: bool = False) -> None:
         outcome = f"wrote {', '.join(places)} with" if places else "the output has"
-        super().__init__(f"interrupted; {outcome} the weights reached so far{f'; {way_on}' if way_on else ''}")
+        outcome = f"interrupted; {outcome} the weights reached so far"
+        if is_early:
+            outcome = "interrupted before the first iteration was complete; no model was written"
+        super().__init__(f"{outcome}{f'; {way_on}' if way_on else ''}")
 
 
 def say(message: str) -> None:
     """Print a message to stderr, wrapped to the width of a terminal."""
-    print(fitted(message, sys.stderr), file=sys.stderr, flush=True)
+    sys.stderr.write(f"{fitted(message, sys.stderr)}\n")  # in one piece: other threads may print, too
+    sys.stderr.flush()
 
 
 @contextmanager

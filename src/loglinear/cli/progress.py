@@ -1,4 +1,7 @@
-"""Progress of a training on stderr: a bar on a terminal; else a line every two seconds, and for the last step."""
+"""Progress of a training on stderr: a bar on a terminal; else a line every two seconds, and for the last step.
+
+While a step takes long, the bar's clock moves on, and a line every ten seconds says which step is running.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from ..solvers import EndedByPasses, Tolerant
 from ..trace import TraceRecord, TraceWriter, percentage
 from .bar import Bar
 from .output import say
+from .watch import Watch
 
 if TYPE_CHECKING:
     from ..minimize import Callback
@@ -24,6 +28,8 @@ _WINDOW = 5
 # The tolerance of most solvers.
 _USUAL = 1e-5
 _PERIOD = 2.0
+# Seconds without a line after which there is one, and between looks at the clock.
+_SILENCE, _LOOK = 10.0, 1.0
 
 
 class Progress:
@@ -39,6 +45,7 @@ class Progress:
     Attributes:
         share_done: the share of the work that is done, from 0 to 1, where another callback knows it better; else None.
         label: printed before each step.
+        waits: whether Ctrl-C waits for the end of a step.
         failure: the reason why a file about the training could not be written; None if there is none.
     """
 
@@ -53,13 +60,15 @@ class Progress:
         self._share = 0.0
         self.share_done: float | None = None
         self.label = ""
+        self.waits = False
         self.failure: OSError | None = None
         self._begun = time.monotonic()
-        self._last = -math.inf
-        # The last record, if it has not been shown.
-        self._unshown: TraceRecord | None = None
-        # Seconds of the finished minimisations, and of the current one.
-        self._before = self._seconds = 0.0
+        # The last record, when it came, when a line was shown last, and whether the record has been shown.
+        self._record: TraceRecord | None = None
+        self._at, self._last = 0.0, -math.inf
+        self._is_shown = True
+        self._watch: Watch | None = None
+        self._is_stopping = False
         # The last scores on development data.
         self._dev = ""
         self._bar: Bar | None = None
@@ -70,19 +79,24 @@ class Progress:
         self._begun = time.monotonic()
         if not self._quiet and sys.stderr.isatty():
             self._bar = Bar()
+        if not self._quiet:
+            self._watch = Watch(self._stopping, self._waiting, _LOOK)
+            self._watch.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._watch is not None:
+            self._watch.__exit__(kind, error, trace)
         if self._bar is not None:
             self._bar.end(finished=kind is None)
-        elif self._unshown is not None and kind is None:
-            self._show(self._unshown)
+        elif self._record is not None and not self._is_shown and kind is None:
+            self._show(self._record)
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the block began, as the bar counts them."""
+        """Seconds since the block began: the one clock of the bar, of lines and of the training's last line."""
         return time.monotonic() - self._begun
 
     def note(self, message: str) -> None:
@@ -122,23 +136,38 @@ class Progress:
         """Show a step."""
         if self._quiet:
             return
-        due = time.monotonic() - self._last >= _PERIOD
         self._objectives.append(record.objective)
-        if record.iteration == 0:
-            self._before += self._seconds
-        self._seconds = record.seconds
-        self._unshown = record
-        if due:
-            self._last = time.monotonic()
+        self._record, self._at, self._is_shown = record, self.elapsed, False
         if self._bar is not None:
             self._bar.update(self._progress(), self._fitting(record, self._bar.room))
-        elif due:
+        elif self._at - self._last >= _PERIOD:
             self._show(record)
 
     def _show(self, record: TraceRecord) -> None:
-        text = f"{self.label}, {record.line}" if self.label else record.line
-        say(f"{self._before + record.seconds:7.1f} s  {text}")
-        self._unshown = None
+        self._last, self._is_shown = self._at, True
+        self._say(self._at, record.line)
+
+    def _say(self, seconds: float, text: str) -> None:
+        say(f"{seconds:7.1f} s  {f'{self.label}, {text}' if self.label else text}")
+
+    def _waiting(self) -> None:
+        """Show that time passes while a step takes long; called by another thread."""
+        record, now = self._record, self.elapsed
+        if self._bar is not None:
+            self._bar.refresh()
+        elif record is not None and now - max(self._last, self._at) >= _SILENCE:
+            self._last = now
+            self._say(now, f"iteration {record.iteration + 1} is running")
+
+    def _stopping(self) -> None:
+        """Say at once what the first Ctrl-C does, once iterations have begun; called by another thread."""
+        if self._record is None or self._is_stopping:
+            return
+        self._is_stopping = True
+        if self.waits:
+            say("stopping at the end of this step; press Ctrl-C again to stop now")
+        else:
+            say("stopping; the weights of the last complete iteration are kept")
 
     def _fitting(self, record: TraceRecord, room: int) -> str:
         """Return a step as the text next to the bar; a narrow terminal drops the least important parts."""
