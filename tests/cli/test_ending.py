@@ -30,12 +30,13 @@ def result(status=Status.CONVERGED, *, gap=None, violation=1e-9, scores=(), kept
     [
         (result(gap=0.05), "within 0.05 % of the optimum"),
         (result(gap=1e-9), "within 0.01 % of the optimum"),
+        (replace(result(Status.GAP_REACHED, gap=1e-9), requested_gap=1e-10), "within 1e-08 % of the optimum"),
         (result(Status.GAP_REACHED, gap=0.1), "within 0.1 % of the optimum"),
         (result(Status.MAX_ITERATIONS, gap=0.05), "within 0.05 % of the optimum; stopped at the iteration limit"),
         (result(gap=5.0), "probably close to the optimum, and at most 5 % from it; lower --tolerance to get closer"),
         (result(), "probably close to the optimum"),
-        (result(violation=5.0), "converged; how far from the optimum is not known; lower"),
-        (result(violation=5.0, gap=5.0), "not certain: the objective hardly decreases, but may be 5 % from the optimu"),
+        (result(violation=5.0), "not certain: distance from the optimum unknown; lower --tolerance to get closer"),
+        (result(violation=5.0, gap=5.0), "not certain: at most 5 % from the optimum; lower --tolerance to get closer"),
         (result(Status.MAX_ITERATIONS), "not certain: stopped at the iteration limit, before convergence; raise --max"),
         (result(Status.PASSES_MADE), "not certain: the solver made the requested number of passes"),
         (result(Status.DEV_SCORE_TURNED), "the development score no longer improves"),
@@ -45,6 +46,22 @@ def result(status=Status.CONVERGED, *, gap=None, violation=1e-9, scores=(), kept
 def test_the_certainty_of_an_optimum_is_said_in_words(outcome, said):
     assert certainty([outcome]).startswith(said)
     assert "violation" not in certainty([outcome])
+
+
+@pytest.mark.parametrize("gap", [None, 0.5, 5.0])
+@pytest.mark.parametrize("violation", [1e-9, 5.0])
+@pytest.mark.parametrize("kept", [None, 1])
+def test_a_gap_that_was_not_proved_is_told_however_sure_the_optimum_is(gap, violation, kept):
+    ended = result(gap=gap, violation=violation, scores=(0.1, 0.75, 0.5), kept=kept)
+    proof = "; --tolerance 0 waits for the proof of --gap 0.001"
+    assert proof not in certainty([ended])
+    assert certainty([replace(ended, requested_gap=1e-3)]).endswith(proof)
+    assert proof not in certainty([replace(ended, requested_gap=1e-3)], remedies=False)
+
+
+def test_the_end_names_the_solver_that_was_chosen():
+    chosen = replace(result(), chosen="two_stage (no L1 penalty, and 9 pairs of token and label)")
+    assert ending([chosen]) == "done: 0 iterations of two_stage, 0.5 s"
 
 
 def test_no_flag_is_recommended_to_a_command_that_does_not_have_it():

@@ -12,7 +12,7 @@ from .output import counted
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["best_step", "certainty", "ending", "numbers", "size_text"]
+__all__ = ["best_step", "certainty", "ending", "least_share", "nothing_reached", "numbers", "size_text"]
 
 # Up to this share of the objective, a bound of the distance from the optimum needs no remark.
 CLOSE = 1e-2
@@ -35,9 +35,11 @@ def ending(results: Sequence[Result], *parts: str, seconds: float | None = None)
 
     status = worst(results).status
     word = "interrupted" if status is Status.INTERRUPTED else "done" if status.converged else "stopped"
+    chosen = results[0].chosen
+    solver = "" if chosen is None else f" of {chosen.partition(' ')[0]}"
     figures = [
         counted(len(results), "model") + ", one per class" if len(results) > 1 else "",
-        counted(sum(result.iterations for result in results), "iteration"),
+        counted(sum(result.iterations for result in results), "iteration") + solver,
         f"{sum(result.seconds for result in results) if seconds is None else seconds:.1f} s",
         _score(results[0]) if len(results) == 1 else "",
         *parts,
@@ -62,7 +64,7 @@ def best_step(result: Result) -> list[str]:
 
 
 def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
-    """Return how close to the optimum a training has come, in words.
+    """Return how close to the optimum a training has come, in words; docs/methods.md explains them.
 
     Args:
         results: of the training, one for each model.
@@ -74,27 +76,40 @@ def certainty(results: Sequence[Result], *, remedies: bool = True) -> str:
     result = worst(results)
     status, share = result.status, result.relative_gap
     closer = "; lower --tolerance to get closer" if remedies else ""
-    if remedies and result.is_unproved:
-        closer = f"; --tolerance 0 waits for the proof of --gap {result.requested_gap:g}"
+    unproved = f"; --tolerance 0 waits for the proof of --gap {result.requested_gap:g}" if result.is_unproved else ""
+    unproved = unproved if remedies else ""
+    least = least_share(result.requested_gap)
     reason = status.message.replace("raise the limit", "raise --max-iterations" if remedies else "raise the limit")
     reason = reason.removeprefix("finished: ").removeprefix("converged: ")
     if result.kept is not None:
-        bound = "" if share is None or share > CLOSE else f"; {distance(max(share, LEAST), 1.0)}"
-        return kept_text(result.kept) + (bound if status.converged else f"; {reason}")
+        bound = "" if share is None or share > CLOSE else f"; {distance(max(share, least), 1.0)}"
+        return kept_text(result.kept) + (bound + unproved if status.converged else f"; {reason}")
     if share is not None and share <= CLOSE:
-        bound = distance(max(share, LEAST), 1.0)
-        return bound if status.converged else f"{bound}; {reason}"
+        bound = distance(max(share, least), 1.0)
+        return bound + unproved if status.converged else f"{bound}; {reason}"
     if status in (Status.DEV_SCORE_TURNED, Status.FEATURES_SELECTED):
         return reason
     if not status.converged or status is Status.PASSES_MADE:
         return f"not certain: {reason}"
     if not result.trace or result.violation <= NEAR * result.trace[0].violation:
-        return "probably close to the optimum" + (
-            "" if share is None else f", and at most {100 * share:.2g} % from it{closer}"
-        )
-    if share is None:
-        return f"converged; how far from the optimum is not known{closer}"
-    return f"not certain: the objective hardly decreases, but may be {100 * share:.2g} % from the optimum{closer}"
+        if share is None:
+            return f"probably close to the optimum{unproved}"
+        return f"probably close to the optimum, and at most {100 * share:.2g} % from it{unproved or closer}"
+    bound = distance(None, 1.0) if share is None else f"at most {100 * share:.2g} % from the optimum"
+    return f"not certain: {bound}{unproved or closer}"
+
+
+def least_share(requested: float | None) -> float:
+    """Return the smallest bound that is told, as a share of the objective, for a requested one or none."""
+    return LEAST if requested is None else min(requested, LEAST)
+
+
+def nothing_reached(results: Sequence[Result]) -> bool:
+    """Whether Ctrl-C has ended a training before its first iteration was complete."""
+    from ..result import Status
+
+    was_interrupted = any(result.status is Status.INTERRUPTED for result in results)
+    return was_interrupted and not any(result.iterations for result in results)
 
 
 def numbers(results: Sequence[Result]) -> list[str]:

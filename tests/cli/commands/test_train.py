@@ -17,7 +17,8 @@ import loglinear
 from examples import by_day
 from loglinear import _core
 from loglinear.datasets import demo_paths
-from oracles.command_line import COMMAND, TEMPLATE, Interruptible, until
+from loglinear.solvers import SOLVERS
+from oracles.command_line import COMMAND, TEMPLATE, Interruptible, run_command, until
 from oracles.patience import patience
 
 KEYS = ["iteration", "passes", "gradient_evaluations", "seconds", "objective", "nll", "nnz", "violation"]
@@ -233,7 +234,7 @@ def test_feature_selection_changes_the_number_of_features(done, tiny, tmp_path):
 
 def test_no_convergence_is_no_failure(done, sample, tmp_path):
     finished = done("train", sample.train, "--preset", "pos", "-m", tmp_path / "m", "--max-iterations", "2")
-    assert "\nstopped: 2 iterations, " in finished.stderr
+    assert "\nstopped: 2 iterations of lbfgs, " in finished.stderr
     reason = "stopped at the iteration limit, before convergence; raise --max-iterations"
     assert f"\nnot certain: {reason}\n" in finished.stderr
     assert json.loads(done("inspect", tmp_path / "m", "--json").stdout)["status"] == "max_iterations"
@@ -299,7 +300,7 @@ def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name
     assert "Traceback" not in said
     assert "; the weights are from the last complete iteration" in said
     assert "keyboard" not in said
-    assert f"wrote {model}" in said
+    assert said.count(f"wrote {model}") == said.count("\ninterrupted: ") == 1
     assert said.endswith(f"loglinear: interrupted; wrote {model} with the weights reached so far\n")
     records = [json.loads(line) for line in trace.read_text().splitlines()]
     report = json.loads(done("inspect", model, "--json").stdout)
@@ -309,6 +310,38 @@ def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name
     assert report["objective"] <= records[-1]["objective"]
     assert done("tag", "-m", model, sample.test).stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "t"]
+
+
+def raising_at_once(monkeypatch):
+    """Let Ctrl-C be pressed in the first step of every solver."""
+
+    def interrupted(solver, problem, state):
+        raise KeyboardInterrupt
+
+    for solver in SOLVERS.values():
+        monkeypatch.setattr(solver, "step", interrupted)
+
+
+@pytest.mark.parametrize("kind", ["chain", "maxent", "texts", "ovr", "select", "structure", "demo"])
+def test_a_training_without_an_iteration_leaves_the_old_model(tiny, tmp_path, monkeypatch, kind):
+    texts = _write(tmp_path / "texts", b"+\ta good film\n-\ta bad film\n+\tgood fun\n-\ta bad joke\n")
+    table = _write(tmp_path / "table.csv", b"a,b\n" + 30 * b"0,0\n1,1\n0,1\n")
+    command = {
+        "chain": ["train", tiny, "--preset", "pos"],
+        "maxent": ["train", tiny, "--preset", "pos", "--model-type", "maxent"],
+        "texts": ["train", texts, "--model-type", "maxent", "--format", "text"],
+        "ovr": ["train", tiny, "--preset", "pos", "--model-type", "maxent", "--multi-class", "ovr"],
+        "select": ["select", tiny, "--preset", "pos", "--l1", "0.1"],
+        "structure": ["structure", table, "--l1", "0.1"],
+        "demo": ["demo"],
+    }[kind]
+    model = _write(tmp_path / "m", b"old")
+    raising_at_once(monkeypatch)
+    ended = run_command(*command, "-m", model)
+    assert (ended.returncode, model.read_bytes()) == (1, b"old")
+    said = "loglinear: interrupted before the first iteration was complete; no model was written\n"
+    assert ended.stderr.endswith(said)
+    assert "wrote" not in ended.stderr
 
 
 @posix
@@ -363,7 +396,7 @@ def test_development_data_are_scored_in_every_line_and_at_the_end(done, chunker,
     assert (numbers[0], numbers[-1]) == (0, len(records) - 1)
     f1 = json.loads(done("evaluate", "-m", tmp_path / "m", chunker.test, "--json").stdout)["f1"]
     (end,) = (line for line in said if line.startswith("done: "))
-    assert re.match(rf"done: {len(records) - 1} iterations, [\d.]+ s, dev F1 {100 * f1:.2f} at iteration", end)
+    assert re.match(rf"done: {len(records) - 1} iterations of \w+, [\d.]+ s, dev F1 {100 * f1:.2f} at iteration", end)
     assert end.endswith(f", model {(tmp_path / 'm').stat().st_size / 1e3:,.0f} kB")
     scores = [round(100 * record["dev"]["f1"], 2) for record in records]
     best = scores.index(max(scores))
@@ -381,7 +414,8 @@ def test_the_best_weights_on_development_data_are_written(done, chunker, tmp_pat
     scores = [json.loads(line)["dev"]["f1"] for line in trace.read_text().splitlines()]
     best = scores.index(max(scores))
     assert best == len(scores) - 1 - 8
-    assert re.match(rf"done: {len(scores) - 1} iterations, .* s, dev F1 .* at iteration {best} \(the best\)", said[-3])
+    end = rf"done: {len(scores) - 1} iterations of \w+, .* s, dev F1 .* at iteration {best} \(the best\)"
+    assert re.match(end, said[-3])
     assert said[-2] == f"weights of iteration {best}, the best on the development data"
     found = json.loads(done("evaluate", "-m", model, chunker.test, "--json").stdout)["f1"]
     assert found == pytest.approx(max(scores), abs=1e-12)
@@ -400,7 +434,7 @@ def test_the_last_step_is_shown_and_the_cost_is_told(done, tiny, tmp_path):
     last = f"iteration {report['iterations']}, objective {report['objective']:,.1f}, active features"
     assert last in said[-4]
     size = f"{model.stat().st_size / 1e3:,.0f} kB"
-    assert re.fullmatch(rf"done: {report['iterations']} iterations, [\d.]+ s, model {size}", said[-3])
+    assert re.fullmatch(rf"done: {report['iterations']} iterations of owlqn, [\d.]+ s, model {size}", said[-3])
     assert said[-1].startswith(f"wrote {model}; ")
     told = done("train", tiny, "--preset", "pos", "--l1", "0.1", "-m", model, "--verbose").stderr
     assert re.search(rf"\n{report['n_active']:,} active features of \d+\nsolver owlqn \(an L1 penalty\)\n", told)
@@ -427,6 +461,10 @@ def test_a_training_ends_at_the_gap_asked_for_and_says_so(done, tiny, tmp_path, 
     assert f"                 {told}\n" in done("inspect", model).stdout
     records = [json.loads(line) for line in trace.read_text().splitlines()]
     assert records[-1]["gap"] == report["gap"]
+    small = done(*command, "--gap", "1e-8").stderr
+    (told,) = re.findall(r"\n(within \S+ % of the optimum)\n", small)
+    assert float(told.split()[1]) < 1e-5
+    assert f"                 {told}\n" in done("inspect", model).stdout
     # Without a gap to stop at, it is told at the end alone.
     assert re.search(r"within [\de.-]+ % of the optimum", done(*command).stderr)
     *records, last = (json.loads(line) for line in trace.read_text().splitlines())

@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 
+from ..ending import nothing_reached
 from ..options import add_threads
 from ..output import Interrupted
 from ..wrapping import fitted
@@ -47,6 +48,8 @@ def run(arguments: Namespace) -> None:
         reading = Reading(template=preset("pos"), threads=threads)
         data = reading.chain([train], ChainFeatures(), progress, name=os.path.basename(train))
         trained, result = train_chain(data, options, callbacks=[progress])
+    if nothing_reached([result]):
+        raise Interrupted(is_early=True)
     trained.save(model)
     if result.status is Status.INTERRUPTED:
         raise Interrupted([model])

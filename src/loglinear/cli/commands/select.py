@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
 from ...trace import scores_text
-from ..ending import certainty, ending
+from ..ending import certainty, ending, nothing_reached
 from ..inputs import Inputs, add_data
 from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
 from ..output import Interrupted, counted, say, tab_separated
@@ -102,6 +102,7 @@ class Selected(NamedTuple):
         model: the one that was chosen.
         summary: lines for people.
         interrupted: whether Ctrl-C ended the selection.
+        is_early: whether it did so before the first iteration was complete.
     """
 
     table: str
@@ -109,6 +110,7 @@ class Selected(NamedTuple):
     model: ChainModel
     summary: str
     interrupted: bool
+    is_early: bool
 
 
 def run(arguments: Namespace) -> None:
@@ -122,6 +124,8 @@ def run(arguments: Namespace) -> None:
 
         check_figure(arguments.plot)
     selection = _selected(arguments, options)
+    if selection.is_early:
+        raise Interrupted(is_early=True)
     if arguments.model is not None:
         if arguments.path and arguments.dev is None:
             say("warning: the model is the last one of the path, not the best; add --dev FILE to find the best")
@@ -205,6 +209,7 @@ def _of_growth(growth: Growth, progress: Progress) -> Selected:
         growth.model,
         summary,
         result.status is Status.INTERRUPTED,
+        nothing_reached([result]),
     )
 
 
@@ -245,6 +250,7 @@ def _of_path(followed: Followed) -> Selected:
         followed.model,
         _account(followed),
         followed.path.interrupted,
+        nothing_reached([point.result for point in followed.path.points]),
     )
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError, DataWarning, OptionError
 from ...extras import needed_by
 from ...options import whole_number
-from ..ending import certainty, ending, numbers, size_text
+from ..ending import certainty, ending, nothing_reached, numbers, size_text
 from ..inputs import Inputs, add_data
 from ..options import add_json, add_options, add_threads, add_verbose, chosen
 from ..output import Interrupted, counted, keeping_reached, say, tab_separated
@@ -142,6 +142,8 @@ def run(arguments: Namespace) -> None:
         table = _read(arguments, estimator.missing or (), progress)
         warned = _fit(estimator, arguments.table, table, progress)
         confidence = _confidence(estimator, table, arguments.bootstrap, progress)
+    if nothing_reached([estimator.result_]):
+        raise Interrupted(is_early=True)
     edges = Edges(estimator, table, confidence)
     if arguments.model is not None:
         estimator.save(arguments.model)
@@ -154,7 +156,7 @@ def run(arguments: Namespace) -> None:
     for message in warned:
         say(f"warning: {message}")
     if not arguments.quiet:
-        say(edges.summary(arguments.model, verbose=arguments.verbose))
+        say(edges.summary(arguments.model, progress.elapsed, verbose=arguments.verbose))
         for place in places:
             say(f"wrote {place}{edges.part_drawn(place) if place == arguments.plot else ''}")
     if edges.interrupted:
@@ -365,11 +367,12 @@ class Edges:
         name = "log-likelihood" if self._estimator.objective == "likelihood" else "pseudo-log-likelihood"
         return name, -self._result.nll / self._table.n_samples
 
-    def summary(self, model: str | None, *, verbose: bool) -> str:
+    def summary(self, model: str | None, seconds: float, *, verbose: bool) -> str:
         """Return lines for people.
 
         Args:
             model: path of the model's file, if one was written.
+            seconds: time that all has taken.
             verbose: whether to show numbers for experts, too.
         """
         result, n = self._result, len(self._varying)
@@ -381,7 +384,7 @@ class Edges:
         report = self._estimator.inference_report_
         by = f" (by {report.method})" if report is not None else ""
         lines = [
-            ending([result], "" if model is None else size_text(model)),
+            ending([result], "" if model is None else size_text(model), seconds=seconds),
             certainty([result], remedies=False),
             f"l1 {self._l1():.6g}{self._choice()}",
             f"{name} per sample {value:.4f}{by}",

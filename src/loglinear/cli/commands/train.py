@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...errors import ConvergenceWarning, OptionError
 from ...extras import needed_by
 from ..distributed import add_cluster, fit_on_cluster, is_local, spread
-from ..ending import best_step, certainty, ending, numbers, size_text
+from ..ending import best_step, certainty, ending, nothing_reached, numbers, size_text
 from ..inputs import Inputs, add_data
 from ..options import (
     add_columns,
@@ -97,7 +97,8 @@ def configure(parser: ArgumentParser) -> None:
     add_options(stopping, SolverOptions, *solver)
 
     dev = parser.add_argument_group("development data (--keep best and --patience need --dev)")
-    held_out = "held-out labelled data to score: F1 if the labels mark chunks (B-PER, I-PER), else accuracy"
+    held_out = "held-out labelled data to score: F1 if the labels mark chunks (B-PER, I-PER), else accuracy; scored "
+    held_out += "after each iteration, which takes as long as tagging them"
     dev.add_argument("--dev", metavar="FILE", help=held_out)
     add_options(dev, DevOptions)
 
@@ -153,12 +154,15 @@ def run(arguments: Namespace) -> None:
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
+        progress.waits = checkpoint is not None
         asked = _Training(arguments, arguments.train, features, texts, options, use, progress, checkpoint)
         if arguments.model_type == "chain":
             results = [_train_chain(asked, alone=alone)]
         else:
             results = _train_classifier(asked, alone=alone, of_texts=holds == "texts")
     interrupted = any(result.status is Status.INTERRUPTED for result in results)
+    if nothing_reached(results):
+        raise Interrupted(way_on=_way_on(checkpoint), is_early=True)
     if not arguments.quiet:
         how = _use(format, of_texts=holds == "texts")
         for line in _account(results, arguments.model, how, progress.elapsed, verbose=arguments.verbose):
@@ -254,14 +258,18 @@ def _use(format: str, *, of_texts: bool) -> str:
 
 def _account(results: list[Result], model: str, how: str, seconds: float, *, verbose: bool) -> list[str]:
     """Return lines of text: how the training ended, how certain the optimum is, what to do with the model."""
-    lines = [ending(results, size_text(model), seconds=seconds), certainty(results)]
+    from ...models.files.settings import worst
+    from ...result import Status
+
+    end, interrupted = ending(results, size_text(model), seconds=seconds), worst(results).status is Status.INTERRUPTED
+    lines = [f"{end}; the weights are from the last complete iteration"] if interrupted else [end, certainty(results)]
     if len(results) == 1:
         lines += best_step(results[0])
     if results[0].start is not None:
         lines.append(f"start: {results[0].start}")
     if verbose:
         lines += numbers(results)
-    return [*lines, f"wrote {model}; {how}: loglinear tag {model} FILE"]
+    return lines if interrupted else [*lines, f"wrote {model}; {how}: loglinear tag {model} FILE"]
 
 
 def _solver_options(texts: list[str]) -> dict[str, Any]:
@@ -339,7 +347,8 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
             model, result = train_chain(
                 data, asked.options, callbacks=callbacks, dev=dev, start=begun, checkpoint=asked.checkpoint
             )
-    model.save(arguments.model)
+    if not nothing_reached([result]):
+        model.save(arguments.model)
     return result
 
 
@@ -375,13 +384,12 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
         warnings.simplefilter("ignore", ConvergenceWarning)
         if of_texts:
             texts = TextClassifier(**parameters, **vars(asked.texts))
-            _fit_texts(texts, asked)
-            return texts.results_
+            return _fit_texts(texts, asked).results_
         return _fit_samples(MaxEnt(**parameters), asked, alone=alone).results_
 
 
-def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
-    """Train a classifier on texts and write the model."""
+def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
+    """Train a classifier on texts, write the model and return it."""
     from ...data.labels import check_targets
     from ...data.survey import Survey, check_counts
     from ...data.texts import oddities, read
@@ -423,7 +431,9 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> None:
             callbacks=asked.callbacks(),
             checkpoint=asked.checkpoint,
         )
-    classifier.save(arguments.model)
+    if not nothing_reached(classifier.results_):
+        classifier.save(arguments.model)
+    return classifier
 
 
 def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt:
@@ -473,5 +483,6 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
             note_labelled_columns(arguments.dev, X_dev.columns, X.columns.n)
         with naming(" ".join(asked.files)), keeping_reached(classifier):
             classifier.fit(X, X_dev=X_dev, start=arguments.start, callbacks=callbacks, checkpoint=checkpoint)
-    classifier.save(arguments.model)
+    if not nothing_reached(classifier.results_):
+        classifier.save(arguments.model)
     return classifier

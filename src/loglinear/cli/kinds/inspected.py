@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.files.schema import PROGRAMS
 from ...models.files.settings import trained_from, trained_on
 from ...trace import scores_text
-from ..ending import LEAST
+from ..ending import least_share
 from ..output import counted
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def shown(
         "top_states": _strongest(states, top, called),
         "top_transitions": _strongest(moves, top, called),
     }
-    return json.dumps(report) if as_json else _rendered(report, trained_from(settings))
+    return json.dumps(report) if as_json else _rendered(report, trained_from(settings), settings.get("gap"))
 
 
 def _strongest(
@@ -85,7 +85,7 @@ def _strongest(
     return rows
 
 
-def _rendered(report: dict[str, Any], format: str | None) -> str:
+def _rendered(report: dict[str, Any], format: str | None, requested_gap: float | None) -> str:
     from ...data.features import Feature
     from ...data.templates import without_comments
     from ...result import distance
@@ -111,7 +111,7 @@ def _rendered(report: dict[str, Any], format: str | None) -> str:
     if "gap" in report:
         gap, objective = report["gap"], report["objective"]
         # As at the end of the training.
-        told = None if gap is None else max(gap, LEAST * abs(objective))
+        told = None if gap is None else max(gap, least_share(requested_gap) * abs(objective))
         lines.append(f"                 {distance(told, objective)}")
     if "text" in report:
         lines.append(f"texts            {_words(report['text'])}")

@@ -120,8 +120,8 @@ class Minimisation(Options):
     )
     solver: SolverName | Solver[Any] | None = option(
         default=None,
-        help="solver; by default auto, which picks one for the data and the penalty and reports its choice. A name "
-        "or a solver object.",
+        help="solver; by default auto, which picks one for the data and the penalty and names it at the end. A "
+        "name or a solver object.",
         check=check_solver,
     )
     tolerance: float | None = option(
@@ -153,8 +153,9 @@ class SolverParameters(Minimisation):
     gap: float | None = option(
         default=None,
         help="stop once the objective is provably within this fraction of its optimum, from 0 to 0.1 (0.001 is 0.1 %); "
-        "the tolerance is then 0 unless set. With l1 and no l2 the default tolerance remains, because a proof of 1 % "
-        "takes chains 2 to 7 times as long; a tolerance of 0 waits for it. Needs a convex objective. None to disable.",
+        "the tolerance is then 0, unless set or with l1 alone. With l1 and no l2 the default tolerance remains, as a "
+        "proof of 1 % takes chains 2 to 7 times as long; a tolerance of 0 waits for it. Needs a convex objective. None "
+        "to disable.",
         check=partial(limit, most=USEFUL),
     )
 
