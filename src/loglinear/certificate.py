@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from . import vectors
+from .errors import ObjectiveError
 from .gain import has_settled
 from .gap import cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
@@ -16,7 +17,10 @@ from .protocols import satisfies
 from .result import Result, State, Status, WithGap, WithGradient, is_partial
 from .trace import TraceRecord
 
-__all__ = ["Verdict", "gap_on_the_way", "known_violation", "verdict", "with_distance"]
+__all__ = ["Verdict", "check_passes", "gap_on_the_way", "known_violation", "verdict", "with_distance"]
+
+# Passes that end above so many times the objective at weights of 0 have diverged.
+FAR = 1e15
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,20 @@ def verdict(
     if status is Status.CONVERGED and not has_settled(problem, w, *evaluated(), gap, looseness):
         status = Status.STALLED
     return Verdict(status, w, objective, violation, gap)
+
+
+def check_passes(problem: Problem, final: Verdict) -> None:
+    """Raise ObjectiveError if passes have ended far above the objective at weights of 0. Cost: an evaluation."""
+    if final.status is not Status.PASSES_MADE:
+        return
+    zeros = np.zeros(problem.n_features)
+    at_zero = problem.evaluate(zeros, np.empty_like(zeros)) + problem.penalty.value(zeros)
+    if not final.objective <= FAR * abs(at_zero) + 1.0:
+        message = (
+            f"the solver diverged: its passes ended at an objective of {final.objective:.4g}, and weights of 0 have "
+            f"{at_zero:.4g}; give a smaller learning rate"
+        )
+        raise ObjectiveError(message)
 
 
 def known_violation(problem: Problem, state: State) -> float:

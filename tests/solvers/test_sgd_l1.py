@@ -19,7 +19,7 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, SGDL1, LabelSets, TwoStage, tune_learning_rate
+from loglinear.solvers import OWLQN, SG, SGDL1, LabelSets, TwoStage, tune_learning_rate
 from loglinear.solvers.common.tuning import QUICK_PASSES
 from oracles.samples import Classified, PerSample, chunky, sentences
 
@@ -616,3 +616,13 @@ def test_the_rate_chosen_is_that_of_few_passes_that_end_at_the_rate_of_all(probl
     assert chosen == tune_learning_rate(problem, few, seed=3).learning_rate
     others = {tune_learning_rate(problem, replace(few, decay=decay), seed=3).learning_rate for decay in (0.9, 1e-300)}
     assert chosen not in others
+
+
+@pytest.mark.parametrize("solver", [SGDL1(passes=3, learning_rate=0.1), SG(passes=3, learning_rate=0.1)])
+@pytest.mark.parametrize("size", [1e100, 1e150, 1e300])
+def test_passes_that_end_far_above_weights_of_zero_are_an_error(solver, size):
+    X = [[{"a": size, "b": 1.0}, {"c": -size}], [{"b": size}, {"a": 1.0, "c": size}]] * 4
+    y = [["X", "Y"], ["Y", "X"], ["X", "X"], ["Y", "Y"]] * 2
+    problem = Problem(ChainObjective(Corpus.encode(X, y)), ElasticNet(l2=0.1))
+    with pytest.raises(ObjectiveError, match=r"diverged.*weights of 0 have 11\.09"):
+        minimize(problem, solver)
