@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import pickle
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +16,18 @@ from examples import by_day
 from loglinear import ChainFeatures, ChainObjective, Corpus, ElasticNet, Problem, Stop, minimize
 from loglinear.errors import OptionError
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, SGDL1, LabelSets, make_solver
+from loglinear.solvers import OWLQN, SGDL1, LabelSets, label_sets, make_solver
 from loglinear.solvers.common.history import History
 from oracles.samples import chunky, sentences
 
 PENALTIES = {"l1": ElasticNet(l1=0.5), "l2": ElasticNet(l2=1.0), "elastic net": ElasticNet(l1=0.3, l2=0.2)}
 EXACT = {"tolerance": 0.0, "gradient_tolerance": 1e-9}
+
+
+@pytest.fixture(autouse=True)
+def _pruned_at_any_cost(monkeypatch):
+    """On these small data an evaluation of S is no cheaper than one of F."""
+    monkeypatch.setattr(label_sets, "MOST_COST", math.inf)
 
 
 def problem_of(penalty, *, order=1, n=80, threads=1, constraints=None):
@@ -120,6 +128,13 @@ def test_pairs_keep_what_they_say_in_other_units():
             assert changed.SY[row, row] == pytest.approx(float(s.astype(float) @ y), rel=1e-6)
             # Two roundings to the nearest of numbers of eight binary digits.
             assert (np.abs(s * scale - (after - before)) <= 2.1 * 2.0**-8 * np.abs(after - before)).all()
+
+
+def test_pairs_that_overflow_are_left_out_without_a_warning():
+    history, w, zeros = History.empty(3, 4), np.full(4, 1e-3), np.zeros(4)
+    history = history.advance(w, w, zeros, zeros, ElasticNet()).curvature
+    assert len(history.live) == 1
+    assert not history.in_units(np.full(4, 1e-45)).live
 
 
 def test_units_are_those_of_the_curvature_and_the_l2_penalty():
@@ -305,3 +320,73 @@ def test_a_problem_without_sequences_is_refused():
 
     with pytest.raises(OptionError, match=r"label_sets needs .*likely"):
         MaxEnt(l1=0.1, solver="label_sets").fit([[0.0], [1.0]], ["a", "b"])
+
+
+def uncertain(n=40, labels=40, successors=3, seed=0):
+    """Sentences whose tokens say little about their label, while few labels follow each."""
+    rng = random.Random(seed)
+    follow = {a: rng.sample(range(labels), successors) for a in range(labels)}
+    X, y, a = [], [], 0
+    for _ in range(n):
+        X.append([])
+        y.append([])
+        for _ in range(12):
+            a = rng.choice(follow[a])
+            X[-1].append([f"w{a if rng.random() < 0.3 else rng.randrange(labels)}"])
+            y[-1].append(f"L{a}")
+    return ChainObjective(Corpus.encode(X, y), threads=1)
+
+
+@pytest.mark.parametrize("penalty", [ElasticNet(l1=1.0), ElasticNet(l1=0.1, l2=0.2), ElasticNet(l2=1.0)])
+def test_where_many_labels_are_likely_and_few_follow_each_the_steps_are_on_the_whole_objective(monkeypatch, penalty):
+    problem = Problem(uncertain(), penalty)
+    least = minimize(problem, OWLQN(tolerance=1e-9)).objective
+    for cost, is_pruned in ((math.inf, True), (0.75, False)):
+        monkeypatch.setattr(label_sets, "MOST_COST", cost)
+        found = minimize(problem, LabelSets())
+        assert found.status is Status.CONVERGED
+        assert (found.state.pruned_evaluations > 0) is is_pruned
+        assert found.objective == pytest.approx(least, rel=1e-3)
+
+
+def test_the_cost_is_that_of_likely_labels_and_falls_with_their_number():
+    objective = uncertain()
+
+    def fits(scale, bound, cost):
+        w = np.zeros(objective.n_features)
+        w[objective.feature_counts[0] :] = scale
+        value, gradient, likely = objective.likely_labels(w, bound)
+        pruned = objective.pruned(likely, w, value, gradient, bound=bound, links=3.0 * bound, cost=cost)
+        return pruned is not None
+
+    assert not fits(0.0, 1e-3, 3.0)  # all labels, and all links between them
+    assert fits(0.0, 1e-3, math.inf)
+    assert fits(0.0, 0.3, 0.1)  # none but the gold labels
+    assert fits(12.0, 1e-3, 3.0)
+
+
+def test_steps_on_the_whole_objective_resume_bitwise(monkeypatch):
+    monkeypatch.setattr(label_sets, "MOST_COST", 0.0)
+    problem = Problem(uncertain(), ElasticNet(l1=0.5))
+    solver = LabelSets(steps=4)
+    whole = minimize(problem, solver, stop=Stop(max_iterations=12))
+    half = minimize(problem, solver, stop=Stop(max_iterations=8))
+    rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=12))
+    assert rest.w.tobytes() == whole.w.tobytes()
+    assert rest.gradient_evaluations == whole.gradient_evaluations
+    objectives = [record.objective for record in whole.trace]
+    assert all(b < a for a, b in itertools.pairwise(objectives[5:]))
+
+
+def test_a_round_that_the_guard_holds_back_does_not_converge_but_leads_to_steps_on_the_whole_objective():
+    problem = problem_of(ElasticNet(l1=0.3))
+    # Every round is one in which F decreases by little, and every optimum of S is found.
+    solver = LabelSets(first=None, tolerance=1e3, steps=500, gradient_tolerance=1e-3)
+    start = solver.init(problem, np.zeros(problem.n_features))
+    usual, held = (solver.step(problem, replace(start, guard=guard)) for guard in (1.0, 4.0))
+    assert (usual.status, usual.scale) == (Status.CONVERGED, 1.0)
+    assert (held.status, held.scale) == (Status.RUNNING, 0.0)
+    following = solver.step(problem, held)
+    assert following.evaluations > held.evaluations
+    assert following.pruned_evaluations == held.pruned_evaluations
+    assert following.objective < held.objective

@@ -141,8 +141,9 @@ impl ChainObjective {
 
     /// The objective over the labels with marginals above `bound` whose links have counts above `links`, and over some of the
     /// features, in ascending order; over all features if `features` is None. It agrees with the given value and gradient at w,
-    /// both over these features. `guard`, at least 0, multiplies the guard against errors of pruning.
-    #[pyo3(signature = (likely, bound, links, guard, w, value, gradient, features=None))]
+    /// both over these features. `guard`, at least 0, multiplies the guard against errors of pruning. None where an evaluation would
+    /// cost more than `cost` times an evaluation of this objective.
+    #[pyo3(signature = (likely, bound, links, guard, w, value, gradient, features=None, cost=f64::INFINITY))]
     #[expect(clippy::too_many_arguments)]
     fn pruned(
         &self,
@@ -155,7 +156,8 @@ impl ChainObjective {
         value: f64,
         gradient: PyReadonlyArray1<'_, f64>,
         features: Option<PyReadonlyArray1<'_, i64>>,
-    ) -> PyResult<PrunedObjective> {
+        cost: f64,
+    ) -> PyResult<Option<PrunedObjective>> {
         let n = self.inner.features.len();
         let features = features.map(|features| ascending(&features, n)).transpose()?;
         let (w, gradient) = (read(&w)?, read(&gradient)?);
@@ -165,13 +167,13 @@ impl ChainObjective {
                 "w and gradient must have {n_weights} entries, and the labels must come from this objective"
             )));
         }
-        let inner = interruptible(py, |_| {
-            let whole = Arc::clone(&self.inner);
-            let bounds = pruned::Bounds { labels: bound, links };
+        let pruned_objective = interruptible(py, |interrupt| {
+            let bounds = pruned::Bounds { labels: bound, links, cost };
             let at = (w, value, gradient);
-            pruned::PrunedObjective::new(&whole, features.as_deref(), &likely.inner, bounds, at, guard)
+            let (whole, features) = (&self.inner, features.as_deref());
+            pruned::PrunedObjective::new(whole, features, &likely.inner, bounds, at, guard, interrupt)
         })?;
-        Ok(PrunedObjective { inner: Arc::new(inner) })
+        Ok(pruned_objective.map(|inner| PrunedObjective { inner: Arc::new(inner) }))
     }
 
     /// The weights of the samples.

@@ -95,7 +95,7 @@ impl PrunedObjective {
         if [w.len(), gradient.len()] != [n; 2] {
             return Err(OptionError::new_err(format!("w and gradient must have {n} entries")));
         }
-        let inner = interruptible(py, |_| self.inner.agreeing((w, value, gradient), guard))?;
+        let inner = interruptible(py, |interrupt| self.inner.agreeing((w, value, gradient), guard, interrupt))?;
         Ok(PrunedObjective { inner: Arc::new(inner) })
     }
 }

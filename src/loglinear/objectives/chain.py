@@ -454,7 +454,8 @@ class ChainObjective(ChainData):
         links: float,
         guard: float = 1.0,
         features: npt.ArrayLike | None = None,
-    ) -> _core.PrunedObjective:
+        cost: float = float("inf"),
+    ) -> _core.PrunedObjective | None:
         """Return the objective over likely labels, which agrees with this one in value and gradient at w.
 
         Source: Pal, Sutton & McCallum (2006) for pruning by marginals; Lewis & Nash (2005) for the correction.
@@ -468,9 +469,10 @@ class ChainObjective(ChainData):
             links: marginal above which they keep their links to the labels of neighbouring tokens.
             guard: factor >= 0 of the guard, which stands for the curvature of what is pruned.
             features: numbers of the features in the working set, ascending, shape (k,); all by default.
+            cost: share of the cost of this objective, by counts; None is returned if an evaluation costs more.
         """
         numbers = None if features is None else _numbers(features)
-        return self.core.pruned(likely, bound, links, guard, w, value, gradient, numbers)
+        return self.core.pruned(likely, bound, links, guard, w, value, gradient, numbers, cost)
 
     def restrict(self, features: npt.ArrayLike) -> ChainObjective:
         """Return the objective over some of the features, in this order; the weights of all others are 0.

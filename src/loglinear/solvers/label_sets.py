@@ -6,7 +6,7 @@ Symbols: F the penalised objective, S the pruned one, w0 the weights where the s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -21,12 +21,13 @@ from .common.history import History
 from .common.inner import StagesOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check, suits
 from .common.per_sample import measured
-from .common.pruning import Likely, Made, Prunable, Pruned, of_all_features, of_first_order
+from .common.pruning import Made, Prunable, Pruned, of_all_features, of_first_order
 from .common.quasi_newton import ROUNDING, QuasiNewtonState, check_numbers, stopping_status
 from .common.wolfe import Point, cubic_minimum
 from .common.working_set import Features, penalty_on, worst
+from .label_sets_state import LabelSetsState
 from .owlqn import OWLQN
-from .sgd_l1 import BATCH_SIZE, SGDL1, SGDL1State, by_batches
+from .sgd_l1 import BATCH_SIZE, SGDL1, by_batches
 
 __all__ = ["LabelSets", "LabelSetsState"]
 
@@ -45,8 +46,9 @@ FEWER, SMALLER = 3, 0.25
 # A round in which F decreases by more than S halves the guard, down to the least one; a round that is not good makes it
 # four times as strong, up to the largest one.
 WEAKER, STRONGER, LEAST_GUARD, MOST_GUARD = 0.5, 4.0, 1.0 / 64.0, 16.0
-# Below this scale of the bounds all labels are kept.
-LEAST_SCALE = 1e-3
+# An evaluation of S, whose making costs two to eight of them, may cost at most this share of an evaluation of F.
+# Otherwise, and below this scale of the bounds, rounds make their steps on F.
+MOST_COST, LEAST_SCALE = 0.75, 1e-3
 # Rounds are slow from the first one on that decreases F by at most this share. Before, OWL-QN works in units of the
 # curvature of S. Later, without an L2 penalty, S is corrected after a good round instead of made again, so that it
 # lasts for up to three rounds.
@@ -57,94 +59,6 @@ def prunable(problem: Problem) -> str:
     """The labels of the objective can be pruned."""
     can = cast(Prunable, problem.objective).is_prunable
     return "" if can else "cannot prune labels with bigram attributes"
-
-
-@dataclass(frozen=True)
-class LabelSetsState:
-    """State between two rounds, or between two passes of the first stage; saving it (pickle) is a checkpoint.
-
-    Attributes:
-        w: weights, shape (n,).
-        gradient: of the NLL at w, shape (n,).
-        objective: penalised, nats.
-        nll: unpenalised, nats.
-        violation: max-norm of the pseudo-gradient.
-        first: state of SGD-L1 during its passes, when ``gradient`` is not the gradient at w.
-        before: objective before these passes.
-        history: pairs (s, y) by the features in the working set; None before the first round.
-        features: numbers of the features in the working set, ascending; None for all.
-        steps: most steps of the next round.
-        scale: of the bounds on marginals, at most 1.
-        rejected: times that the scale was lowered: after each rejected round, and after some that ended on the way.
-        wait: good rounds until the scale grows: twice as many each time that it is lowered.
-        guard: factor of the guard of S.
-        recent: objectives of the last steps on S, at most 5, which OWL-QN's line search looks back at.
-        evaluations: of the whole objective.
-        pruned_evaluations: of pruned objectives.
-        passes_before: effective passes of the first stage.
-        iteration: rounds, and passes of the first stage.
-        status: RUNNING until the solver has converged or failed.
-        made: S of the last round if the next round corrects it; None to make it again.
-        is_slow: whether a round has decreased F by little.
-        likely: the likely labels at w; found again after loading.
-        stage: the problem of the first stage; made again after loading.
-        partial: False: the violation is by all features.
-    """
-
-    w: Vector
-    gradient: Vector
-    objective: float
-    nll: float
-    violation: float
-    first: SGDL1State | None = None
-    before: float = math.nan
-    history: History | None = None
-    features: Features | None = None
-    steps: int = 0
-    scale: float = 1.0
-    rejected: int = 0
-    wait: int = 0
-    guard: float = 1.0
-    recent: tuple[float, ...] = ()
-    evaluations: int = 1
-    pruned_evaluations: int = 0
-    passes_before: float = 0.0
-    iteration: int = 0
-    status: Status = Status.RUNNING
-    made: Made | None = None
-    is_slow: bool = False
-    likely: Likely | None = field(default=None, repr=False, compare=False)
-    stage: Problem | None = field(default=None, repr=False, compare=False)
-    partial: ClassVar[bool] = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the likely labels and the problem of the first stage."""
-        return self.__dict__ | {"likely": None, "stage": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what was saved."""
-        self.__dict__.update(state)
-
-    @property
-    def gradient_evaluations(self) -> int:
-        """Evaluations of the whole objective and of pruned ones."""
-        return self.evaluations + self.pruned_evaluations
-
-    @property
-    def passes(self) -> float:
-        """Effective passes over the data; an evaluation of a pruned objective counts as one."""
-        before = self.passes_before if self.first is None else self.first.passes
-        return before + self.gradient_evaluations
-
-    @property
-    def whole_gradient(self) -> Vector | None:
-        """The gradient; None while the passes of the first stage are made."""
-        return self.gradient if self.first is None else None
-
-    @property
-    def working_set(self) -> int | None:
-        """Number of features in the working set."""
-        return None if self.features is None else int(self.features.size)
 
 
 class LabelSets:
@@ -165,6 +79,9 @@ class LabelSets:
     (``native/src/chain/objective/pruned``), and weakens where F decreases by more than S; the line searches of a round
     look back at the last steps of the round before.
 
+    Where many labels of a token stay likely and few transitions have features, an evaluation of S costs more than one
+    of F. Counts of labels and links tell before S is made: a round then makes its steps on F.
+
     The first rounds take steps in units of the curvature of S. Later, without an L2 penalty, S serves for three rounds,
     each time corrected to agree with F at the new weights.
 
@@ -174,7 +91,9 @@ class LabelSets:
     Converged when one of these holds:
 
     - violation <= gradient_tolerance * max(1, |w|), and 1e-4 |F| / |w|; |w| of the penalised weights;
-    - a round of all ``steps`` steps decreases F by at most OWL-QN's tolerance times |F|;
+    - a round of all ``steps`` steps decreases F by at most OWL-QN's tolerance times |F|. If it ends at the optimum of
+      S, with a stronger guard than at first, it does not converge, and all further steps are on F;
+    - in steps on F, OWL-QN has converged, with this tolerance over ``steps``;
     - S promises a decrease that the rounding errors of F can hide.
 
     Args:
@@ -219,8 +138,9 @@ class LabelSets:
         self.first = None if first is None else inner_solver("first", first, SGDL1, of_first)
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options, *filter(None, (self.first, self.inner)))
-        # OWL-QN's own test is about S, not about F.
+        # OWL-QN's own test is about S, not about F. On F it is about one step, and that of rounds about ``steps``.
         self._stepper = replace(self.inner, tolerance=0.0)
+        self._stepper_on_all = replace(self.inner, tolerance=self.inner.tolerance / self.steps)
 
     @property
     def tolerance(self) -> float:
@@ -281,13 +201,17 @@ class LabelSets:
         return stopping_status((state.objective,), state.violation, norm, 0.0, self.inner.gradient_tolerance)
 
     def _round(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
-        """Make steps on S, and accept the new weights if F decreases."""
+        """Make steps on S, and accept the new weights if F decreases; make them on F where S is not much cheaper."""
+        if state.scale < LEAST_SCALE:
+            return self._round_on_all(problem, state)
         least = self._bound(state)
         state, made = self._agreeing(problem, state)
+        if made.pruned is None:
+            return self._round_on_all(problem, state)
         features = made.features
         penalty = problem.penalty if features is None else penalty_on(problem, features)
-        small = Problem(cast(Pruned, made.pruned), penalty)
-        inner = self._started(small, state, made)
+        small = Problem(made.pruned, penalty)
+        inner = self._started(small, state, made, state.recent)
         before = inner.gradient_evaluations
         for _ in range(state.steps):
             inner = self._stepper.step(small, inner)
@@ -315,6 +239,23 @@ class LabelSets:
         following = self._moved(problem, state, moved, made, inner, share=decrease / promised)
         return following if moved is end else self._redrawn(problem, state, following)
 
+    def _round_on_all(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
+        """Make OWL-QN's steps on F; converged when OWL-QN is."""
+        features = np.arange(state.w.size) if problem.penalty.l1 else None
+        inner = self._started(problem, state, Made(state.w, 0.0, features), ())
+        before = inner.gradient_evaluations
+        for _ in range(self.steps):
+            inner = self._stepper_on_all.step(problem, inner)
+            if inner.status is not Status.RUNNING:
+                break
+        moved = LabelSetsState(inner.w, inner.gradient, inner.objective, inner.nll, inner.violation)
+        evaluations = state.evaluations + inner.gradient_evaluations - before
+        if inner.status is Status.RUNNING and state.scale >= LEAST_SCALE:
+            moved, evaluations = self._evaluated(problem, inner.w, self._bound(state)), evaluations + 1
+        history, recent = cast(History, inner.history), inner.recent[:-1]
+        moved = self._after(state, moved, history=history, features=features, recent=recent, evaluations=evaluations)
+        return replace(moved, iteration=state.iteration + 1, status=inner.status)
+
     def _nearer(
         self, problem: Problem, state: LabelSetsState, end: LabelSetsState, least: float
     ) -> tuple[LabelSetsState, LabelSetsState]:
@@ -335,7 +276,7 @@ class LabelSets:
 
     def _bound(self, state: LabelSetsState) -> float:
         """Return the bound on marginals."""
-        return self.bound * state.scale if state.scale >= LEAST_SCALE else 0.0
+        return self.bound * state.scale
 
     def _at_work(self, problem: Problem, state: LabelSetsState) -> Features | None:
         """Return the features of the next round; None for all."""
@@ -377,11 +318,17 @@ class LabelSets:
             links=made.bound * (LINKS if objective.order == 1 else LINKS_OF_TRIPLES),
             guard=state.guard,
             features=features,
+            cost=MOST_COST,
         )
         return replace(made, pruned=pruned)
 
-    def _started(self, small: Problem, state: LabelSetsState, made: Made) -> QuasiNewtonState:
-        """Return the state of OWL-QN at w on the features in the working set, with the pairs of the rounds before."""
+    def _started(
+        self, small: Problem, state: LabelSetsState, made: Made, recent: tuple[float, ...]
+    ) -> QuasiNewtonState:
+        """Return the state of OWL-QN at w on the features in the working set, with the pairs of the rounds before.
+
+        ``recent`` are the objectives that its line search looks back at.
+        """
         features, history = made.features, state.history
         w, gradient = _of(state.w, features).copy(), _of(state.gradient, features).copy()
         units = _units(small, made, state.is_slow)
@@ -397,7 +344,7 @@ class LabelSets:
         elif units is not None:
             history = History.empty(self.inner.memory, w.size, units)
         start = self._stepper.start(small, w, state.nll, gradient, history, 0)
-        return replace(start, recent=(*state.recent, start.objective))
+        return replace(start, recent=(*recent, start.objective))
 
     def _moved(
         self,
@@ -417,29 +364,40 @@ class LabelSets:
         status, wait = self._status(problem, moved), max(state.wait - good, 0)
         decrease = state.objective - moved.objective
         ends = state.steps >= self.steps and decrease <= self.tolerance * abs(moved.objective)
-        if status is Status.RUNNING and ends and self.tolerance and not made.rounds:
+        is_held = state.guard > 1.0 and inner.status is not Status.RUNNING
+        if status is Status.RUNNING and ends and self.tolerance and not made.rounds and not is_held:
             status = Status.CONVERGED
         made = replace(made, rounds=made.rounds + 1)
         is_slow = state.is_slow or not good or decrease <= SLOW * abs(moved.objective)
         stays = good and is_slow and not ends and made.rounds < MOST_ROUNDS and not problem.penalty.l2
+        scale = min(state.scale / SMALLER, 1.0) if good and not wait else state.scale
         return replace(
-            moved,
+            self._after(state, moved),
             history=cast(History, inner.history),
             features=made.features,
             made=made if stays else None,
             is_slow=is_slow,
             steps=min(2 * state.steps, self.steps) if good else max(state.steps // 2, 1),
-            scale=min(state.scale / SMALLER, 1.0) if good and not wait else state.scale,
-            rejected=state.rejected,
+            scale=0.0 if ends and is_held else scale,
             wait=wait,
             guard=self._guard(state, share),
             recent=inner.recent[:-1],
-            evaluations=state.evaluations,
-            pruned_evaluations=state.pruned_evaluations,
-            passes_before=state.passes_before,
-            iteration=state.iteration,
             status=status,
         )
+
+    def _after(self, state: LabelSetsState, moved: LabelSetsState, **changes: Any) -> LabelSetsState:
+        """Return the state at the weights of ``moved``, with changes, as a round from ``state`` leaves it."""
+        unchanged = replace(
+            state,
+            w=moved.w,
+            gradient=moved.gradient,
+            objective=moved.objective,
+            nll=moved.nll,
+            violation=moved.violation,
+            likely=moved.likely,
+            made=None,
+        )
+        return replace(unchanged, **changes)
 
     def _guard(self, state: LabelSetsState, share: float) -> float:
         """Return the guard after a round: weaker if F decreased by more than S, stronger if by far less."""
@@ -452,8 +410,8 @@ class LabelSets:
 
         There are more labels if the guard had been strengthened in vain.
         """
-        status = self._status(problem, state)
-        state = replace(state, steps=before.steps, scale=before.scale, made=None, status=status)
+        status, scale = self._status(problem, state), min(state.scale, before.scale)
+        state = replace(state, steps=before.steps, scale=scale, made=None, status=status)
         return self._with_more_labels(state) if before.guard >= STRONGER else state
 
     def _shrunk(self, state: LabelSetsState) -> LabelSetsState:
@@ -474,7 +432,7 @@ class LabelSets:
         """Return the state after a round in which no step on S promises a decrease."""
         if state.history is not None:
             return self._without_pairs(state)
-        if inner.status is Status.CONVERGED or state.scale < LEAST_SCALE:
+        if inner.status is Status.CONVERGED:
             return replace(state, status=inner.status)
         return self._shrunk(state)
 
@@ -486,7 +444,6 @@ def _of(values: Vector, features: Features | None) -> Vector:
 
 def _units(small: Problem, made: Made, is_slow: bool) -> Vector | None:
     """Return 1 / sqrt(D + l2 + 1), with D the curvature of S along each weight where S was made."""
-    if is_slow or made.features is None:
+    if is_slow or made.features is None or made.pruned is None:
         return None
-    curvatures = cast(Pruned, made.pruned).curvatures
-    return 1.0 / np.sqrt(curvatures + small.penalty.l2 + 1.0)
+    return 1.0 / np.sqrt(made.pruned.curvatures + small.penalty.l2 + 1.0)

@@ -158,12 +158,14 @@ class History:
         history = replace(self, S=S, Y=Y, scale=None if scale is None else scale[new])
         return history if from_old.size == old.size else history._multiplied()
 
+    @np.errstate(over="ignore", invalid="ignore")  # pairs that overflow are not used
     def in_units(self, scale: Vector | None) -> History:
         """Return the history with these units of the weights, shape (n,); None for 1."""
         factor = (1.0 if self.scale is None else self.scale) / (1.0 if scale is None else scale)
         S, Y = _rounded(_wide(self.S) * factor), _rounded(_wide(self.Y) / factor)
         return replace(self, S=S, Y=Y, scale=scale)._multiplied()
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _multiplied(self) -> History:
         """Return the history with the inner products of its rows, without pairs that have lost their curvature."""
         S, Y = _wide(self.S), _wide(self.Y)

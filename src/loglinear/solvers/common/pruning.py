@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -113,8 +114,11 @@ class Prunable(Sequences, Protocol):
         links: float,
         guard: float = 1.0,
         features: Numbers | None = None,
-    ) -> Pruned:
+        cost: float = math.inf,
+    ) -> Pruned | None:
         """Return the objective over likely labels, corrected to agree with the whole one at w.
+
+        None where an evaluation would cost too much, as counts of labels and links tell before it is made.
 
         Args:
             likely: what ``likely_labels`` returned at w.
@@ -125,6 +129,7 @@ class Prunable(Sequences, Protocol):
             links: marginal above which they keep their links to the labels of neighbouring tokens.
             guard: factor >= 0 of the guard, which stands for the curvature of what is pruned.
             features: numbers of the features in the working set, ascending, shape (k,); None for all.
+            cost: bound on the cost of an evaluation, as a share of the cost of a whole one.
         """
 
 

@@ -2,11 +2,9 @@
 
 use crate::chain::inference::Pieces;
 use crate::chain::objective::costs::Costs;
-use crate::chain::objective::layout::Block;
 use crate::chain::objective::pruned::by_attribute::FeaturesByAttribute;
 use crate::chain::objective::pruned::entries::CellEntries;
-use crate::chain::objective::pruned::likely::BlockLabels;
-use crate::chain::objective::pruned::pieces::{Bounds, Cutter, Piece};
+use crate::chain::objective::pruned::pieces::{Cutter, Piece, length, row_of};
 use crate::chain::objective::weighted::Weighted;
 use crate::corpus::Corpus;
 use crate::numeric::arch::{arch, simd_task};
@@ -44,9 +42,6 @@ struct Group {
     is_single: bool,
 }
 
-/// The most tokens of a group of single pieces: enough to outweigh the beginning and the end of its loops.
-const MOST_TOKENS: usize = 16;
-
 /// A token of a group.
 struct Token {
     number: usize,
@@ -78,22 +73,14 @@ struct Buffers {
 const NOWHERE: u16 = u16::MAX;
 
 impl PrunedBlock {
-    /// Keeps the likely labels of each token, and the gold label.
+    /// Lays out the pieces that a cutter holds.
     pub fn new(
         sentences: Weighted<'_>,
-        block: &Block,
         own_range: Range<usize>,
-        likely: &BlockLabels,
-        (bounds, order): (Bounds, usize),
+        cutter: &Cutter,
         by_attribute: &FeaturesByAttribute<'_>,
     ) -> PrunedBlock {
         let Weighted { corpus, costs, .. } = sentences;
-        let mut cutter = Cutter::new(by_attribute.features.n_labels as u16, order, bounds);
-        for (at, sentence) in block.sentences.iter().enumerate().filter(|&(at, _)| likely.has(at)) {
-            let (tokens, weight) = (corpus.tokens(sentence.number), sentences.weight(sentence.number));
-            cutter.cut(at, tokens.clone(), &corpus.gold[tokens], weight, likely);
-        }
-        cutter.sort();
         let mut laid = PrunedBlock {
             groups: Vec::new(),
             slots: Vec::new(),
@@ -112,7 +99,7 @@ impl PrunedBlock {
             let gold = &corpus.gold[piece.token..piece.token + piece.rows.len()];
             by_attribute.count_links(gold, piece.weight, &mut laid.gold_links);
         }
-        arch().dispatch(AddGroups(&mut laid, (corpus, costs), &cutter, by_attribute));
+        arch().dispatch(AddGroups(&mut laid, (corpus, costs), cutter, by_attribute));
         laid
     }
 
@@ -221,7 +208,7 @@ impl PrunedBlock {
         for at in 0..length(group) {
             let first = self.labels.len();
             let rows = |lane: usize| row_of(group, at, lane);
-            let slots = (0..LANES).filter_map(rows).map(|row| cutter.row(row).len()).max().unwrap_or(1);
+            let slots = cutter.slots(group, at);
             self.labels.resize(first + slots, [no_label; LANES]);
             self.offsets.resize(first + slots, [0.0; LANES]);
             for lane in 0..LANES {
@@ -356,31 +343,12 @@ simd_task!(
     AddGroups<'a>(laid: &'a mut PrunedBlock, data: (&'a Corpus, &'a Costs), cutter: &'a Cutter, by_attribute: &'a FeaturesByAttribute<'a>) -> (),
     |_| {
         let mut buffers = Buffers::default();
-        for pieces in cutter.pieces.chunk_by(|a, b| a.is_single == b.is_single) {
-            let size = if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES };
-            for group in pieces.chunks(size) {
-                laid.add_shape(cutter, group, by_attribute.features.n_labels as u16);
-                laid.add_entries(data, cutter, group, by_attribute, &mut buffers);
-            }
+        for group in cutter.groups() {
+            laid.add_shape(cutter, group, by_attribute.features.n_labels as u16);
+            laid.add_entries(data, cutter, group, by_attribute, &mut buffers);
         }
     }
 );
-
-/// The number of tokens of a group's pieces.
-fn length(group: &[Piece]) -> usize {
-    match group[0].is_single {
-        true => group.len().div_ceil(LANES),
-        false => group.iter().map(|piece| piece.rows.len()).max().unwrap_or(0),
-    }
-}
-
-/// The row of a token of a group in a lane; None beyond the end.
-fn row_of(group: &[Piece], at: usize, lane: usize) -> Option<usize> {
-    if group[0].is_single {
-        return group.get(at * LANES + lane).map(|piece| piece.rows.start);
-    }
-    group.get(lane).map(|piece| &piece.rows).filter(|rows| at < rows.len()).map(|rows| rows.start + at)
-}
 
 /// The token of the corpus at this place.
 fn token_of(group: &[Piece], at: usize, lane: usize) -> usize {

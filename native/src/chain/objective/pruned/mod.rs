@@ -16,12 +16,14 @@
 //!
 //! - `likely` keeps the likely labels of each token, found in an evaluation of the whole objective;
 //! - `pieces` cuts the sentences into pieces by the labels that their tokens keep;
+//! - `cost` compares evaluations over these pieces with evaluations of the whole objective;
 //! - `layout` lays pieces out in groups, with the features that `by_attribute` finds, in `entries`;
 //! - `correction` is the linear part and the guard;
 //! - `objective` evaluates S, by the recursions of `inference::pruned`.
 
 mod by_attribute;
 mod correction;
+mod cost;
 mod entries;
 mod layout;
 mod likely;

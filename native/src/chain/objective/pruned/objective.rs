@@ -1,18 +1,21 @@
 //! The corrected objective over working sets of labels.
 
 use crate::chain::features::Features;
-use crate::chain::inference::{LinkCounts, LinkFactors, PrunedLattice};
+use crate::chain::inference::{LinkCounts, LinkFactors, Links, PrunedLattice};
 use crate::chain::objective::ChainObjective;
+use crate::chain::objective::layout::Block;
 use crate::chain::objective::pruned::by_attribute::FeaturesByAttribute;
 use crate::chain::objective::pruned::correction::Correction;
+use crate::chain::objective::pruned::cost;
 use crate::chain::objective::pruned::layout::PrunedBlock;
-use crate::chain::objective::pruned::likely::LikelyLabels;
-use crate::chain::objective::pruned::pieces::Bounds;
+use crate::chain::objective::pruned::likely::{BlockLabels, LikelyLabels};
+use crate::chain::objective::pruned::pieces::{Bounds, Cutter};
 use crate::error::Result;
 use crate::numeric::arch::arch;
 use crate::threads::{self, Interrupt, Pool, locked};
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// The largest |score| of a transition or a triple whose factor is used as it is.
@@ -52,7 +55,8 @@ struct Scratch {
 impl PrunedObjective {
     /// The objective over the features with these numbers, which ascend, and the labels that `likely` holds with a marginal
     /// above the bounds. `w`, `value` and `gradient` belong to the whole objective at which the labels were found; the weights of
-    /// features that are not kept are 0. `guard`, at least 0, multiplies the guard.
+    /// features that are not kept are 0. `guard`, at least 0, multiplies the guard. None where an evaluation would cost more than
+    /// the bound of costs times an evaluation of the whole objective.
     pub fn new(
         whole: &Arc<ChainObjective>,
         numbers: Option<&[usize]>,
@@ -60,31 +64,28 @@ impl PrunedObjective {
         bounds: Bounds,
         (w, value, gradient): (&[f64], f64, &[f64]),
         guard: f64,
-    ) -> Result<Self> {
+        interrupt: &Interrupt,
+    ) -> Result<Option<Self>> {
         let features = match numbers {
             Some(numbers) => whole.features.restrict(numbers, |_| 0..0),
             None => Features::clone(&whole.features),
         };
-        let n_attributes = whole.corpus.attributes.len();
-        let by_attribute = FeaturesByAttribute::new(&features, n_attributes);
-        let order = usize::from(whole.order());
-        let pairs = whole.blocks.par_iter().zip(&features.blocks).zip(&likely.blocks);
-        let blocks: Vec<PrunedBlock> = whole.install(|| {
-            pairs
-                .map(|((block, (_, own_range)), likely)| {
-                    let how = (bounds, order);
-                    PrunedBlock::new(whole.weighted(), block, own_range.clone(), likely, how, &by_attribute)
-                })
-                .collect()
-        });
         let pool = threads::pool(whole.n_threads())?;
+        let Some(cutters) = cut(whole, &features, likely, bounds, w, interrupt)? else { return Ok(None) };
+        let by_attribute = FeaturesByAttribute::new(&features, whole.corpus.attributes.len());
+        let lay = |(cutter, (_, own_range)): (Cutter, &(Range<usize>, Range<usize>))| {
+            PrunedBlock::new(whole.weighted(), own_range.clone(), &cutter, &by_attribute)
+        };
+        let pairs = cutters.into_par_iter().zip(&features.blocks);
+        let blocks: Vec<PrunedBlock> = pool.install(|| pairs.filter(|_| !interrupt.is_set()).map(lay).collect());
+        interrupt.check()?;
         let mut restricted = Restricted { whole: Arc::clone(whole), features, blocks, pool, scratch: Mutex::default() };
         // Until `begin_at`, the blocks hold the marginals at w.
         let (errors, first_state) = (restricted.errors(), restricted.features.first_state());
         let mut curvatures = restricted.swept(PrunedBlock::spread_curvatures);
         let blocks = &mut restricted.blocks;
         pool.install(|| blocks.par_iter_mut().for_each(|block| block.begin_at(&w[first_state..])));
-        let (own_value, own_gradient) = restricted.at(w)?;
+        let (own_value, own_gradient) = restricted.at(w, interrupt)?;
         let links = own_gradient[..first_state].iter().chain(std::iter::repeat(&0.0));
         let removed = errors.iter().zip(links).zip(gradient);
         let removed: Vec<f64> = removed.map(|((error, links), gradient)| (error - links + gradient).abs()).collect();
@@ -92,13 +93,18 @@ impl PrunedObjective {
         of_links.for_each(|(curvature, count)| *curvature = CURVATURE_OF_LINKS * count);
         let correction = Correction::new((w, value, gradient), (own_value, &own_gradient), &removed, guard);
         let (restricted, removed, curvatures) = (Arc::new(restricted), Arc::new(removed), Arc::new(curvatures));
-        Ok(PrunedObjective { restricted, removed, correction, curvatures })
+        Ok(Some(PrunedObjective { restricted, removed, correction, curvatures }))
     }
 
     /// The objective over the same labels and features that agrees with the whole objective at other weights. Takes one evaluation.
-    pub fn agreeing(&self, (w, value, gradient): (&[f64], f64, &[f64]), guard: f64) -> Result<Self> {
+    pub fn agreeing(
+        &self,
+        (w, value, gradient): (&[f64], f64, &[f64]),
+        guard: f64,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let (restricted, removed) = (Arc::clone(&self.restricted), Arc::clone(&self.removed));
-        let (own_value, own_gradient) = restricted.at(w)?;
+        let (own_value, own_gradient) = restricted.at(w, interrupt)?;
         let correction = Correction::new((w, value, gradient), (own_value, &own_gradient), &removed, guard);
         Ok(PrunedObjective { restricted, removed, correction, curvatures: Arc::clone(&self.curvatures) })
     }
@@ -137,11 +143,39 @@ impl PrunedObjective {
     }
 }
 
+/// The pieces of each block; None where an evaluation over them would cost too much. `w` are the weights of `features`.
+fn cut(
+    whole: &ChainObjective,
+    features: &Features,
+    likely: &LikelyLabels,
+    bounds: Bounds,
+    w: &[f64],
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<Cutter>>> {
+    let order = usize::from(whole.order());
+    let of_block = |(block, likely): (&Block, &BlockLabels)| {
+        Cutter::new(features.n_labels as u16, order, bounds).of_block(whole.weighted(), block, likely)
+    };
+    let pairs = whole.blocks.par_iter().zip(&likely.blocks);
+    let cutters: Vec<Cutter> = whole.install(|| pairs.filter(|_| !interrupt.is_set()).map(of_block).collect());
+    interrupt.check()?;
+    if bounds.cost < f64::INFINITY {
+        let transitions = whole.transitions_of(features, w);
+        let links = Links::new(&transitions, &whole.features.transitions, &whole.features.triples);
+        let of_pieces: f64 = cutters.iter().map(|cutter| cost::of_pieces(cutter, order)).sum();
+        let of_whole: f64 = whole.blocks.iter().map(|block| cost::of_block(block, &links)).sum();
+        if of_pieces > bounds.cost * of_whole {
+            return Ok(None);
+        }
+    }
+    Ok(Some(cutters))
+}
+
 impl Restricted {
     /// Value and gradient at `w`.
-    fn at(&self, w: &[f64]) -> Result<(f64, Vec<f64>)> {
+    fn at(&self, w: &[f64], interrupt: &Interrupt) -> Result<(f64, Vec<f64>)> {
         let mut gradient = vec![0.0; w.len()];
-        let value = self.value_and_gradient(w, &mut gradient, &Interrupt::default())?;
+        let value = self.value_and_gradient(w, &mut gradient, interrupt)?;
         Ok((value, gradient))
     }
 

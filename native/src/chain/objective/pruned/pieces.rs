@@ -6,16 +6,21 @@
 //! - The other likely labels of a token make a piece by themselves, whose links keep the scores that they had: its cells begin at
 //!   log p(y_t = j), the label or the labels above the bound of links among them, together as one.
 
+use crate::chain::objective::layout::Block;
 use crate::chain::objective::pruned::likely::BlockLabels;
+use crate::chain::objective::weighted::Weighted;
+use crate::numeric::LANES;
 use std::ops::Range;
 
-/// The bounds of marginals.
+/// The bounds of marginals, and of what is made of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Of labels.
     pub labels: f64,
     /// Of labels that keep their links.
     pub links: f64,
+    /// Of the cost of an evaluation, as a share of the cost of a whole one; infinity for any cost.
+    pub cost: f64,
 }
 
 /// A run of tokens of a sentence.
@@ -45,6 +50,9 @@ pub struct Cutter {
     pub pieces: Vec<Piece>,
 }
 
+/// The most tokens of a group of single pieces: enough to outweigh the beginning and the end of its loops.
+const MOST_TOKENS: usize = 16;
+
 /// The least marginal that a cell begins with.
 const LEAST: f32 = 1e-10;
 
@@ -60,8 +68,19 @@ impl Cutter {
         &self.cells[self.ends[row]..self.ends[row + 1]]
     }
 
+    /// The pieces of a block's sentences, which keep the likely labels of each token, and the gold label.
+    pub fn of_block(mut self, sentences: Weighted<'_>, block: &Block, likely: &BlockLabels) -> Cutter {
+        let corpus = sentences.corpus;
+        for (at, sentence) in block.sentences.iter().enumerate().filter(|&(at, _)| likely.has(at)) {
+            let (tokens, weight) = (corpus.tokens(sentence.number), sentences.weight(sentence.number));
+            self.cut(at, tokens.clone(), &corpus.gold[tokens], weight, likely);
+        }
+        self.sort();
+        self
+    }
+
     /// Adds the pieces of a sentence: the number `at` of its block, with tokens of the corpus and gold labels.
-    pub fn cut(&mut self, at: usize, tokens: Range<usize>, gold: &[u32], weight: f64, likely: &BlockLabels) {
+    fn cut(&mut self, at: usize, tokens: Range<usize>, gold: &[u32], weight: f64, likely: &BlockLabels) {
         let (first, n) = (self.ends.len() - 1, tokens.len());
         for token in 0..n {
             let (labels, marginals) = likely.of(at, token);
@@ -132,6 +151,19 @@ impl Cutter {
         self.push(token, self.ends.len() - 2..self.ends.len() - 1, weight, true);
     }
 
+    /// The pieces in groups: eight abreast, or any number of single pieces, eight a token.
+    pub fn groups(&self) -> impl Iterator<Item = &[Piece]> {
+        let kinds = self.pieces.chunk_by(|a, b| a.is_single == b.is_single);
+        kinds.flat_map(|pieces| pieces.chunks(if pieces[0].is_single { LANES * MOST_TOKENS } else { LANES }))
+    }
+
+    /// The number of slots of a token of a group: the most labels of its pieces.
+    #[inline(always)]
+    pub fn slots(&self, group: &[Piece], at: usize) -> usize {
+        let rows = (0..LANES).filter_map(|lane| row_of(group, at, lane));
+        rows.map(|row| self.row(row).len()).max().unwrap_or(1)
+    }
+
     fn push(&mut self, token: usize, rows: Range<usize>, weight: f64, is_single: bool) {
         let size = |row: usize| (self.ends[row + 1] - self.ends[row]).min(15) as u64;
         let sizes = rows.clone().take(12).fold(0, |key, row| key << 4 | size(row));
@@ -140,7 +172,23 @@ impl Cutter {
     }
 
     /// Brings pieces of about the same shape together.
-    pub fn sort(&mut self) {
+    fn sort(&mut self) {
         self.pieces.sort_unstable_by_key(|piece| (piece.key, piece.token));
     }
+}
+
+/// The number of tokens of a group's pieces.
+pub fn length(group: &[Piece]) -> usize {
+    match group[0].is_single {
+        true => group.len().div_ceil(LANES),
+        false => group.iter().map(|piece| piece.rows.len()).max().unwrap_or(0),
+    }
+}
+
+/// The row of a token of a group in a lane; None beyond the end.
+pub fn row_of(group: &[Piece], at: usize, lane: usize) -> Option<usize> {
+    if group[0].is_single {
+        return group.get(at * LANES + lane).map(|piece| piece.rows.start);
+    }
+    group.get(lane).map(|piece| &piece.rows).filter(|rows| at < rows.len()).map(|rows| rows.start + at)
 }
