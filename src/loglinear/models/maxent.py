@@ -25,6 +25,7 @@ from ..data.labels import check_several
 from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
 from ..data.sample_values import check_count, classes_of, groups_of, weights_of_samples
 from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
+from ..data.soft_classes import are_soft, repeated
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
@@ -126,7 +127,11 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         Args:
             X: numbers, shape (n_samples, n_columns): a sparse matrix or array, or a table of pandas, polars, pyarrow,
                 DuckDB or any other library with Arrow's PyCapsule interface; or samples with attributes.
-            y: classes, shape (n_samples,); None with a Corpus.
+            y: classes, shape (n_samples,); None with a Corpus. Or distributions over the classes: probabilities, shape
+                (n_samples, n_classes), whose classes are the names of a table's columns or their numbers; or a list
+                with a class, or a dict of probabilities by class, for each sample. A sample then counts once for each
+                of its classes, weighted by the probability, which is the same objective. Indicators, all 0 or 1, are
+                refused.
             sample_weight: weights >= 0, shape (n_samples,). A class whose samples all have weight 0 stays in
                 `classes_`; "balanced" weighs the others as if these samples were left out.
             X_dev: development data: samples to score during training; not with "ovr". The trace has the accuracy of
@@ -162,6 +167,12 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         """
         self._check_options(has_dev=X_dev is not None)
         begun = None if start is None else opened_start(start)
+        if are_soft(y):
+            X, y, sample_weight, rows = repeated(X, y, sample_weight)
+            # The copies of a sample stay in one fold.
+            groups = (
+                rows if groups is None and self.l1 == "cv" else groups if groups is None else np.asarray(groups)[rows]
+            )
         corpus = attribute_corpus(X)
         if corpus is not None and corpus is X:
             y, sample_weight = labels_and_weights(corpus, y, sample_weight)
