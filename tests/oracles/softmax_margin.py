@@ -29,6 +29,9 @@ def softmax_margin(chain: Chain, X, y, costs, weights, forbidden=()) -> float:
     """
     value = 0.0
     for tokens, gold, prices, weight in zip(X, y, costs, weights, strict=True):
+        if any(isinstance(label, dict) for label in gold):
+            value += weight * soft_margin(chain, tokens, gold, prices, forbidden)
+            continue
         right = [
             set(chain.labels) if label is None else set(label) if isinstance(label, (set, frozenset)) else {label}
             for label in gold
@@ -44,3 +47,15 @@ def softmax_margin(chain: Chain, X, y, costs, weights, forbidden=()) -> float:
         raised = log_sum_exp(np.where(allowed, scores + paid, -math.inf))
         value += weight * (raised - log_sum_exp(np.where(agrees, scores, -math.inf)))
     return value
+
+
+def soft_margin(chain: Chain, tokens, gold, costs, forbidden=()) -> float:
+    """Log of the sum of exp(score + expected cost), less the expected score under the labels' distributions."""
+    q = [label if isinstance(label, dict) else {label: 1.0} for label in gold]
+    scores = chain.scores([Token([(name, 1.0) for name in token]) for token in tokens])
+    labellings = chain.labellings(len(tokens))
+    allowed = np.array([follows(labels, forbidden) for labels in labellings])
+    shares = np.array([[of.get(label, 0.0) for label, of in zip(labels, q, strict=True)] for labels in labellings])
+    raised = scores + (1.0 - shares) @ np.array(costs)
+    weights = np.where(allowed, shares.prod(axis=1), 0.0)
+    return log_sum_exp(np.where(allowed, raised, -math.inf)) - float(weights @ scores / weights.sum())

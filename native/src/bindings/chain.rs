@@ -58,6 +58,12 @@ impl ChainObjective {
         self.inner.masks.is_partial()
     }
 
+    /// Whether some labels are distributions.
+    #[getter]
+    fn is_soft(&self) -> bool {
+        self.inner.corpus.has_soft()
+    }
+
     /// The number of sentences without any known label.
     #[getter]
     fn n_unknown(&self) -> usize {
@@ -91,7 +97,7 @@ impl ChainObjective {
     /// Whether the labels of tokens can be pruned: not with bigram attributes or partial labels.
     #[getter]
     fn is_prunable(&self) -> bool {
-        self.inner.features.n_bigrams() == 0 && !self.inner.masks.is_partial()
+        self.inner.features.n_bigrams() == 0 && !self.inner.masks.is_partial() && !self.is_soft()
     }
 
     /// About the diagonal of the Hessian at w.
@@ -125,7 +131,7 @@ impl ChainObjective {
         out: Option<Bound<'py, PyArray1<f64>>>,
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, LikelyLabels)> {
         if !self.is_prunable() {
-            let message = "pruning does not support bigram attributes or partial labels";
+            let message = "pruning does not support bigram attributes, partial labels or distributions over labels";
             return Err(OptionError::new_err(message));
         }
         let mut likely_labels = None;
@@ -196,6 +202,11 @@ impl ChainObjective {
     pub fn per_sample(&self, py: Python<'_>) -> PyResult<Py<SamplePasses>> {
         if self.inner.order() != 1 {
             let message = "stochastic solvers support only chains of order 1; use lbfgs, owlqn or another batch solver";
+            return Err(OptionError::new_err(message));
+        }
+        if self.is_soft() {
+            let message =
+                "stochastic solvers do not support distributions over labels; use lbfgs, owlqn or another batch solver";
             return Err(OptionError::new_err(message));
         }
         let passes = self.passes.get_or_try_init(py, || {

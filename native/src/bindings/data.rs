@@ -15,7 +15,7 @@ use crate::error::{self, check_weights};
 use crate::text::arriving::source;
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
-use crate::text::labels::{Labels, check_costs, unequal};
+use crate::text::labels::{Labels, check_costs, checked_shares, unequal};
 use crate::text::layout::{Layout, Separator};
 use crate::text::look::look;
 use crate::text::ranges::encode_range;
@@ -24,7 +24,7 @@ use crate::threads::{self, Interrupt};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyFrozenSet, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFrozenSet, PyList, PyString, PyTuple};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -396,25 +396,35 @@ impl Corpus {
             return Ok(None);
         }
         let sequences = (0..corpus.n_sentences()).map(|sentence| &corpus.gold[corpus.tokens(sentence)]);
-        label_lists(py, &corpus.labels, &corpus.label_sets, sequences).map(Some)
+        label_lists(py, &corpus.labels, (&corpus.label_sets, &corpus.label_shares), sequences).map(Some)
     }
 }
 
-/// Converts sequences as in `Corpus::gold` to lists of str, frozensets of str, and None. Each name and each set is created
+/// Converts sequences as in `Corpus::gold` to lists of str, frozensets of str, dicts of probabilities, and None. Each name and each set is created
 /// once.
 pub fn label_lists<'py, 'a>(
     py: Python<'py>,
     labels: &[String],
-    sets: &[Vec<u32>],
+    (sets, shares): (&[Vec<u32>], &[Vec<f64>]),
     sequences: impl Iterator<Item = &'a [u32]>,
 ) -> PyResult<Bound<'py, PyList>> {
     let names: Vec<Bound<'py, PyString>> = labels.iter().map(|label| PyString::intern(py, label)).collect();
-    let in_set = |set: &Vec<u32>| PyFrozenSet::new(py, set.iter().map(|&label| &names[label as usize]));
-    let sets: Vec<Bound<'py, PyFrozenSet>> = sets.iter().map(in_set).collect::<PyResult<_>>()?;
+    let in_set = |(number, set): (usize, &Vec<u32>)| {
+        let names = set.iter().map(|&label| &names[label as usize]);
+        match shares.get(number).filter(|shares| !shares.is_empty()) {
+            Some(shares) => {
+                let dict = PyDict::new(py);
+                names.zip(shares).try_for_each(|(name, share)| dict.set_item(name, share))?;
+                Ok(dict.into_any())
+            }
+            None => Ok(PyFrozenSet::new(py, names)?.into_any()),
+        }
+    };
+    let sets: Vec<Bound<'py, PyAny>> = sets.iter().enumerate().map(in_set).collect::<PyResult<_>>()?;
     let none = py.None().into_bound(py);
     let object_of = |label: u32| match label {
         corpus::UNKNOWN => &none,
-        corpus::FIRST_SET.. => sets[(label - corpus::FIRST_SET) as usize].as_any(),
+        corpus::FIRST_SET.. => &sets[(label - corpus::FIRST_SET) as usize],
         _ => names[label as usize].as_any(),
     };
     let list = PyList::empty(py);
@@ -424,10 +434,12 @@ pub fn label_lists<'py, 'a>(
     Ok(list)
 }
 
-/// A token's label in Python: a str, a tuple of str that includes it, or None.
+/// A token's label in Python: a str, a tuple of str that includes it, a dict of probabilities by str, or None.
 enum Label {
     Name(PyBackedStr),
     OneOf(Vec<PyBackedStr>),
+    /// A dict of probabilities by label.
+    Soft(Vec<(String, f64)>),
     Unknown,
 }
 
@@ -436,6 +448,7 @@ impl Label {
         match self {
             Label::Name(name) => Gold::Label(name.as_bytes()),
             Label::OneOf(names) => Gold::OneOf(names.iter().map(|name| name.as_bytes()).collect()),
+            Label::Soft(shares) => Gold::Soft(shares.iter().map(|(name, share)| (name.as_bytes(), *share)).collect()),
             Label::Unknown => Gold::Unknown,
         }
     }
@@ -448,7 +461,19 @@ fn label_of(label: &Bound<'_, PyAny>) -> PyResult<Label> {
     if label.is_instance_of::<PyTuple>() {
         return Ok(Label::OneOf(label.extract()?));
     }
+    if let Ok(dict) = label.cast::<PyDict>() {
+        let shares = dict.iter().map(|(name, share)| Ok((name.extract()?, share.extract()?)));
+        return Ok(Label::Soft(shares.collect::<PyResult<_>>()?));
+    }
     Ok(Label::Name(label.extract()?))
+}
+
+/// The label with its probabilities checked.
+fn checked(label: Label, index: usize, token: usize) -> PyResult<Label> {
+    let Label::Soft(shares) = label else { return Ok(label) };
+    let shares = checked_shares(shares);
+    let located = |message| DataError::new_err(format!("labels of sentence {index}, token {token}: {message}"));
+    Ok(Label::Soft(shares.map_err(located)?))
 }
 
 fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<Label>> {
@@ -457,7 +482,10 @@ fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<Label>
         return Err(wrong());
     }
     let labels = sequence.try_iter().map_err(|_| wrong())?;
-    labels.map(|label| label_of(&label?).map_err(|_| wrong())).collect()
+    let label = |(token, label): (usize, PyResult<Bound<'_, PyAny>>)| {
+        checked(label_of(&label?).map_err(|_| wrong())?, index, token)
+    };
+    labels.enumerate().map(label).collect()
 }
 
 /// Adds a sentence with its labels and costs to a builder. Error: the numbers of labels or costs and of tokens differ, or a cost

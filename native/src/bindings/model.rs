@@ -251,7 +251,7 @@ impl ChainModel {
             Decode::Viterbi => self.inner.predict(&corpus.inner, interrupt),
             Decode::Marginal => self.inner.predict_tokens(&corpus.inner, interrupt),
         })?;
-        label_lists(py, &self.inner.labels, &[], paths.iter().map(Vec::as_slice))
+        label_lists(py, &self.inner.labels, (&[], &[]), paths.iter().map(Vec::as_slice))
     }
 
     /// The labels of one sentence of Python objects, read and labelled on this thread.
@@ -279,7 +279,7 @@ impl ChainModel {
         let tagged =
             self.run(py, threads, |interrupt| self.inner.tag(&corpus.inner, decode, rule.as_ref(), interrupt))?;
         let labels =
-            label_lists(py, &self.inner.labels, &[], tagged.iter().map(|sentence| sentence.labels.as_slice()))?;
+            label_lists(py, &self.inner.labels, (&[], &[]), tagged.iter().map(|sentence| sentence.labels.as_slice()))?;
         let types: Vec<Bound<'py, PyString>> =
             rule.iter().flat_map(|rule| &rule.types).map(|name| PyString::intern(py, name)).collect();
         let rows = tagged.into_iter().zip(labels).map(|(sentence, labels)| {
@@ -301,7 +301,7 @@ impl ChainModel {
     ) -> PyResult<Vec<Vec<Scored<'py>>>> {
         let labellings = self.run(py, threads, |interrupt| self.inner.n_best(&corpus.inner, n, interrupt))?;
         let sequences = labellings.iter().flatten().map(|labelling| labelling.labels.as_slice());
-        let lists = label_lists(py, &self.inner.labels, &[], sequences)?;
+        let lists = label_lists(py, &self.inner.labels, (&[], &[]), sequences)?;
         let mut lists = lists.iter();
         // The lists come second, because `zip` takes one item too many from its first iterator.
         let of_sentence = |of_one: &Vec<Labelling>| {

@@ -63,8 +63,9 @@ impl Assembly {
             let message = format!("more than {FIRST_SET} labels; check which column holds the labels");
             return Err(Error::Data(message));
         }
-        let in_set = |set: &Vec<u32>| self.sets.intern(set.iter().map(|&label| label_map[label as usize]).collect());
-        let set_map: Vec<u32> = piece.sets.sets.iter().map(in_set).collect();
+        let sets = LabelSets::of(&piece.sets.sets, &piece.sets.shares);
+        let set_map: Vec<u32> =
+            sets.iter().map(|set| self.sets.adopt(set, |label| label_map[label as usize])).collect();
         let joined = &mut self.joined;
         joined.notes.join(&piece.notes);
         let (states, sentences) = (joined.states.ids.len(), joined.sentence_ends.len());
@@ -89,14 +90,18 @@ impl Assembly {
     }
 
     /// An assembly that continues a corpus with these names; its sentences are elsewhere.
-    pub fn continued(attributes: Alphabet, labels: &[(String, u64)], label_sets: Vec<Vec<u32>>) -> Assembly {
+    pub fn continued(
+        attributes: Alphabet,
+        labels: &[(String, u64)],
+        (sets, shares): (&[Vec<u32>], &[Vec<f64>]),
+    ) -> Assembly {
         let mut assembly = Assembly { attributes, ..Assembly::default() };
         for (name, count) in labels {
             let id = assembly.labels.intern(name.as_bytes());
             assembly.labels.counts[id as usize] = *count;
         }
-        for set in label_sets {
-            assembly.sets.intern(set);
+        for set in LabelSets::of(sets, shares) {
+            assembly.sets.adopt(&set, |label| label);
         }
         assembly
     }
@@ -117,15 +122,15 @@ impl Assembly {
         let Assembly { mut attributes, labels, sets, .. } = self;
         attributes.shrink();
         let (sorted, rank) = by_frequency(&labels.names, &labels.counts);
-        let label_sets = renumbered(sets.sets, &rank);
+        let (label_sets, label_shares) = renumbered(sets.sets, sets.shares, &rank);
         let row = |&label: &usize| (String::from_utf8_lossy(&labels.names[label]).into_owned(), labels.counts[label]);
-        Names { attributes, labels: sorted.iter().map(row).collect(), rank, label_sets }
+        Names { attributes, labels: sorted.iter().map(row).collect(), rank, label_sets, label_shares }
     }
 
     /// The corpus of all pieces.
     pub fn finish(mut self) -> Corpus {
         let mut joined = self.take();
-        let Names { attributes, labels, rank, label_sets } = self.names();
+        let Names { attributes, labels, rank, label_sets, label_shares } = self.names();
         joined.states.ids.to_mut().shrink_to_fit();
         joined.values.shrink_to_fit();
         joined.gold.par_iter_mut().for_each(|label| *label = ranked(*label, &rank));
@@ -139,6 +144,7 @@ impl Assembly {
             labelled: !joined.gold.is_empty(),
             gold: joined.gold.into(),
             label_sets: Arc::new(label_sets),
+            label_shares: Arc::new(label_shares),
             weights: joined.weights.into(),
             costs: joined.costs.into(),
             notes: joined.notes,
@@ -156,6 +162,8 @@ pub struct Names {
     pub rank: Vec<u32>,
     /// Sets of labels by their numbers in `labels`.
     pub label_sets: Vec<Vec<u32>>,
+    /// See `Corpus::label_shares`.
+    pub label_shares: Vec<Vec<f64>>,
 }
 
 /// An entry of `Corpus::gold`, with the label renumbered.
@@ -215,8 +223,8 @@ impl Builder {
         labels.iter().for_each(|label| _ = builder.labels.intern(label.as_bytes()));
         let number: Vec<u32> = corpus.labels.iter().map(|label| builder.labels.intern(label.as_bytes())).collect();
         builder.gold.iter_mut().for_each(|label| *label = ranked(*label, &number));
-        for set in corpus.label_sets.iter() {
-            builder.sets.intern(set.iter().map(|&label| number[label as usize]).collect());
+        for set in LabelSets::of(&corpus.label_sets, &corpus.label_shares) {
+            builder.sets.adopt(&set, |label| number[label as usize]);
         }
         let n_bigrams = builder.bigrams.ids.len();
         builder.bigrams.ends.to_mut().resize(builder.states.ends.len(), n_bigrams);
@@ -321,6 +329,10 @@ impl Sink for Builder {
         self.gold.extend(label.map(|label| match label {
             Gold::Label(name) => self.labels.intern(name),
             Gold::OneOf(names) => self.sets.intern(names.iter().map(|name| self.labels.intern(name)).collect()),
+            Gold::Soft(shares) => {
+                let shares = shares.iter().map(|&(name, share)| (self.labels.intern(name), share)).collect();
+                self.sets.intern_shares(shares)
+            }
             Gold::Unknown => UNKNOWN,
         }));
     }

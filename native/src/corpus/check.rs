@@ -39,6 +39,10 @@ impl Corpus {
             _ => (label as usize) < n_labels,
         };
         let is_set = |set: &Vec<u32>| set.iter().all(|&label| (label as usize) < n_labels);
+        let are_shares = |(number, shares): (usize, &Vec<f64>)| {
+            let count = self.label_sets.get(number).map_or(0, Vec::len);
+            shares.is_empty() || (shares.len() == count && shares.iter().all(|share| *share > 0.0 && *share <= 1.0))
+        };
         let finite = |some: &[f64]| some.iter().all(|number| number.is_finite());
         let (_, text, ends) = self.attributes.parts();
         let sound = n_labels <= FIRST_SET as usize
@@ -47,6 +51,7 @@ impl Corpus {
             && rows(&self.bigrams)
             && all(&self.gold, |some| some.iter().all(is_label))
             && self.label_sets.iter().all(is_set)
+            && self.label_shares.iter().enumerate().all(are_shares)
             && all(&self.values, finite)
             && all(&self.weights, |some| finite(some) && some.iter().all(|&weight| weight >= 0.0))
             && all(&self.costs, |some| some.iter().all(|&cost| cost.is_nan() || (0.0..f64::INFINITY).contains(&cost)))

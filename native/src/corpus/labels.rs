@@ -13,13 +13,20 @@ pub fn by_frequency(names: &[impl Ord], counts: &[u64]) -> (Vec<usize>, Vec<u32>
     (sorted, rank)
 }
 
-/// Sets of labels with new numbers.
-pub fn renumbered(mut sets: Vec<Vec<u32>>, rank: &[u32]) -> Vec<Vec<u32>> {
-    for set in &mut sets {
+/// Sets of labels with new numbers, and the probabilities of their labels, empty where a set has none.
+pub fn renumbered(mut sets: Vec<Vec<u32>>, mut shares: Vec<Vec<f64>>, rank: &[u32]) -> (Vec<Vec<u32>>, Vec<Vec<f64>>) {
+    for (number, set) in sets.iter_mut().enumerate() {
         set.iter_mut().for_each(|label| *label = rank[*label as usize]);
-        set.sort_unstable();
+        match shares.get_mut(number).filter(|shares| !shares.is_empty()) {
+            Some(shares) => {
+                let mut pairs: Vec<(u32, f64)> = set.iter().copied().zip(shares.iter().copied()).collect();
+                pairs.sort_unstable_by_key(|&(label, _)| label);
+                (*set, *shares) = pairs.into_iter().unzip();
+            }
+            None => set.sort_unstable(),
+        }
     }
-    sets
+    (sets, shares)
 }
 
 /// Labels, numbered as they first appear.
@@ -60,8 +67,10 @@ impl Labels {
 pub(super) struct LabelSets {
     /// Number -> labels, ascending, each once.
     pub sets: Vec<Vec<u32>>,
-    /// Labels -> number.
-    numbers: HashMap<Vec<u32>, u32>,
+    /// Number -> the probabilities of the labels, empty for labels of which one is right; empty if no set has any.
+    pub shares: Vec<Vec<f64>>,
+    /// Labels, and the bits of their probabilities -> number.
+    numbers: HashMap<(Vec<u32>, Vec<u64>), u32>,
 }
 
 impl LabelSets {
@@ -69,14 +78,47 @@ impl LabelSets {
     pub fn intern(&mut self, mut labels: Vec<u32>) -> u32 {
         labels.sort_unstable();
         labels.dedup();
+        self.insert(labels, Vec::new())
+    }
+
+    /// What `Corpus::gold` holds for a token with a distribution over labels, each of which occurs once: the label, if there is
+    /// only one with a probability above 0.
+    pub fn intern_shares(&mut self, mut shares: Vec<(u32, f64)>) -> u32 {
+        shares.retain(|&(_, share)| share > 0.0);
+        shares.sort_unstable_by_key(|&(label, _)| label);
+        let (labels, shares) = shares.into_iter().unzip();
+        self.insert(labels, shares)
+    }
+
+    fn insert(&mut self, labels: Vec<u32>, shares: Vec<f64>) -> u32 {
         if let [label] = labels[..] {
             return label;
         }
         let next = self.sets.len() as u32;
-        let number = *self.numbers.entry(labels).or_insert_with_key(|labels| {
+        let bits = shares.iter().map(|share| share.to_bits()).collect();
+        let number = *self.numbers.entry((labels, bits)).or_insert_with_key(|(labels, _)| {
             self.sets.push(labels.clone());
+            if !shares.is_empty() || !self.shares.is_empty() {
+                self.shares.resize(next as usize, Vec::new());
+                self.shares.push(shares);
+            }
             next
         });
         FIRST_SET + number
+    }
+
+    /// The sets with the probabilities of their labels.
+    pub fn of(sets: &[Vec<u32>], shares: &[Vec<f64>]) -> Vec<(Vec<u32>, Vec<f64>)> {
+        let shares_of = |number: usize| shares.get(number).cloned().unwrap_or_default();
+        sets.iter().enumerate().map(|(number, set)| (set.clone(), shares_of(number))).collect()
+    }
+
+    /// `intern` or `intern_shares` of a set whose labels get other numbers.
+    pub fn adopt(&mut self, (set, shares): &(Vec<u32>, Vec<f64>), map: impl Fn(u32) -> u32) -> u32 {
+        let labels = set.iter().map(|&label| map(label));
+        match shares.is_empty() {
+            true => self.intern(labels.collect()),
+            false => self.intern_shares(labels.zip(shares.iter().copied()).collect()),
+        }
     }
 }

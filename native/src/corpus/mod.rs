@@ -102,6 +102,8 @@ pub struct Corpus {
     pub gold: Store<u32>,
     /// The sets of labels of tokens whose label is one of several, each set once: ascending labels, at least 2.
     pub label_sets: Arc<Vec<Vec<u32>>>,
+    /// Set of labels -> the probabilities of its labels, or nothing for labels of which one is right; empty if no label is soft.
+    pub label_shares: Arc<Vec<Vec<f64>>>,
     /// Sentence -> weight; empty if all are 1.
     pub weights: Store<f64>,
     /// Token -> cost of a wrong label in training, in nats, or `NO_COST`; empty if no token has one.
@@ -256,7 +258,25 @@ impl Corpus {
         }
     }
 
-    /// The sentence and the place in it of the first token with a partial label.
+    /// The labels that an entry of `gold` names, with their probabilities: 1 for each label of an entry that is not soft.
+    #[inline(always)]
+    pub fn shares_of<'a>(&'a self, entry: &'a u32) -> impl Iterator<Item = (u32, f64)> + 'a {
+        let shares = if self.is_soft(*entry) { &self.label_shares[(entry - FIRST_SET) as usize][..] } else { &[] };
+        let share = |at: usize| shares.get(at).copied().unwrap_or(1.0);
+        self.labels_of(entry).iter().enumerate().map(move |(at, &label)| (label, share(at)))
+    }
+
+    /// Whether an entry of `gold` is a distribution over labels.
+    pub fn is_soft(&self, entry: u32) -> bool {
+        entry >= FIRST_SET && self.label_shares.get((entry - FIRST_SET) as usize).is_some_and(|set| !set.is_empty())
+    }
+
+    /// Whether labels may be soft.
+    pub fn has_soft(&self) -> bool {
+        !self.label_shares.is_empty()
+    }
+
+    /// The sentence and the place in it of the first token with a partial or a soft label.
     pub fn first_partial(&self) -> Option<(usize, usize)> {
         let token = self.gold.iter().position(|&label| label >= FIRST_SET)?;
         let sentence = self.sentence_ends.partition_point(|&end| end <= token);
@@ -280,9 +300,9 @@ impl Corpus {
         (1..self.n_sentences()).all(|sentence| of(sentence).eq(of(0)))
     }
 
-    /// Whether some labels are partial.
+    /// Whether some labels are partial; soft labels are not.
     pub fn is_partial(&self) -> bool {
-        self.first_partial().is_some()
+        self.gold.iter().any(|&label| label >= FIRST_SET && !self.is_soft(label))
     }
 
     /// Bytes of memory taken by the encoded data.
@@ -343,7 +363,8 @@ impl Corpus {
         };
         gold.iter_mut().for_each(translate);
         changed.labels = Arc::new(sorted.iter().map(|&label| names[label].clone()).collect());
-        changed.label_sets = Arc::new(labels::renumbered(changed.label_sets.to_vec(), &rank));
+        let (sets, shares) = labels::renumbered(changed.label_sets.to_vec(), changed.label_shares.to_vec(), &rank);
+        (changed.label_sets, changed.label_shares) = (Arc::new(sets), Arc::new(shares));
         changed.gold = gold.into();
         Ok(changed)
     }
@@ -362,6 +383,7 @@ impl Corpus {
             attributes: Arc::clone(&self.attributes),
             labels: Arc::clone(&self.labels),
             label_sets: Arc::clone(&self.label_sets),
+            label_shares: Arc::clone(&self.label_shares),
             transitions: self.transitions,
             triples: self.triples,
             labelled: self.labelled,
@@ -460,6 +482,7 @@ impl Corpus {
             bigrams: Rows::default(),
             gold: Store::default(),
             label_sets: Arc::default(),
+            label_shares: Arc::default(),
             weights: Store::default(),
             costs: Store::default(),
             transitions: true,

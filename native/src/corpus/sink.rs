@@ -5,12 +5,14 @@ use crate::corpus::notes::Notes;
 use std::ops::Range;
 
 /// What the data say of a token's label.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Gold<'a> {
     /// The label.
     Label(&'a [u8]),
     /// Several labels that include the token's.
     OneOf(Vec<&'a [u8]>),
+    /// A distribution over labels: each label once, with its probability. The probabilities add up to 1.
+    Soft(Vec<(&'a [u8], f64)>),
     /// Nothing: any label is possible.
     Unknown,
 }

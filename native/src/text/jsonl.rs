@@ -4,7 +4,7 @@
 //! A token is a string, a list of strings, or a dictionary of attributes. With a template, strings and lists are raw columns;
 //! without one they are attributes. Dictionaries are always attributes, named as python-crfsuite names them (`items`).
 //!
-//! A label is a string, a list of possible labels, or null for any label. Whole numbers, true and false are labels too, with the
+//! A label is a string, a list of possible labels, an object of probabilities by label, or null for any label. Whole numbers, true and false are labels too, with the
 //! names that they have in Python.
 
 use crate::corpus::notes::Notes;
@@ -14,7 +14,7 @@ use crate::text::cells::{Cells, Width};
 use crate::text::expand::Expander;
 use crate::text::input::for_each_line;
 use crate::text::items::Items;
-use crate::text::labels::{Labels, check_costs, unequal};
+use crate::text::labels::{Labels, check_costs, checked_shares, unequal};
 use crate::text::template::Template;
 use serde_json::Value;
 use std::ops::Range;
@@ -144,6 +144,12 @@ fn gold_of((index, label): (usize, &Value)) -> Result<Gold<'_>, String> {
     match label {
         Value::String(name) => Ok(Gold::Label(name.as_bytes())),
         Value::Null => Ok(Gold::Unknown),
+        Value::Object(shares) => {
+            let shares: Option<Vec<(&[u8], f64)>> =
+                shares.iter().map(|(name, share)| Some((name.as_bytes(), share.as_f64()?))).collect();
+            let shares = shares.ok_or_else(|| format!("label {index}: a probability is not a number"))?;
+            checked_shares(shares).map(Gold::Soft).map_err(|message| format!("label {index}: {message}"))
+        }
         Value::Array(names) if names.is_empty() => {
             Err(format!("label {index} is an empty list; list the possible labels, or write null for any"))
         }

@@ -8,6 +8,29 @@ pub fn unequal(tokens: usize, labels: usize) -> String {
     format!("{tokens} token{} but {labels} label{}", plural(tokens), plural(labels))
 }
 
+/// The largest difference from 1 of the sum of a token's probabilities.
+const ROUNDING: f64 = 1e-6;
+
+/// Divides the probabilities of a token's labels by their sum, which is 1 but for rounding. Error: it is not, or a probability is
+/// not a number from 0 to 1, or a label occurs twice.
+pub fn checked_shares<T: PartialEq>(mut shares: Vec<(T, f64)>) -> Result<Vec<(T, f64)>, String> {
+    if let Some((_, wrong)) = shares.iter().find(|(_, share)| !(0.0..=1.0 + ROUNDING).contains(share)) {
+        return Err(format!("a label has the probability {wrong}; probabilities are numbers from 0 to 1"));
+    }
+    if (1..shares.len()).any(|at| shares[..at].iter().any(|(label, _)| *label == shares[at].0)) {
+        return Err("a label has two probabilities".into());
+    }
+    let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+    if (sum - 1.0).abs() > ROUNDING {
+        let (difference, than) = ((sum - 1.0).abs(), if sum < 1.0 { "less" } else { "more" });
+        return Err(format!(
+            "the probabilities of the labels add up to {sum:.6}, {difference:.6} {than} than 1; divide them by their sum"
+        ));
+    }
+    shares.iter_mut().for_each(|(_, share)| *share /= sum);
+    Ok(shares)
+}
+
 /// Fails if a sentence has another number of costs than tokens, or one that is not a finite number >= 0.
 pub fn check_costs(costs: &[f64], tokens: usize) -> Result<(), String> {
     if costs.len() != tokens {
@@ -28,7 +51,7 @@ pub enum Labels {
     Whole,
     /// A cell is a label, or the format's own mark for an unknown label: `_` in CoNLL-U files, and `null` in JSON lines.
     Marked,
-    /// A cell `?` is an unknown label, and a cell `A|B` is either of two labels; other cells are labels, or the format's own mark for
+    /// A cell `?` is an unknown label, a cell `A|B` is either of two labels, and `A:0.7|B:0.3` a distribution; other cells are labels, or the format's own mark for
     /// an unknown label. JSON lines always have `null` and lists instead.
     Partial,
 }
@@ -75,6 +98,10 @@ fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
         return Ok(Gold::Label(cell));
     }
     let names: Vec<&[u8]> = cell.split(|&byte| byte == b'|').collect();
+    if let Some(shares) = names.iter().map(|name| share_of(name)).collect() {
+        let located = |message: String| format!("label '{}': {message}", String::from_utf8_lossy(cell));
+        return Ok(Gold::Soft(checked_shares(shares).map_err(located)?));
+    }
     let message = if names.contains(&b"".as_slice()) {
         "a label is missing next to a bar"
     } else if names.contains(&b"?".as_slice()) {
@@ -87,6 +114,14 @@ fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
         "label '{cell}': {message}; write A|B for one of several labels, ? for any label \
          (labels that contain bars need JSON lines)"
     ))
+}
+
+/// The label and its probability in `B-PER:0.7`.
+fn share_of(text: &[u8]) -> Option<(&[u8], f64)> {
+    let colon = text.iter().rposition(|&byte| byte == b':').filter(|&colon| colon > 0)?;
+    let share = std::str::from_utf8(&text[colon + 1..]).ok()?;
+    let is_number = share.starts_with(|first: char| first.is_ascii_digit() || first == '.');
+    Some((&text[..colon], share.parse().ok().filter(|_| is_number)?))
 }
 
 #[cfg(test)]

@@ -91,8 +91,9 @@ class Corpus:
                 By default from the file extension, ignoring .gz and .xz; otherwise `columns`.
             template: name of a preset or text of a template; required for columns and CoNLL-U.
             labelled: whether the data has labels, if the format has a place for them.
-            partial: allow partial labels: `?` matches any label, `A|B` either of two. JSON lines express these with
-                `null` and lists of labels, without this option. In CoNLL-U, `_` is an unknown label, too.
+            partial: allow partial labels: `?` matches any label, `A|B` either of two, and `A:0.7|B:0.3` gives their
+                probabilities. JSON lines express these with `null`, lists and objects, without this option. In CoNLL-U,
+                `_` is an unknown label, too.
             separator: what separates the columns of a column file: "tab", which allows blanks in columns and empty
                 columns, or "blank" for runs of spaces and tabs. By default "blank", or "tab" if only tabs give every
                 line the same number of columns.
@@ -248,7 +249,7 @@ class Corpus:
                 collection: its names after `key:`). Or a column of lists: of pandas, polars, pyarrow or DuckDB.
             y: a sequence of labels for each sentence; None for unlabelled data. Labels are all strings, all integers or
                 all booleans; NumPy types are converted. Partial labels: None for an unknown label, a set of labels for
-                one of several. Or a column of lists.
+                one of several. Soft labels: a dict of probabilities by label, which add up to 1. Or a column of lists.
             template: name of a preset or text of a template.
             sample_weight: a weight >= 0 for each sentence.
             token_weight: for each sentence a number >= 0 for each token, or None: the cost of a wrong label in
@@ -390,7 +391,7 @@ class Corpus:
         return typed([self.core.labels], self.label_type)[0]
 
     def gold(self) -> list[list[Any]]:
-        """Return the labels of each sentence; None for an unknown label, a frozenset for one of several.
+        """Return the labels of each sentence: None if unknown, a frozenset for one of several, a dict if soft.
 
         Raises:
             DataError: the data is not labelled.
@@ -425,7 +426,7 @@ class Corpus:
         if mark is not None and mark in self.core.labels:
             gold = [[None if label == mark else label for label in row] for row in gold]
         for number, row in enumerate(gold):
-            at = next((at for at, label in enumerate(row) if isinstance(label, frozenset)), None)
+            at = next((at for at, label in enumerate(row) if isinstance(label, (frozenset, dict))), None)
             if at is not None:
                 message = f"sentence {number}, token {at}: the label is partial; evaluation needs single labels"
                 raise DataError(message)

@@ -48,15 +48,19 @@ def _parts_of_corpus(corpus: Corpus) -> Iterator[Array]:
     if (costs := core.costs()).size:
         yield costs
     if core.first_partial() is not None:
-        gold_texts = (
-            "|".join(sorted(label)) if isinstance(label, frozenset) else label or "?" for label in _flat(core.gold())
-        )
+        gold_texts = (_written(label) for label in _flat(core.gold()))
         yield _bytes("\t".join(gold_texts))
     if core.has_bigrams:
         # Rows have no attributes of bigrams, which the template and their names tell apart.
         yield _bytes("\n".join([corpus.template or "", *core.names()]))
     for start in range(0, len(corpus), CHUNK):
         yield from core.select(list(range(start, min(start + CHUNK, len(corpus))))).rows()
+
+
+def _written(label: Any) -> str:
+    if isinstance(label, dict):
+        return "|".join(f"{name}:{share.hex()}" for name, share in sorted(label.items()))
+    return "|".join(sorted(label)) if isinstance(label, frozenset) else label or "?"
 
 
 def _bytes(text: str) -> Array:

@@ -36,7 +36,7 @@ Sentence: TypeAlias = "Iterable[Token]"
 Sentences: TypeAlias = "Iterable[Sentence]"
 
 Label: TypeAlias = object
-"""A str, an int or a bool; None for an unknown label, a set for one of several."""
+"""A str, an int or a bool; None for an unknown label, a set for one of several, a dict for their probabilities."""
 Labels: TypeAlias = Iterable[Iterable[Label]]
 TokenWeights: TypeAlias = Iterable["Iterable[float] | None"]
 """For each sentence a number for each token, or None."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import DataError, DataWarning, warn
 from ..options import truth_types
@@ -33,6 +33,9 @@ _COLLECTIONS = (list, tuple, Set, Mapping)
 # The label of a name, by the labels' type.
 _OF_NAME: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "bool": "True".__eq__}
 
+Name: TypeAlias = "str | tuple[str, ...] | dict[str, float] | None"
+"""The name of a label, of one of several, of each with its probability, or of any."""
+
 # What to do about a sentence, or its labels, that is missing.
 _DROP = "leave out its row (dropna, drop_nulls)"
 
@@ -41,7 +44,7 @@ class LabelNames:
     """Sequences of labels as sequences of names, for one iteration.
 
     Labels are strings, integers, or truth values, of Python or NumPy, and all of the same type. In place of a label,
-    None says that it is unknown, and a set of labels that it is one of them.
+    None says that it is unknown, a set of labels that it is one of them, and a dict gives each label's probability.
 
     Args:
         sequences: a sequence of labels for each sentence.
@@ -56,8 +59,8 @@ class LabelNames:
         self._known: dict[type, str] = {}
         self.type = "str"
 
-    def __iter__(self) -> Iterator[Sequence[str | tuple[str, ...] | None]]:
-        """Yield the names of each sentence's labels: a tuple for a set, None for an unknown label.
+    def __iter__(self) -> Iterator[Sequence[Name]]:
+        """Yield the names of each sentence's labels: a tuple for a set, a dict for a dict, None for an unknown label.
 
         Raises:
             DataError: the labels of a sentence have no order or are a string, a label has another type, two labels have
@@ -77,10 +80,12 @@ class LabelNames:
             else:
                 yield [self._name(label, token, where) for token, label in enumerate(listed)]
 
-    def _name(self, label: object, token: int, where: str) -> str | tuple[str, ...] | None:
-        """Return the name of a label, the names of a set of labels, or None."""
+    def _name(self, label: object, token: int, where: str) -> Name:
+        """Return the name of a label, the names of a set or of a dict of labels, or None."""
         if label is None:
             return None
+        if isinstance(label, Mapping):
+            return self._shares(label, f"{where}, token {token}")
         if not isinstance(label, Set):
             self._learn(label, where)
             return label if isinstance(label, str) else str(label)
@@ -91,6 +96,21 @@ class LabelNames:
         for element in label:
             self._learn(element, f"{where}, in a set")
         return tuple(label if self.type == "str" else map(str, label))
+
+    def _shares(self, label: Mapping[object, object], where: str) -> dict[str, float]:
+        """Return the probabilities of labels by name; the native half looks at their sum."""
+        if not label:
+            message = f"{where}: empty dict of labels; give the probability of each label, or None for any label"
+            raise DataError(message)
+        shares = {}
+        for element, share in label.items():
+            self._learn(element, f"{where}, in a dict")
+            try:
+                shares[str(element)] = float(share)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                message = f"{where}: the probability of {element!r} is {share!r:.60}, which is not a number"
+                raise DataError(message) from None
+        return shares
 
     def _learn(self, label: object, where: str) -> None:
         name = _type_name(type(label))
@@ -262,7 +282,7 @@ def check_single(labels: Collection[object], called: str, unit: str) -> None:
 
 
 def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:
-    """Return names as labels of a type ("str", "int" or "bool"), with sets of names and None for partial labels.
+    """Return names as labels of a type ("str", "int" or "bool"), with sets, dicts and None for uncertain labels.
 
     Names themselves are not copied.
     """
@@ -270,7 +290,9 @@ def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:
         return sequences
     label_of = _OF_NAME[label_type]
 
-    def typed_set(names: frozenset[str] | None) -> frozenset[Any] | None:
+    def typed_set(names: frozenset[str] | dict[str, float] | None) -> frozenset[Any] | dict[Any, float] | None:
+        if isinstance(names, dict):
+            return {label_of(name): share for name, share in names.items()}
         return None if names is None else frozenset(map(label_of, names))
 
     return [[label_of(name) if type(name) is str else typed_set(name) for name in names] for names in sequences]

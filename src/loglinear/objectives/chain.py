@@ -254,6 +254,11 @@ class ChainObjective(ChainData):
     raised by the cost of each token whose label is wrong. A label is wrong if it is not among the token's possible
     labels. The objective stays convex.
 
+    Where labels are distributions, y has the product q(y) of their probabilities, given that the constraints allow it,
+    and a sentence adds the expectation of -log p(y | x; w), which is log Z(x) - w . E_q[f(x, y)]: linear in q, convex
+    in w, and as fast as with known labels. Batch solvers minimise it. With costs, a label of probability q costs
+    (1 - q) times as much as a wrong label.
+
     p(y | x; w) = exp(sum over tokens t of w . f(y[t-1], y[t], x, t)) / Z(x); with order 2 f sees y[t-2] as well. w
     holds the weights of four kinds of features, in this order:
 
@@ -413,7 +418,7 @@ class ChainObjective(ChainData):
 
     @property
     def is_prunable(self) -> bool:
-        """Whether unlikely labels can be left out: not with attributes of bigrams, nor with partial labels."""
+        """Whether unlikely labels can be left out: not with attributes of bigrams, nor with partial or soft labels."""
         return self.core.is_prunable
 
     @property

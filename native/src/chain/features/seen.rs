@@ -253,7 +253,7 @@ impl Occurrences {
 fn observed_labels(corpus: &Corpus, occurrences: &[u32]) -> LabelLists<u16> {
     const BITS: usize = 16;
     let set = corpus.labels.len().div_ceil(BITS);
-    let is_partial = corpus.is_partial();
+    let is_partial = corpus.first_partial().is_some();
     // An occurrence on a token with a single label names one; on other tokens it may name several.
     let is_list = |count: u32| !is_partial && (count as usize) < set;
     let room = |count: u32| {

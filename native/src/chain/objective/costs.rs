@@ -4,7 +4,8 @@
 //! `value(w)` = sum over sentences of weight * (log sum over y' of exp(w . f(x, y') + cost(y, y')) - w . f(x, y))
 //! cost(y, y') = sum over the tokens t whose label y'_t is wrong of c_t, in nats
 //!
-//! Departures: where a label is partial, all its possible labels are right, and where it is unknown, no label is wrong. The
+//! Departures: where a label is partial, all its possible labels are right, and where it is unknown, no label is wrong. Where it
+//! is soft, a label of probability q costs c_t (1 - q), the expected cost. The
 //! scores of right labels are lowered by c_t instead of raising the scores of all others: every labelling of a sentence then has
 //! a score that is smaller by the same number, which neither the value nor the gradient depends on.
 
@@ -22,19 +23,20 @@ pub struct Costs {
 
 impl Costs {
     /// The costs of a corpus times the class weights of the labels; without costs of their own, tokens cost 1 with class weights
-    /// and 0 otherwise. A partial label has the mean weight of its possible labels.
+    /// and 0 otherwise. A partial or soft label has the mean weight of its labels.
     pub fn new(corpus: &Corpus, class_weights: Option<Arc<Vec<f64>>>) -> Costs {
         if corpus.costs.is_empty() && class_weights.is_none() {
             return Costs::default();
         }
         let usual = if class_weights.is_some() { 1.0 } else { 0.0 };
-        let mean = |labels: &[u32], of: &[f64]| match labels.len() {
-            0 => 0.0,
-            n => labels.iter().map(|&label| of[label as usize]).sum::<f64>() / n as f64,
+        let mean = |token: usize, of: &[f64]| {
+            let pairs = corpus.shares_of(&corpus.gold[token]);
+            let sums = pairs.fold([0.0, 0.0], |[sum, total], (label, q)| [sum + q * of[label as usize], total + q]);
+            if sums[1] > 0.0 { sums[0] / sums[1] } else { 0.0 }
         };
         let of_token = |token: usize| {
             let cost = corpus.costs.get(token).copied().filter(|cost| !cost.is_nan()).unwrap_or(usual);
-            cost * class_weights.as_ref().map_or(1.0, |of| mean(corpus.named_labels(token), of))
+            cost * class_weights.as_ref().map_or(1.0, |of| mean(token, of))
         };
         let of_tokens: Vec<f64> = (0..corpus.gold.len()).map(of_token).collect();
         let has_costs = of_tokens.iter().any(|&cost| cost != 0.0);
@@ -52,6 +54,6 @@ impl Costs {
 #[inline(always)]
 pub fn lower_right(corpus: &Corpus, gold: &[u32], costs: &[f64], scores: &mut [f64], width: usize) {
     for ((scores, label), cost) in scores.chunks_exact_mut(width).zip(gold).zip(costs) {
-        corpus.labels_of(label).iter().for_each(|&label| scores[label as usize] -= cost);
+        corpus.shares_of(label).for_each(|(label, share)| scores[label as usize] -= cost * share);
     }
 }

@@ -1,15 +1,23 @@
 //! Counts of a chain's features in its data: sum of weight * f(x, y).
 
 use crate::chain::features::Features;
+use crate::chain::inference::Allowed;
 use crate::chain::objective::layout::Block;
+use crate::chain::objective::soft::Soft;
 use crate::chain::objective::weighted::Weighted;
 use crate::corpus::{Corpus, FIRST_SET};
 use crate::numeric;
 use crate::numeric::store::Soon;
 use std::ops::Range;
 
-/// The count of each feature, in the order of the weights. A sentence with a partial label adds nothing.
-pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blocks: &[Block]) -> Vec<f64> {
+/// The count of each feature, in the order of the weights; of soft labels, the expected count. A sentence with a partial label adds
+/// nothing.
+pub(super) fn empirical_counts(
+    sentences: Weighted<'_>,
+    features: &Features,
+    blocks: &[Block],
+    allowed: Option<&Allowed>,
+) -> Vec<f64> {
     let Weighted { corpus, .. } = sentences;
     let mut counts = vec![0.0; features.len()];
     let (pairs, states) = counts.split_at_mut(features.first_state());
@@ -20,12 +28,68 @@ pub(super) fn empirical_counts(sentences: Weighted<'_>, features: &Features, blo
             if weight != 0.0 && gold.iter().all(|&label| label < FIRST_SET) {
                 count_states(features, block, at, gold, weight, states);
                 count_pairs(corpus, features, tokens, weight, pairs);
+            } else if weight != 0.0 && gold.iter().all(|&label| label < FIRST_SET || corpus.is_soft(label)) {
+                let first = features.first_state();
+                count_soft((corpus, allowed), features, (block, at), tokens, |feature, count| match feature < first {
+                    true => pairs[feature] += weight * count,
+                    false => states[feature - first] += weight * count,
+                });
             }
         }
         block.advise(Soon::Unwanted);
         corpus.advise(sentences_of.clone(), Soon::Unwanted);
     }
     counts
+}
+
+/// Calls `add` with features of a sentence of a block whose labels are known or soft, and with their expected counts; a feature may
+/// come several times.
+pub(super) fn count_soft(
+    (corpus, allowed): (&Corpus, Option<&Allowed>),
+    features: &Features,
+    (block, sentence): (&Block, usize),
+    tokens: Range<usize>,
+    mut add: impl FnMut(usize, f64),
+) {
+    let (n, n_labels, width) = (tokens.len(), features.n_labels, numeric::padded(features.n_labels));
+    let soft = Soft::new(corpus, tokens.clone(), allowed);
+    let (first, q) = (features.first_state(), |place: usize| soft.marginals[place / width * n_labels + place % width]);
+    for entries in &block.rows {
+        for at in entries.range(sentence) {
+            let (row, place) = (entries.ids[at] as usize, entries.places[at] as usize);
+            let start = first + features.state_range(row..row + 1).start;
+            for (index, &label) in features.labels(row).iter().enumerate() {
+                add(start + index, entries.value(at) * q(place + usize::from(label)));
+            }
+        }
+    }
+    for (entries, base) in [(&block.shared, 0), (&block.own, block.own_range.start)] {
+        for at in entries.range(sentence) {
+            add(first + base + entries.ids[at] as usize, entries.value(at) * q(entries.places[at] as usize));
+        }
+    }
+    for token in 0..n.saturating_sub(1) {
+        soft.pairs(token, |from, to, p| {
+            let pair = [from as u16, to as u16];
+            if let Ok(index) = features.transitions.binary_search(&pair) {
+                add(index, p);
+            }
+            for &attribute in corpus.bigrams_of(tokens.start + token + 1) {
+                let range = features.bigram_ranges[attribute as usize].clone();
+                let range = range.start as usize..range.end as usize;
+                if let Ok(index) = features.bigram_pairs[range.clone()].binary_search(&pair) {
+                    add(features.first_bigram() + range.start + index, p);
+                }
+            }
+        });
+        if !features.triples.is_empty() && token + 2 < n {
+            soft.triples(token, |labels, p| {
+                if let Ok(index) = features.triples.binary_search(&labels.map(|label| label as u16)) {
+                    add(features.transitions.len() + index, p);
+                }
+            });
+        }
+    }
 }
 
 /// Adds weight * value for the state features of a sentence of a block with gold labels.

@@ -69,7 +69,17 @@ impl Masks {
                 is_allowed = allowed.prune(&mut sets);
                 maker.add(&sets, &mut free.entries);
             }
-            if gold.iter().any(|&label| label >= FIRST_SET) {
+            let is_partial = gold.iter().any(|&label| label >= FIRST_SET && !corpus.is_soft(label));
+            if gold.iter().any(|&label| corpus.is_soft(label)) {
+                if is_partial {
+                    return Err(mixed(sentence));
+                }
+                if let Some(allowed) = &allowed {
+                    sets.fill(gold.len(), labels);
+                    gold.iter().enumerate().for_each(|(token, &label)| restrict(&mut sets, token, label, corpus));
+                    is_allowed &= allowed.prune(&mut sets);
+                }
+            } else if is_partial {
                 let at = clamped.entries.len();
                 sets.fill(gold.len(), labels);
                 gold.iter().enumerate().for_each(|(token, &label)| restrict(&mut sets, token, label, corpus));
@@ -154,6 +164,12 @@ impl Maker {
             entries.push((token as u32, row));
         }
     }
+}
+
+/// The error of a sentence with partial and soft labels.
+fn mixed(sentence: usize) -> Error {
+    let remedy = "give distributions to all of its uncertain tokens, or sets of labels";
+    Error::Data(format!("sentence {sentence} has both partial labels and distributions over labels; {remedy}"))
 }
 
 /// The error of a sentence none of whose labellings is allowed.

@@ -11,7 +11,8 @@
 //! Blocks of sentences go to threads. The sums of blocks are added up in the order of the blocks, so that the result is bitwise
 //! the same on any number of threads.
 //!
-//! Wrong labels may have costs, see `costs`.
+//! Wrong labels may have costs, see `costs`, and labels may be distributions, see `soft`: then w . E[f] over all sentences without
+//! partial labels is subtracted at once.
 //!
 //! The other files hold the data that it evaluates (`layout`, `masks`, `weighted`), the steps of an evaluation (`pass`, `states`,
 //! `sums`), and objectives made of one: over fewer features (`restrict`, `aggregate`), fewer labels (`pruned`), a part of the data.
@@ -28,6 +29,7 @@ pub mod pruned;
 pub mod restrict;
 mod sample_nlls;
 mod scratch;
+mod soft;
 pub(crate) mod states;
 mod sums;
 mod weighted;
@@ -37,7 +39,7 @@ use crate::chain::inference::{Allowed, Links, PairCounts, Transitions, Triples};
 use crate::chain::objective::costs::Costs;
 use crate::chain::objective::counts::empirical_counts;
 use crate::chain::objective::layout::Block;
-use crate::chain::objective::masks::Masks;
+use crate::chain::objective::masks::{Known, Masks};
 use crate::chain::objective::pass::{BlockPass, Likely, Scores, Summed, Targets, Workspace};
 use crate::chain::objective::pruned::{BlockLabels, LikelyLabels};
 use crate::chain::objective::scratch::settled;
@@ -212,7 +214,7 @@ impl ChainObjective {
 
     /// Counts of the features in the data.
     fn counts(&self) -> Vec<f64> {
-        empirical_counts(self.weighted(), &self.features, &self.blocks)
+        empirical_counts(self.weighted(), &self.features, &self.blocks, self.masks.allowed.as_deref())
     }
 
     /// The objective on some of the sentences, with the features that occur there.
@@ -299,11 +301,21 @@ impl ChainObjective {
                 links.iter_mut().for_each(|link| *link *= total.variance / tokens.max(1.0));
             }
         }
-        let value = total.value;
+        let mut value = total.value;
+        if self.corpus.has_soft() && summed == Summed::Means {
+            value += self.costs_of_known() - w.iter().zip(&self.empirical).map(|(w, count)| w * count).sum::<f64>();
+        }
         scratch.log_space = total.log_space;
         scratch.evaluated = Some(xxh3_64(cast_slice(w)));
         scratch.sums.push(total);
         Ok(value)
+    }
+
+    /// The costs of all tokens of sentences without partial labels, times the weights of the sentences.
+    fn costs_of_known(&self) -> f64 {
+        let sentences = (0..self.corpus.n_sentences()).filter(|&at| self.masks.known(at) == Known::All);
+        let costs = |at: usize| self.costs.of(self.corpus.tokens(at)).iter().sum::<f64>();
+        sentences.map(|at| self.weight(at) * costs(at)).sum()
     }
 
     /// The index, among the state features, of the first feature that belongs to a single block.

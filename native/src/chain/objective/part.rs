@@ -101,7 +101,8 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
     }
     let mut corpus = Arc::unwrap_or_clone(corpus);
     corpus.gold.to_mut().iter_mut().for_each(|label| *label = ranked(*label, &map));
-    corpus.label_sets = Arc::new(renumbered(corpus.label_sets.to_vec(), &map));
+    let (sets, shares) = renumbered(corpus.label_sets.to_vec(), corpus.label_shares.to_vec(), &map);
+    (corpus.label_sets, corpus.label_shares) = (Arc::new(sets), Arc::new(shares));
     corpus.labels = Arc::clone(&table.labels);
     Ok(corpus)
 }

@@ -92,7 +92,7 @@ struct Counting<'a> {
     at: usize,
     first_token: usize,
     tokens: usize,
-    /// The labels, if all are known; else empty.
+    /// The labels, if all are known and no label of the corpus is soft; else empty.
     gold: &'a [u32],
     /// The labellings that take part.
     mask: &'a Masked,
@@ -138,7 +138,8 @@ impl<'a> BlockPass<'a> {
             if gold.is_empty() || weight == 0.0 {
                 continue;
             }
-            let free = Counting { at, first_token, tokens: gold.len(), gold, mask: masks.free(number), weight };
+            let (tokens, gold) = (gold.len(), if corpus.has_soft() { &[] } else { gold });
+            let free = Counting { at, first_token, tokens, gold, mask: masks.free(number), weight };
             match masks.known(number) {
                 Known::All => all.push(free),
                 Known::Some => {

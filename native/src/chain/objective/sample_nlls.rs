@@ -1,6 +1,9 @@
 //! The negative log-likelihood of each sentence, a by-product of evaluating the objective.
 
 use crate::chain::objective::ChainObjective;
+use crate::chain::objective::counts::count_soft;
+use crate::chain::objective::layout::{Block, Sentence};
+use crate::chain::objective::masks::Known;
 use crate::error::Result;
 use crate::threads::{Interrupt, locked};
 use bytemuck::cast_slice;
@@ -21,11 +24,27 @@ impl ChainObjective {
                 let mut nlls = vec![0.0; n];
                 for (block, nlls_of_block) in self.blocks.iter().zip(&scratch.nlls) {
                     block.sentences.iter().zip(nlls_of_block).for_each(|(sentence, &nll)| nlls[sentence.number] = nll);
+                    if self.corpus.has_soft() {
+                        self.subtract_scores(w, block, &mut nlls);
+                    }
                 }
                 return Ok(nlls);
             }
             drop(scratch);
             self.value_and_gradient(w, &mut vec![0.0; w.len()], interrupt)?;
+        }
+    }
+
+    /// Subtracts from log Z the expected scores of the labels of a block's sentences, less their costs.
+    fn subtract_scores(&self, w: &[f64], block: &Block, nlls: &mut [f64]) {
+        let data = (&*self.corpus, self.masks.allowed.as_deref());
+        for (at, Sentence { number, .. }) in block.sentences.iter().enumerate() {
+            let tokens = self.corpus.tokens(*number);
+            if self.masks.known(*number) == Known::All && self.weight(*number) != 0.0 && !tokens.is_empty() {
+                let nll = &mut nlls[*number];
+                *nll += self.costs.of(tokens.clone()).iter().sum::<f64>();
+                count_soft(data, &self.features, (block, at), tokens, |feature, count| *nll -= w[feature] * count);
+            }
         }
     }
 }

@@ -43,6 +43,7 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
         bigrams: rows(Array::BigramEnds, Array::BigramIds)?,
         gold: numbers(path, &summary, Array::Gold)?,
         label_sets: Arc::new(summary.label_sets.clone()),
+        label_shares: Arc::new(summary.label_shares.clone()),
         weights: numbers(path, &summary, Array::Weights)?,
         costs: numbers(path, &summary, Array::Costs)?,
         transitions: summary.transitions,

@@ -25,6 +25,7 @@ pub(super) struct Summary {
     /// Label -> its name, and on how many tokens it is the only one.
     pub labels: Vec<(String, u64)>,
     pub label_sets: Vec<Vec<u32>>,
+    pub label_shares: Vec<Vec<f64>>,
     pub transitions: bool,
     pub triples: bool,
     pub labelled: bool,
@@ -42,10 +43,18 @@ impl Summary {
     /// A checksum of the corpus: of the names of its labels, and of the checksums of all blocks.
     pub fn checksum(&self) -> String {
         let mut text = json!([self.labels, self.label_sets, self.transitions, self.triples]).to_string();
+        if !self.label_shares.is_empty() {
+            text += &json!(self.share_bits()).to_string();
+        }
         for (array, stored) in &self.arrays {
             text += &format!("{array:?} {} {:x?}", stored.bytes, stored.sums);
         }
         format!("{:032x}", xxhash_rust::xxh3::xxh3_128(text.as_bytes()))
+    }
+
+    /// The bits of the probabilities, which JSON keeps to the last one.
+    fn share_bits(&self) -> Vec<Vec<u64>> {
+        self.label_shares.iter().map(|shares| shares.iter().map(|share| share.to_bits()).collect()).collect()
     }
 
     fn to_json(&self) -> Value {
@@ -70,6 +79,7 @@ impl Summary {
             "triples": self.triples,
             "labels": self.labels,
             "label_sets": self.label_sets,
+            "label_shares": self.share_bits(),
             "settings": self.settings,
             "arrays": arrays,
         })
@@ -133,6 +143,11 @@ impl Summary {
         Some(Summary {
             labels: list(&json["labels"])?.iter().map(label).collect::<Option<_>>()?,
             label_sets: list(&json["label_sets"])?.iter().map(numbers).collect::<Option<_>>()?,
+            // Corpora without soft labels may lack them.
+            label_shares: list(json.get("label_shares").unwrap_or(&json!([])))?
+                .iter()
+                .map(|set| list(set)?.iter().map(|bits| Some(f64::from_bits(bits.as_u64()?))).collect())
+                .collect::<Option<_>>()?,
             transitions: json["transitions"].as_bool()?,
             triples: json["triples"].as_bool()?,
             labelled: json["labelled"].as_bool()?,

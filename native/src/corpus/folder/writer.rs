@@ -101,7 +101,8 @@ impl Writer {
         }
         let continued = Continued { path: path.to_owned(), before, completed: false, _lock: lock };
         let before = &continued.before;
-        let assembly = Assembly::continued(alphabet(path, before)?, &before.labels, before.label_sets.clone());
+        let assembly =
+            Assembly::continued(alphabet(path, before)?, &before.labels, (&before.label_sets, &before.label_shares));
         let mut arrays = BTreeMap::new();
         for (&array, stored) in &before.arrays {
             arrays.insert(array, Growing::open(path, stored.clone())?);
@@ -235,7 +236,7 @@ impl Writer {
 
     fn complete(mut self, [transitions, triples, labelled]: [bool; 3], settings: Value) -> Result<()> {
         let assembly = std::mem::take(&mut self.assembly);
-        let Names { attributes, labels, rank, label_sets } = assembly.names();
+        let Names { attributes, labels, rank, label_sets, label_shares } = assembly.names();
         let (keys, text, ends) = attributes.parts();
         let ends: Vec<u64> = ends.iter().map(|&end| end as u64).collect();
         let n_keys = self.array(Array::AttributeKeys)?.count(Array::AttributeKeys);
@@ -256,7 +257,7 @@ impl Writer {
             let new = renumbered(self.folder(), gold, &rank)?;
             numbered_before = Some(std::mem::replace(gold, new).file).filter(|file| *file != gold.file);
         }
-        let summary = Summary { labels, label_sets, transitions, triples, labelled, settings, arrays };
+        let summary = Summary { labels, label_sets, label_shares, transitions, triples, labelled, settings, arrays };
         self.settle(&summary, numbered_before)
     }
 
@@ -342,7 +343,8 @@ pub fn save(corpus: &Corpus, path: &Path, settings: Value) -> Result<()> {
     let mut counts = vec![0u64; corpus.labels.len()];
     corpus.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| counts[label as usize] += 1);
     let labels: Vec<(String, u64)> = corpus.labels.iter().cloned().zip(counts).collect();
-    writer.assembly = Assembly::continued(Alphabet::clone(&corpus.attributes), &labels, corpus.label_sets.to_vec());
+    writer.assembly =
+        Assembly::continued(Alphabet::clone(&corpus.attributes), &labels, (&corpus.label_sets, &corpus.label_shares));
     writer.write_numbers(&corpus.sentence_ends, Array::SentenceEnds)?;
     writer.write_numbers(&corpus.states.ends, Array::StateEnds)?;
     writer.array(Array::StateIds)?.extend(&corpus.states.ids)?;

@@ -72,7 +72,7 @@ def configure(parser: ArgumentParser) -> None:
     add_format(data, default="columns")
     add_columns(data)
     add_templates(data)
-    partial = "allow partial labels: ? means any label, A|B means A or B"
+    partial = "allow partial labels: ? means any label, A|B means A or B, A:0.7|B:0.3 gives probabilities"
     data.add_argument("--partial", action="store_true", help=partial)
     add_options(parser.add_argument_group("texts (--model-type maxent --format text)"), TextOptions)
 

@@ -1,0 +1,52 @@
+"""Soft labels from votes, from scores and from n-best lists."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from loglinear import ChainCRF, Corpus, DataError, OptionError
+from loglinear.data.soft_labels import from_n_best, normalized, votes
+from oracles.samples import chunky
+
+
+def test_normalised_dicts_are_accepted_and_others_are_not():
+    y = [[{"A": 2, "B": 6}, "A"]]
+    with pytest.raises(DataError, match="has the probability 2"):
+        Corpus.encode([[["a"], ["b"]]], y)
+    assert Corpus.encode([[["a"], ["b"]]], normalized(y)).gold() == [[{"A": 0.25, "B": 0.75}, "A"]]
+
+
+def test_small_shares_are_left_out_but_never_all():
+    assert normalized([[{"A": 5, "B": 3, "C": 2}]], least=0.25) == [[{"A": 0.625, "B": 0.375}]]
+    assert normalized([[{"A": 0.4, "B": 0.3, "C": 0.3}]], least=0.9) == [[{"A": 1.0}]]
+    with pytest.raises(OptionError, match="least=2"):
+        normalized([], least=2)
+    for bad in ({}, {"A": 0.0}, {"A": -1, "B": 2}, {"A": math.inf}):
+        with pytest.raises(DataError, match="sentence 1, token 0"):
+            normalized([["A"], [bad]])
+
+
+def test_votes_are_shares_and_abstentions_count_for_nothing():
+    one, two = [["A", "B", None], ["A"]], [["A", "A", None], [None]]
+    assert votes([one, two]) == [["A", {"B": 0.5, "A": 0.5}, None], ["A"]]
+    assert votes([one, two], weights=[3, 1]) == [["A", {"B": 0.75, "A": 0.25}, None], ["A"]]
+    assert votes([one, two], weights=[0, 1]) == [["A", "A", None], [None]]
+    with pytest.raises(DataError, match="different numbers"):
+        votes([one, [["A"]]])
+    with pytest.raises(DataError, match="weights"):
+        votes([one, two], weights=[1])
+
+
+def test_an_n_best_list_of_all_labellings_is_the_distribution_of_the_teacher():
+    X, y = chunky(8)
+    X, y = [sentence[:3] for sentence in X], [labels[:3] for labels in y]
+    teacher = ChainCRF(l2=0.5).fit(X, y)
+    rows, labels, weights = from_n_best(X, teacher.predict(X, n_best=27))
+    assert sum(weights) == pytest.approx(len(X))
+    student = ChainCRF(l2=1e-6, tolerance=1e-12, all_states=True, all_transitions=True, max_iterations=5000)
+    student.fit(rows, labels, sample_weight=weights)
+    for p, q in zip(teacher.predict_marginals(X), student.predict_marginals(X), strict=True):
+        for mine, theirs in zip(p, q, strict=True):
+            assert mine == pytest.approx(theirs, abs=0.01)
