@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from .metrics import evaluate
     from .minimize import minimize
+    from .models.audit import audit, out_of_fold
     from .models.chain import ChainCRF
     from .models.files.tagging import Span, Tagging
     from .models.graph import GraphCRF
@@ -68,6 +69,8 @@ _HOME = {
     "evaluate": "metrics",
     "Stop": "stopping",
     "minimize": "minimize",
+    "audit": "models.audit",
+    "out_of_fold": "models.audit",
     "ChainCRF": "models.chain",
     "Checkpoint": "models.training.checkpoint",
     "ChainFeatures": "objectives.chain",
@@ -97,7 +100,16 @@ _HOME = {
 }
 
 # Names that need scikit-learn and SciPy, besides NumPy.
-_NEED_SKLEARN = {"ClassifierObjective", "GraphCRF", "MaxEnt", "PairwiseMRF", "TextClassifier", "grid_edges"}
+_NEED_SKLEARN = {
+    "ClassifierObjective",
+    "GraphCRF",
+    "MaxEnt",
+    "PairwiseMRF",
+    "TextClassifier",
+    "audit",
+    "grid_edges",
+    "out_of_fold",
+}
 
 __all__ = [
     "LBFGS",
@@ -137,9 +149,11 @@ __all__ = [
     "Trace",
     "TraceRecord",
     "TwoStage",
+    "audit",
     "evaluate",
     "grid_edges",
     "minimize",
+    "out_of_fold",
     "path",
     "tune_learning_rate",
 ]

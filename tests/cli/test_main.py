@@ -144,7 +144,7 @@ def test_flags_of_other_programs_are_translated(misuse, flags, words):
 @pytest.mark.parametrize(
     ("arguments", "commands"),
     [
-        ("tag m f --preset ner", "--preset is an option of train, select and encode"),
+        ("tag m f --preset ner", "--preset is an option of train, audit, select and encode"),
         ("train f -m m --cut a=3", "--cut is an option of structure"),
         ("inspect m --marginals", "--marginals is an option of tag"),
         ("demo --n-best=3", "--n-best is an option of tag"),

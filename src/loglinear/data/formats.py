@@ -7,6 +7,7 @@ labelling text can do without.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Literal, NamedTuple
 
@@ -33,6 +34,9 @@ __all__ = [
 
 Holds = Literal["sentences", "samples", "texts"]
 
+# Cells between tabs, or between runs of blanks.
+_TABS, _BLANKS = re.compile(r"(?:^|(?<=\t))[^\t]*"), re.compile(r"[^ \t]+")
+
 
 class Format(NamedTuple):
     """A format of data files.
@@ -47,6 +51,8 @@ class Format(NamedTuple):
         is_sentence: whether a line is a sentence; otherwise a line is a token, and sentences end at blank lines.
         columns: the columns that may hold the labels, the default first: `conllu:xpos` takes another one.
         unknown: the label that stands for an unknown one unless a model has it; empty without one.
+        labels: where the label of a line may stand, first and one past the last character, given the layout of columns
+            and the column that the format names; no place if a line has several labels.
     """
 
     extensions: tuple[str, ...]
@@ -56,6 +62,7 @@ class Format(NamedTuple):
     is_sentence: bool = False
     columns: tuple[str, ...] = ()
     unknown: str = ""
+    labels: Callable[[str, ColumnLayout, str], list[tuple[int, int]]] = lambda _line, _layout, _column: []
 
 
 def file_name(path: str) -> str:
@@ -100,13 +107,46 @@ def _of_svmlight(line: str, _: ColumnLayout) -> list[str | None]:
     return [None] if line.partition("#")[0].strip() else []
 
 
+def _label_of_columns(line: str, layout: ColumnLayout, _: str) -> list[tuple[int, int]]:
+    cells = {"tab": (_TABS,), "blank": (_BLANKS,), None: (_BLANKS, _TABS)}[layout.separator]
+    places = [[cell.span() for cell in pattern.finditer(line)] for pattern in cells]
+    return [spans[layout.label] for spans in places if -len(spans) <= layout.label < len(spans)]
+
+
+def _label_of_conllu(line: str, _: ColumnLayout, column: str) -> list[tuple[int, int]]:
+    number = {"": 3, "upos": 3, "xpos": 4, "feats": 5, "deprel": 7}[column]
+    return [cell.span() for cell in _TABS.finditer(line)][number : number + 1]
+
+
+def _label_first(line: str, _layout: ColumnLayout, _column: str) -> list[tuple[int, int]]:
+    return [cell.span() for cell in _TABS.finditer(line)][:1]
+
+
+def _label_of_svmlight(line: str, _layout: ColumnLayout, _column: str) -> list[tuple[int, int]]:
+    return [cell.span() for cell in _BLANKS.finditer(line)][:1]
+
+
 FORMATS: dict[str, Format] = {
-    "columns": Format((), "sentences", "needed", _of_columns, unknown="?"),
-    "conllu": Format((".conllu",), "sentences", "needed", _of_conllu, columns=("upos", "xpos", "feats", "deprel")),
-    "crfsuite": Format((".crfsuite",), "sentences", "refused", _of_crfsuite, unknown="?"),
+    "columns": Format((), "sentences", "needed", _of_columns, unknown="?", labels=_label_of_columns),
+    "conllu": Format(
+        (".conllu",),
+        "sentences",
+        "needed",
+        _of_conllu,
+        columns=("upos", "xpos", "feats", "deprel"),
+        labels=_label_of_conllu,
+    ),
+    "crfsuite": Format((".crfsuite",), "sentences", "refused", _of_crfsuite, unknown="?", labels=_label_first),
     "jsonl": Format((".jsonl", ".json"), "sentences", "allowed", _of_jsonl, is_sentence=True),
-    "svmlight": Format((".svm", ".svmlight", ".libsvm"), "samples", "refused", _of_svmlight, is_sentence=True),
-    "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True),
+    "svmlight": Format(
+        (".svm", ".svmlight", ".libsvm"),
+        "samples",
+        "refused",
+        _of_svmlight,
+        is_sentence=True,
+        labels=_label_of_svmlight,
+    ),
+    "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True, labels=_label_first),
 }
 
 

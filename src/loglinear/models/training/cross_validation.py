@@ -25,7 +25,7 @@ from .apart import log_shares
 from .options import SolverOptions
 from .resampling import in_parallel
 
-__all__ = ["FOLDS", "CrossValidation", "check_solver_for_cv", "cross_validated", "folds_of"]
+__all__ = ["FOLDS", "CrossValidation", "balanced_folds", "check_solver_for_cv", "cross_validated", "folds_of"]
 
 FOLDS = 5
 # Ratio of a strength to the one before: 50 strengths down to a hundredth.
@@ -161,7 +161,7 @@ def folds_of(
         by_class = rows[np.argsort(targets, kind="stable")]
         n = min(FOLDS, rows.size)
         return [np.sort(by_class[fold::n]) for fold in range(n)]
-    fold_of, table = _folds_of_groups(targets, groups[rows], counts)
+    fold_of, table = balanced_folds(targets, groups[rows], counts, FOLDS)
     for target in np.flatnonzero((table == counts).any(axis=0) & (counts > 0)).tolist():
         name = repr(names[target])
         message = f"l1='cv': the groups leave all samples of {name} in one fold; give more groups, or a number"
@@ -169,15 +169,21 @@ def folds_of(
     return [np.sort(rows[fold_of == fold]) for fold in range(len(table))]
 
 
-def _folds_of_groups(targets: Numbers, groups: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
+def balanced_folds(targets: Numbers, groups: Numbers, counts: Numbers, n_folds: int) -> tuple[Numbers, Numbers]:
     """Return the fold of each sample, and the number of samples of each fold and class, shape (n_folds, n_classes).
 
     The largest groups come first. Each goes to the fold with the smallest share of the samples of its classes.
+
+    Args:
+        targets: class of each sample, shape (n_samples,).
+        groups: number of each sample's group, which is in one fold, shape (n_samples,).
+        counts: number of samples of each class, shape (n_classes,).
+        n_folds: fewer are made if there are fewer groups.
     """
     _, firsts, members = np.unique(groups, return_index=True, return_inverse=True)
     by_group = np.zeros((firsts.size, counts.size), dtype=np.int64)
     np.add.at(by_group, (members, targets), 1)
-    table = np.zeros((min(FOLDS, firsts.size), counts.size), dtype=np.int64)
+    table = np.zeros((min(n_folds, firsts.size), counts.size), dtype=np.int64)
     fold_of_group = np.zeros(firsts.size, dtype=np.int64)
     # Groups of one size come in the order of their first samples, which is random.
     for group in np.lexsort([firsts, -by_group.sum(axis=1)]):

@@ -1,0 +1,225 @@
+"""Find labels of training data that are probably wrong, and correct them.
+
+A model is trained without each fold of the data in turn, and labels the fold. The table has a line for each token whose
+label a model would change, the most suspicious first: the probabilities of both labels, the attributes that speak most
+for the suggested one, the labels of tokens with the same attributes, and the sentence. Such tokens in a row are one
+finding.
+
+To correct the data, write x into the column `accept` of the lines whose suggested label is right, or write the right
+label into the column `suggested` first. Then --apply writes a copy of the data with these labels.
+"""
+
+from __future__ import annotations
+
+import csv
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...data.column_layout import ColumnLayout
+from ...errors import DataError, OptionError
+from ...extras import needed_by
+from ..inputs import Inputs, add_data
+from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
+from ..output import counted, say, tab_separated
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
+    from ...data.relabelling import Change
+    from ...models.audit import Audit
+
+EXAMPLE = """example: loglinear audit train.txt --preset ner --l1 0.3 --l2 0.1 -o audit.tsv
+         loglinear audit train.txt --apply audit.tsv -o corrected.txt"""
+READS: tuple[str, ...] = ("train", "template", "apply")
+WRITES: tuple[str, ...] = ("output",)
+
+_COLUMNS = (
+    "accept",
+    "finding",
+    "line",
+    "token",
+    "word",
+    "given",
+    "suggested",
+    "probability",
+    "suggested_probability",
+    "reason",
+    "alike",
+    "context",
+)
+_ACCEPTED = ("x", "y", "yes", "1", "true")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    from ...models.training.options import SolverOptions, TextOptions
+
+    add = parser.add_argument
+    inputs = Inputs("TRAIN", model=False, data="train")
+    add_data(parser, parser, inputs, "TRAIN", "labelled data (gzip, xz)")
+    add("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
+    add("--folds", type=int, default=5, metavar="N", help="number of folds, each of which is left out (default: 5)")
+    add("--top", type=int, metavar="N", help="write the N most suspicious findings (default: all)")
+    accepted = "write the data with the suggested labels of the lines in this table that have x in the column accept"
+    add("--apply", metavar="FILE", help=accepted)
+    kinds = "chain: a CRF for sequences; maxent: a classifier (default: chain)"
+    add("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
+    add_format(parser, default="columns")
+    add_columns(parser)
+    add_templates(parser)
+    add_features(parser)
+    add_options(parser, TextOptions)
+    add_options(parser, SolverOptions, "l1", "l2", "random_state", "tolerance", "max_iterations")
+    add("-q", "--quiet", action="store_true", help="do not show a summary")
+    add_threads(parser)
+
+
+def run(arguments: Namespace) -> None:
+    """Audit, or apply an audit."""
+    from ...data.writing import write_output
+
+    if arguments.train == "-":
+        message = "an audit names lines of a file; save the input to a file first"
+        raise OptionError(message)
+    if arguments.apply is not None:
+        _apply(arguments)
+        return
+    audit, places = _audited(arguments)
+    write_output(arguments.output, tab_separated(_COLUMNS, _rows(audit, places, arguments.top)).encode())
+    if not arguments.quiet:
+        say(_summary(audit))
+        if arguments.output != "-":
+            say(f"wrote {arguments.output}; put x into `accept`, then: {_way_on(arguments)}")
+
+
+def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]]]:
+    """Return the audit, and line and place in the line of each token of each sentence."""
+    from ...data.formats import format_of, named
+    from ...data.tokens import file_words
+    from ...models.training.options import SolverOptions, TextOptions
+    from ...objectives.chain import ChainFeatures
+    from ..reading import Reading, naming
+
+    with needed_by("loglinear audit", "sklearn"):
+        from ...models.audit import audit
+        from ...models.chain import ChainCRF
+        from ...models.maxent import MaxEnt
+        from ...models.text_classifier import TextClassifier
+
+    path, format = arguments.train, format_of(arguments.train, arguments.format)
+    options, features = chosen(SolverOptions, arguments), chosen(ChainFeatures, arguments)
+    texts, is_chain = chosen(TextOptions, arguments), arguments.model_type == "chain"
+    if is_chain and (named(format).holds != "sentences" or texts != TextOptions()):
+        message = f"texts and samples (--format {format}) need a classifier; add --model-type maxent"
+        raise OptionError(message)
+    if named(format).holds != "texts" and texts != TextOptions():
+        message = f"--tfidf, --words and --ngrams are for texts; add --format text (the format is {format})"
+        raise OptionError(message)
+    common = {**vars(options), "n_jobs": arguments.threads or None}
+    settings = {"folds": arguments.folds, "random_state": options.random_state or 0}
+    if named(format).holds == "texts":
+        from ...data.texts import read
+
+        documents = read(path)
+        classifier = TextClassifier(**common, **vars(texts), min_count=features.min_count)
+        with naming(path):
+            audited = audit(classifier, documents.texts, documents.labels, **settings)
+        return audited, [[(line, 0)] for line in documents.lines]
+    corpus = Reading.of(arguments, path).corpus(path)
+    model = ChainCRF(**common, **vars(features)) if is_chain else MaxEnt(**common, min_count=features.min_count)
+    with naming(path, corpus):
+        audited = audit(model, corpus, **settings, words=file_words(path, corpus.format, corpus))
+    return audited, _places(path, corpus)
+
+
+def _places(path: str, corpus: Corpus) -> list[list[tuple[int, int]]]:
+    """Return line, from 1, and place in the line, from 0, of each token of each sentence."""
+    from ...data.formats import named
+    from ...data.lines import token_lines
+
+    format = named(corpus.format)
+    return [
+        [(line, token if format.is_sentence else 0) for token, (line, _) in enumerate(tokens)]
+        for tokens in token_lines(path, format, corpus.columns)
+    ]
+
+
+def _rows(audit: Audit, places: list[list[tuple[int, int]]], top: int | None) -> Iterator[list[str]]:
+    """Yield the cells of each line of the table."""
+    for number, finding in enumerate(audit.findings[:top], start=1):
+        labels = zip(finding.words, finding.given, finding.suggested, strict=True)
+        for token, (word, old, new) in enumerate(labels, start=finding.start):
+            line, place = places[finding.sentence][token]
+            first = token == finding.start
+            yield [
+                "",
+                str(number),
+                str(line),
+                str(place),
+                word,
+                str(old),
+                str(new),
+                f"{finding.probability:.2g}" if first else "",
+                f"{finding.suggested_probability:.2f}" if first else "",
+                finding.reason if first else "",
+                " ".join(f"{label}:{count}" for label, count in finding.alike.items()) if first else "",
+                finding.context if first else "",
+            ]
+
+
+def _summary(audit: Audit) -> str:
+    """Return lines for people: how many findings, and of what kind."""
+    n_tokens = sum(len(finding.words) for finding in audit.findings)
+    lines = [f"{counted(len(audit.findings), 'finding')} in {counted(n_tokens, 'token')}, the most suspicious first"]
+    pairs = [f"{old} -> {new}: {n:,}" for (old, new), n in [*audit.confusions.items()][:5]]
+    lines += [f"most frequent: {', '.join(pairs)}"] if pairs else []
+    n = len(audit.disagreements)
+    lines += [f"{counted(n, 'context')} {'has' if n == 1 else 'have'} different labels (column alike)"] if n else []
+    return "\n".join(lines)
+
+
+def _way_on(arguments: Namespace) -> str:
+    """Return the command that applies the audit."""
+    format = "" if arguments.format is None else f" --format {arguments.format}"
+    return f"loglinear audit {arguments.train}{format} --apply {arguments.output} -o CORRECTED"
+
+
+def _apply(arguments: Namespace) -> None:
+    """Write the data with the accepted labels."""
+    from ...data.formats import format_of
+    from ...data.relabelling import relabelled
+    from ...data.writing import write_output
+    from ..options import column_layout
+
+    changes = _accepted(arguments.apply)
+    layout = column_layout(arguments, ColumnLayout())
+    format = format_of(arguments.train, arguments.format)
+    lines = b"".join(relabelled(arguments.train, format, layout, changes))
+    write_output(arguments.output, lines)
+    if not arguments.quiet:
+        say(f"changed {counted(len(changes), 'label')}")
+
+
+def _accepted(path: str) -> list[Change]:
+    """Return the accepted changes of a table."""
+    from ...data.relabelling import Change
+
+    changes = []
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        needed = ("accept", "line", "token", "given", "suggested")
+        if lacking := [name for name in needed if name not in (table.fieldnames or ())]:
+            message = f"{path}: no column {lacking[0]}; give a table that `loglinear audit` has written"
+            raise DataError(message)
+        for number, row in enumerate(table, start=2):
+            if (row["accept"] or "").strip().lower() not in _ACCEPTED:
+                continue
+            line, token = row["line"] or "", row["token"] or ""
+            if not (line.isdecimal() and token.isdecimal() and row["suggested"]):
+                message = f"{path}, line {number}: the line, the token or the suggested label is missing; audit again"
+                raise DataError(message)
+            changes.append(Change(int(line), int(token), row["given"], row["suggested"]))
+    if not changes:
+        message = f"{path}: no line is accepted; put x into the column accept"
+        raise DataError(message)
+    return changes

@@ -1,0 +1,92 @@
+"""Other labels in the lines of a file, whose other bytes stay as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import DataError
+from .column_layout import ColumnLayout
+from .formats import file_name, named
+from .lines import decoded, read_lines
+
+__all__ = ["Change", "relabelled"]
+
+
+class Change(NamedTuple):
+    """Another label for a token.
+
+    Attributes:
+        line: number of its line, from 1.
+        token: number of the token in the line, from 0: 0 unless a line is a sentence.
+        given: the label that the line has.
+        label: the new one.
+    """
+
+    line: int
+    token: int
+    given: str
+    label: str
+
+
+def relabelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[Change]) -> Iterator[bytes]:
+    """Yield the lines of a file with other labels.
+
+    Args:
+        path: of the file, compressed or not.
+        format: of the file.
+        columns: layout of a column file; without a separator, tabs or blanks are tried.
+        changes: in any order.
+
+    Raises:
+        DataError: a line does not have the label that a change says it has, or there is no such line.
+        OSError: the file cannot be read.
+    """
+    by_line: dict[int, dict[int, Change]] = {}
+    for change in changes:
+        by_line.setdefault(change.line, {})[change.token] = change
+    for number, raw in enumerate(read_lines(path), start=1):
+        changes_here = by_line.pop(number, None)
+        if changes_here is None:
+            yield raw
+            continue
+        text = decoded(raw, file_name(path), number)
+        start = "\ufeff" if number == 1 and raw.startswith("\ufeff".encode()) else ""
+        end = text[len(text.rstrip("\r\n")) :]
+        line = text[: len(text) - len(end)]
+        changed = _in_json(line, changes_here) if format == "jsonl" else _in_cell(line, format, columns, changes_here)
+        if changed is None:
+            _fail(path, next(iter(changes_here.values())))
+        yield f"{start}{changed}{end}".encode()
+    if by_line:
+        _fail(path, next(iter(next(iter(by_line.values())).values())))
+
+
+def _fail(path: str, change: Change) -> None:
+    message = f"{file_name(path)}, line {change.line}: no label {change.given!r}, which the audit found there; "
+    message += "give the file that was audited, or audit this one"
+    raise DataError(message)
+
+
+def _in_json(line: str, changes: Mapping[int, Change]) -> str | None:
+    """Return a line of JSON with other labels; None if it has others than the changes say."""
+    try:
+        sentence = json.loads(line)
+        labels = sentence["labels"]
+        for token, change in changes.items():
+            if str(labels[token]) != change.given:
+                return None
+            labels[token] = change.label if isinstance(labels[token], str) else json.loads(change.label)
+    except (ValueError, LookupError, TypeError):
+        return None
+    return json.dumps(sentence, ensure_ascii=False)
+
+
+def _in_cell(line: str, format: str, columns: ColumnLayout, changes: Mapping[int, Change]) -> str | None:
+    """Return a line with another label; None if the label does not stand where the format has it."""
+    (change,) = changes.values()
+    for start, end in named(format).labels(line, columns, format.partition(":")[2]):
+        if line[start:end] == change.given:
+            return line[:start] + change.label + line[end:]
+    return None

@@ -1,0 +1,138 @@
+"""Probabilities of labels from models that have not seen them: each fold of the data is left out in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ...errors import DataError, warn, warnings_kept
+from ...networks.numbering import Numbers
+from ...options import whole_number
+from ...vectors import Vector
+from .cross_validation import balanced_folds
+from .options import cores
+from .resampling import in_parallel
+
+__all__ = ["MOST_FOLDS", "Labelled", "OutOfFold", "leave_out"]
+
+Model = TypeVar("Model")
+
+MOST_FOLDS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold(Generic[Model]):
+    """Probabilities of the labels of each sentence from a model that was trained without it.
+
+    Attributes:
+        labels: all labels of the data.
+        marginals: for each sentence p(label | sentence), shape (tokens, labels), in the order of `labels`; a label that
+            the model does not have has probability 0. A sample or text of a classifier is a sentence of one token.
+        predicted: for each sentence the labels that this model predicts.
+        folds: fold of each sentence, shape (n_sentences,).
+        models: the model that was trained without each fold.
+    """
+
+    labels: list[Any]
+    marginals: list[Vector] = field(repr=False)
+    predicted: list[list[Any]] = field(repr=False)
+    folds: Numbers = field(repr=False)
+    models: list[Model] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled(Generic[Model]):
+    """Labelled data, and how a model is trained on part of them and labels another part.
+
+    Attributes:
+        labels: all labels.
+        targets: number of the label of each token, sentence by sentence, shape (n_tokens,).
+        lengths: number of tokens of each sentence, shape (n_sentences,).
+        groups: number of each sentence's group, which is in one fold: sentences that are the same.
+        train: returns a model of some sentences; the second argument is a callback.
+        answers: returns for some sentences the model's labels, their probabilities, shape (tokens, labels) for each
+            sentence, and the predicted labels.
+        noun: what messages call a sentence.
+    """
+
+    labels: list[Any]
+    targets: Numbers
+    lengths: Numbers
+    groups: Numbers
+    train: Callable[[Numbers, Callable[[Any, Any], bool]], Model]
+    answers: Callable[[Model, Numbers], tuple[list[Any], Sequence[Vector], Sequence[list[Any]]]]
+    noun: str = "sentence"
+
+
+def leave_out(data: Labelled[Model], folds: int, seed: int, threads: int) -> OutOfFold[Model]:
+    """Train a model without each fold of the data in turn, and let it label the fold.
+
+    Folds have about the same number of tokens of each label. Sentences that are the same are in one fold: a model that
+    has seen the same sentence with the same wrong label would confirm it.
+
+    Cost: a training for each fold, on all data but the fold; as many at a time as there are threads.
+
+    Args:
+        data: what to label.
+        folds: at least 2; fewer are made if there are fewer different sentences.
+        seed: of the random folds.
+        threads: 0 for all cores.
+
+    Raises:
+        DataError: all sentences are the same.
+        OptionError: the number of folds is out of range.
+
+    Warns:
+        Warning: what the trainings warn of, once each.
+    """
+    whole_number("folds", folds, 2, MOST_FOLDS)
+    fold_of = _folds(data, folds, seed)
+
+    def made(fold: int, stopped: Callable[[Any, Any], bool]) -> tuple[Model, list[Vector], Sequence[list[Any]], Any]:
+        held = np.flatnonzero(fold_of == fold)
+        with warnings_kept() as messages:
+            model = data.train(np.flatnonzero(fold_of != fold), stopped)
+            labels, rows, predicted = data.answers(model, held)
+        return model, [_in_order(data.labels, labels, row) for row in rows], predicted, messages
+
+    marginals: list[Vector] = [np.empty(0)] * data.lengths.size
+    labellings: list[list[Any]] = [[]] * data.lengths.size
+    models, warned = [], set()
+    for fold, (model, rows, predicted, messages) in in_parallel(made, int(fold_of.max()) + 1, threads or cores()):
+        models.append(model)
+        for at, row, labels in zip(np.flatnonzero(fold_of == fold).tolist(), rows, predicted, strict=True):
+            marginals[at], labellings[at] = row, labels
+        for message, category in messages:
+            if (message, category) not in warned:
+                warned.add((message, category))
+                warn(f"without fold {fold + 1}: {message}", category)
+    return OutOfFold(data.labels, marginals, labellings, fold_of, models)
+
+
+def _folds(data: Labelled[Any], n_folds: int, seed: int) -> Numbers:
+    """Return the fold of each sentence."""
+    if np.unique(data.groups).size < 2:
+        message = f"every {data.noun} is the same, so none can be left out; give at least two different ones"
+        raise DataError(message)
+    order = np.random.default_rng(seed).permutation(data.lengths.size)
+    starts = np.concatenate([[0], np.cumsum(data.lengths)])
+    tokens = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in order])
+    sentence_of = np.repeat(order, data.lengths[order])
+    counts = np.bincount(data.targets, minlength=len(data.labels))
+    of_token, _ = balanced_folds(data.targets[tokens], data.groups[sentence_of], counts, n_folds)
+    folds = np.zeros(data.lengths.size, dtype=np.int64)
+    folds[sentence_of] = of_token
+    return folds
+
+
+def _in_order(labels: list[Any], own: list[Any], row: Vector) -> Vector:
+    """Return probabilities of a model's own labels in the order of all labels."""
+    if own == labels:
+        return np.asarray(row)
+    number_of = {label: number for number, label in enumerate(labels)}
+    ordered = np.zeros((len(row), len(labels)))
+    ordered[:, [number_of[label] for label in own]] = row
+    return ordered

@@ -1,0 +1,110 @@
+"""Laws of `loglinear audit`: what it finds, and what it writes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+LABELS = {"dog": "N", "cat": "N", "cow": "N", "the": "D", "a": "D", "runs": "V", "sleeps": "V"}
+SENTENCES = [f"{first} {second} {third}".split() for first in ("the", "a") for second in ("dog", "cat", "cow")
+             for third in ("runs", "sleeps")] * 2  # fmt: skip
+WRONG = 7  # sentence whose second token has a wrong label
+
+
+def labels(at):
+    return [LABELS[word] if (at, word) != (WRONG, SENTENCES[WRONG][1]) else "V" for word in SENTENCES[at]]
+
+
+def write(folder, format):
+    """Write the sentences in a format; return the path and the arguments that read it."""
+    path, arguments = folder / f"data.{format}", ["--format", format]
+    pairs = [[*zip(sentence, labels(at), strict=True)] for at, sentence in enumerate(SENTENCES)]
+    if format == "columns":
+        text, arguments = (
+            "\n".join("".join(f"{word} {label}\n" for word, label in pair) for pair in pairs),
+            ["--preset", "pos"],
+        )
+    elif format == "crfsuite":
+        text = "\n".join("".join(f"{label}\tw={word}\n" for word, label in pair) for pair in pairs)
+    elif format == "jsonl":
+        rows = [
+            {"tokens": [[f"w={word}"] for word, _ in pair], "labels": [label for _, label in pair]} for pair in pairs
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+    else:
+        text = "".join(f"{label}\t{at} {word}\n" for at, pair in enumerate(pairs) for word, label in pair)
+        arguments += ["--model-type", "maxent"]
+    path.write_text(text, encoding="utf-8")
+    return path, arguments
+
+
+def rows(text):
+    header, *lines = [line.split("\t") for line in text.splitlines()]
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+@pytest.mark.parametrize("format", ["columns", "crfsuite", "jsonl", "text"])
+def test_a_wrong_label_is_found_and_corrected(done, tmp_path, format):
+    path, arguments = write(tmp_path, format)
+    table = tmp_path / "audit.tsv"
+    finished = done("audit", path, *arguments, "--l2", "0.3", "--folds", "4", "-o", table)
+    assert "wrote" in finished.stderr
+    assert "--apply" in finished.stderr
+    first, *_ = rows(table.read_text(encoding="utf-8"))
+    assert (first["given"], first["suggested"]) == ("V", "N")
+    assert first["word"].endswith(SENTENCES[WRONG][1])
+    assert float(first["probability"]) < 0.3 < float(first["suggested_probability"])
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    table.write_text("".join([lines[0], "x" + lines[1], *lines[2:]]), encoding="utf-8")
+    corrected = tmp_path / "corrected"
+    done("audit", path, "--format", format, "--apply", table, "-o", corrected)
+    old, new = path.read_text(encoding="utf-8").splitlines(), corrected.read_text(encoding="utf-8").splitlines()
+    assert [number for number, pair in enumerate(zip(old, new, strict=True), start=1) if pair[0] != pair[1]] == [
+        int(first["line"])
+    ]
+    again = done("audit", corrected, *arguments, "--l2", "0.3", "--folds", "4")
+    assert not any(row["word"] == first["word"] and row["given"] == "V" for row in rows(again.stdout))
+
+
+def test_the_table_goes_to_stdout_and_the_summary_to_stderr(done, tmp_path):
+    path, arguments = write(tmp_path, "columns")
+    finished = done("audit", path, *arguments, "--l2", "0.3", "--top", "1")
+    assert {row["finding"] for row in rows(finished.stdout)} == {"1"}
+    assert "the most suspicious first" in finished.stderr
+    assert done("audit", path, *arguments, "--l2", "0.3", "-q").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--folds", "1"], "folds"),
+        (["--model-type", "maxent", "--words", "blanks"], "--words and --ngrams are for texts"),
+        (["--tfidf"], "add --model-type maxent"),
+    ],
+    ids=str,
+)
+def test_options_that_make_no_sense_are_refused(misuse, tmp_path, arguments, message):
+    path, usual = write(tmp_path, "columns")
+    assert message in misuse("audit", path, *usual, *arguments)
+
+
+def test_stdin_is_refused(misuse):
+    assert "save the input to a file" in misuse("audit", "-", "--preset", "pos", input="a A\n")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("a\tb\n", "no column accept"),
+        ("accept\tline\ttoken\tgiven\tsuggested\n\t1\t0\tN\tV\n", "no line is accepted"),
+        ("accept\tline\ttoken\tgiven\tsuggested\nx\t\t0\tN\tV\n", "line 2: the line, the token or the suggested label"),
+        ("accept\tline\ttoken\tgiven\tsuggested\nx\t1\t0\tZ\tV\n", "line 1: no label 'Z'"),
+    ],
+    ids=str,
+)
+def test_tables_that_do_not_fit_are_refused(misuse, tmp_path, table, message):
+    path, _ = write(tmp_path, "columns")
+    accepted = tmp_path / "t.tsv"
+    accepted.write_text(table, encoding="utf-8")
+    assert message in misuse("audit", path, "--apply", accepted)
