@@ -175,3 +175,13 @@ def test_a_failed_tuning_leaves_the_bias():
     with pytest.raises(OptionError, match="names 'Z'"):
         crf.tune_bias(X, y, metric="accuracy", labels=["Z"])
     assert crf.label_bias == {"A": 1.0}
+
+
+def test_biases_under_which_the_labels_break_their_scheme_are_tried_as_well():
+    X = [[["in"], ["New"], ["York"]], [["Bo"], ["in"], ["Rome"]]] * 5
+    y = [["O", "B-LOC", "I-LOC"], ["B-PER", "O", "B-LOC"]] * 5
+    crf = ChainCRF(l2=1.0).fit(X, y)
+    crf.label_bias = {"I-LOC": 4.0}
+    assert crf.predict(X[:1])[0][0].startswith("I-") or crf.predict(X[1:2])[0][0].startswith("I-")
+    crf.tune_bias(X, y)
+    assert "O" in crf.label_bias

@@ -121,6 +121,7 @@ class LabelBias:
         score_of = _scorer(metric)
         _, corpus = self._inputs(X_dev, y_dev)
         gold = corpus.true_labels()
+        score_of(gold, gold)  # says what is wrong
         outside = OUTSIDE if OUTSIDE in self.classes_ else self.classes_[0]
         tuned = [outside] if labels is None else list(labels)
         before, best = self.label_bias, dict(self.label_bias or {})
@@ -162,19 +163,27 @@ def _best_along(
 
 def _scorer(metric: str) -> Callable[[list[list[Any]], list[list[Any]]], tuple[float, ...]]:
     """Return the function that scores predicted labels; the higher the better, compared from the first number on."""
-    from ..metrics import chunk_scores
+    from ..metrics import chunk_scores, detect_scheme, evaluate
+
+    def of_chunks(gold: list[list[Any]], predicted: list[list[Any]]) -> dict[str, float]:
+        """Return the scores in the scheme of the gold labels, which extreme biases may break."""
+        scheme = detect_scheme({str(label) for labels in gold for label in labels})
+        if scheme is None:
+            return chunk_scores(gold, predicted)
+        scores = evaluate(gold, predicted, scheme=scheme)
+        return {"precision": scores.precision or 0.0, "recall": scores.recall or 0.0, "f1": scores.f1 or 0.0}
 
     if metric == "accuracy":
         return lambda gold, predicted: (
             sum(a == b for rows in zip(gold, predicted, strict=True) for a, b in zip(*rows, strict=True)) + 0.0,
         )
     if metric == "f1":
-        return lambda gold, predicted: (chunk_scores(gold, predicted)["f1"],)
+        return lambda gold, predicted: (of_chunks(gold, predicted)["f1"],)
     if match := re.fullmatch(r"recall at precision (0?\.\d+|1|1\.0|0)", metric if isinstance(metric, str) else ""):
         least = float(match[1])
 
         def score(gold: list[list[Any]], predicted: list[list[Any]]) -> tuple[float, ...]:
-            scores = chunk_scores(gold, predicted)
+            scores = of_chunks(gold, predicted)
             reached = scores["precision"] >= least
             return (1.0, scores["recall"]) if reached else (0.0, scores["precision"])
 
