@@ -9,9 +9,12 @@ use crate::bindings::model::{self, ChainModel};
 use crate::chain::features::Selection;
 use crate::chain::features::feature_names::{Name, feature_names};
 use crate::chain::features::source::Source;
+use crate::chain::model::counts::counts_of;
 use crate::chain::model::start::start_weights;
+use crate::chain::objective::united::United;
 use crate::chain::objective::{self as chain, pruned};
 use crate::stochastic::samples;
+use crate::threads;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -27,7 +30,9 @@ impl ChainObjective {
 impl ChainObjective {
     #[new]
     /// `features` is any object with the attributes that `Selection` names.
-    #[pyo3(signature = (corpus, features, *, constraints="null", class_weights=None, threads=0))]
+    /// The features of `older`, a model, are features as well.
+    #[pyo3(signature = (corpus, features, *, constraints="null", class_weights=None, threads=0, older=None))]
+    #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         corpus: &Corpus,
@@ -35,15 +40,42 @@ impl ChainObjective {
         constraints: &str,
         class_weights: Option<Vec<f64>>,
         threads: usize,
+        older: Option<&ChainModel>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let corpus = Arc::clone(&corpus.inner);
         if !(1..=2).contains(&features.order) {
             return Err(OptionError::new_err(format!("order={}; it must be 1 or 2", features.order)));
         }
-        let allowed = model::allowed(constraints, &corpus.labels)?;
-        let class_weights = class_weights_of(class_weights, &corpus.labels)?;
-        let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, allowed, threads))?;
+        let (inner, class_weights) = match older {
+            None => {
+                let allowed = model::allowed(constraints, &corpus.labels)?;
+                let class_weights = class_weights_of(class_weights, &corpus.labels)?;
+                let inner = interruptible(py, |_| chain::ChainObjective::new(corpus, features, allowed, threads))?;
+                (inner, class_weights)
+            }
+            Some(older) => {
+                let united = interruptible(py, |_| {
+                    let pool = threads::pool(threads)?;
+                    pool.install(|| United::new(corpus, &counts_of(&older.inner), features))
+                })?;
+                let allowed = model::allowed(constraints, &united.corpus.labels)?;
+                let class_weights = class_weights_of(class_weights, &united.corpus.labels)?;
+                (interruptible(py, |_| united.objective(allowed, threads))?, class_weights)
+            }
+        };
         Ok(ChainObjective::of(inner.with_class_weights(class_weights)).into())
+    }
+
+    /// Names of the labels, the most frequent first.
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.inner.corpus.labels.to_vec()
+    }
+
+    /// The number of different attributes.
+    #[getter]
+    fn n_attributes(&self) -> usize {
+        self.inner.corpus.attributes.len()
     }
 
     /// The number of weights, at the end, without a penalty: the intercept's.

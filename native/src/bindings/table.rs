@@ -11,6 +11,7 @@ use crate::chain::features::Selection;
 use crate::chain::features::counting;
 use crate::chain::features::feature_names::{Name, feature_names};
 use crate::chain::features::table;
+use crate::chain::model::counts::counts_of;
 use crate::chain::model::start::start_weights;
 use crate::chain::objective::part;
 use crate::text::ranges;
@@ -45,6 +46,12 @@ impl PartCounts {
             counting::Counts::new(&corpus.inner, order)
         })?;
         Ok(PartCounts { inner })
+    }
+
+    /// The features of a model, as the counts of a part without sentences.
+    #[staticmethod]
+    fn of_model(py: Python<'_>, model: &ChainModel) -> Self {
+        PartCounts { inner: py.detach(|| counts_of(&model.inner)) }
     }
 
     /// The counts of this part and of the part that follows.

@@ -56,7 +56,7 @@ const BLOCK: usize = 50_000;
 const BLOCK_OF_SUM: usize = 4;
 /// From this number of blocks on, blocks get larger rather than more, up to `LARGEST` attributes: a thread lays a block out in
 /// memory.
-const MOST_BLOCKS: usize = 64;
+pub(super) const MOST_BLOCKS: usize = 64;
 const LARGEST: usize = 8_000_000;
 /// The number of labels and links that inference goes through in the time that an attribute of a token takes.
 const STEPS: usize = 8;
@@ -380,7 +380,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    fn new(n_labels: usize, seen: &Seen, selection: Selection) -> Cost {
+    pub(super) fn new(n_labels: usize, seen: &Seen, selection: Selection) -> Cost {
         let (width, every) = (crate::numeric::padded(n_labels), Every::new(n_labels, selection));
         let sums_of = |(attribute, &count): (usize, &u32)| match state_labels(seen, selection, &every, attribute).len()
         {

@@ -214,6 +214,11 @@ impl Occurrences {
         Occurrences { counts, tokens, ..Occurrences::default() }
     }
 
+    /// The same occurrences, on other numbers of tokens.
+    pub fn on_tokens(self, tokens: Vec<u32>) -> Occurrences {
+        Occurrences { tokens, ..self }
+    }
+
     /// A pass over the corpus, and a second one to count tokens where a bound on their number has an effect; without it, they
     /// are as many as the occurrences.
     pub fn new(corpus: &Corpus, min_count: u32) -> Occurrences {

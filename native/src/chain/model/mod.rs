@@ -1,6 +1,8 @@
 //! A trained chain model: the features whose weights are not 0, found by attribute. `encoding` makes its file, `weights` reads
-//! the file's tensors, `rows` are made of them for long texts, and `start` starts training from a model's weights.
+//! the file's tensors, `rows` are made of them for long texts, `start` starts training from a model's weights, and `counts` lets
+//! its features be features of other data.
 
+pub mod counts;
 mod encoding;
 mod rows;
 pub mod start;

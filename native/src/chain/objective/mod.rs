@@ -15,7 +15,8 @@
 //! partial labels is subtracted at once.
 //!
 //! The other files hold the data that it evaluates (`layout`, `masks`, `weighted`), the steps of an evaluation (`pass`, `states`,
-//! `sums`), and objectives made of one: over fewer features (`restrict`, `aggregate`), fewer labels (`pruned`), a part of the data.
+//! `sums`), and objectives made of one: over fewer features (`restrict`, `aggregate`), fewer labels (`pruned`), a part of the data. `united`
+//! makes one over the features of a model as well.
 
 mod aggregate;
 pub(crate) mod costs;
@@ -32,6 +33,7 @@ mod scratch;
 mod soft;
 pub(crate) mod states;
 mod sums;
+pub mod united;
 mod weighted;
 
 use crate::chain::features::{Features, NO_FEATURES, Selection};

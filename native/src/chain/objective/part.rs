@@ -41,7 +41,7 @@ impl ChainPart {
     ) -> Result<ChainPart> {
         let pool = threads::pool(n_threads)?;
         pool.install(|| corpus.check(&Interrupt::default()))?;
-        let corpus = relabelled(corpus, table)?;
+        let corpus = relabelled(corpus, &table.labels)?;
         let (features, blocks, masks) = pool.install(|| -> Result<_> {
             let features = features_of(&corpus, table)?;
             let masks = Masks::new(&corpus, allowed)?;
@@ -86,10 +86,9 @@ impl ChainPart {
     }
 }
 
-/// The corpus with the labels of the table. Error: it has a label that is missing in the table.
-fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
-    let numbers: HashMap<&str, u32> =
-        table.labels.iter().zip(0..).map(|(label, number)| (label.as_str(), number)).collect();
+/// The corpus with other labels. Error: it has a label that is not among them.
+pub(super) fn relabelled(corpus: Arc<Corpus>, labels: &Arc<Vec<String>>) -> Result<Corpus> {
+    let numbers: HashMap<&str, u32> = labels.iter().zip(0..).map(|(label, number)| (label.as_str(), number)).collect();
     let mut map = Vec::with_capacity(corpus.labels.len());
     for label in corpus.labels.iter() {
         let number = numbers.get(label.as_str()).copied();
@@ -103,7 +102,7 @@ fn relabelled(corpus: Arc<Corpus>, table: &FeatureTable) -> Result<Corpus> {
     corpus.gold.to_mut().iter_mut().for_each(|label| *label = ranked(*label, &map));
     let (sets, shares) = renumbered(corpus.label_sets.to_vec(), corpus.label_shares.to_vec(), &map);
     (corpus.label_sets, corpus.label_shares) = (Arc::new(sets), Arc::new(shares));
-    corpus.labels = Arc::clone(&table.labels);
+    corpus.labels = Arc::clone(labels);
     Ok(corpus)
 }
 
