@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
@@ -14,6 +15,7 @@ from .vectors import Vector
 
 __all__ = [
     "OnSome",
+    "Prior",
     "Result",
     "State",
     "Status",
@@ -184,9 +186,43 @@ class WarmStart:
 
     def __str__(self) -> str:
         """Return a line for people."""
-        count = len(self.new_labels)
-        new = f"; {count} label{' is' if count == 1 else 's are'} new" if count else ""
-        return f"{self.n_shared:,} of {self.n_features:,} features start from {self.model}{new}"
+        shared = f"{self.n_shared:,} of {self.n_features:,}"
+        return f"{shared} features start from {self.model}{_new_labels(self.new_labels)}"
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The model at whose weights the penalty of a training was centred.
+
+    Attributes:
+        model: the model's name, such as its path.
+        strength: strength of the L2 penalty around its weights; infinite for the model as it is.
+        n_shared: number of features of the model; the others have a prior of 0.
+        n_features: number of features.
+        new_labels: names of the labels that the model does not have.
+
+    Example:
+        >>> from loglinear.result import Prior
+        >>> print(Prior("old.loglinear", 10.0, 12345, 20000, ["B-ORG"]))
+        12,345 of 20,000 features have a prior from old.loglinear, strength 10; 1 label is new
+    """
+
+    model: str
+    strength: float
+    n_shared: int
+    n_features: int
+    new_labels: list[str]
+
+    def __str__(self) -> str:
+        """Return a line for people."""
+        shared, strength = f"{self.n_shared:,} of {self.n_features:,}", f"strength {self.strength:g}"
+        return f"{shared} features have a prior from {self.model}, {strength}{_new_labels(self.new_labels)}"
+
+
+def _new_labels(names: Sequence[str]) -> str:
+    """Return how many labels are new, as the end of a sentence; empty if none is."""
+    count = len(names)
+    return f"; {count} label{' is' if count == 1 else 's are'} new" if count else ""
 
 
 @dataclass
@@ -209,6 +245,8 @@ class Result:
             None where it was dropped.
         kept: the iteration that w, objective, nll and violation are of, if it is not the last one.
         start: what the starting weights have taken over from a model, if the training began with one.
+        prior: the model at whose weights the penalty was centred, if there was one. The trace is then of the change of
+            the weights: all its records except the last one count weights that have changed, not weights other than 0.
         chosen: name and reason of the solver that ``auto`` chose, if it did.
         gap: upper bound of the distance of the objective from its optimum, nats (see ``loglinear.gap``); None if there
             is no bound, or one that says too little.
@@ -236,6 +274,7 @@ class Result:
     state: State | None = field(repr=False)
     kept: int | None = None
     start: WarmStart | None = None
+    prior: Prior | None = None
     chosen: str | None = None
     gap: float | None = None
     unbounded: str = ""

@@ -23,6 +23,7 @@ from ..models.estimator import check_fitted
 from ..models.files.tagging import Decode
 from ..models.training.checkpoint import Checkpoint
 from ..objectives.chain import ChainFeatures
+from ..objectives.older import OlderChain
 from ..objectives.parts import ChainParts
 from ..options import whole_number
 from ..result import Result
@@ -81,6 +82,8 @@ class ChainCRF(local.ChainCRF):
         X_dev: Corpus | Sentences | None = None,
         y_dev: Labels | None = None,
         start: local.ChainCRF | str | os.PathLike[str] | None = None,
+        prior: local.ChainCRF | str | os.PathLike[str] | None = None,
+        prior_strength: float | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
         tally: Tally | None = None,
@@ -105,6 +108,9 @@ class ChainCRF(local.ChainCRF):
             X_dev: development data in this process; see `loglinear.ChainCRF.fit`.
             y_dev: labels of the sentences in X_dev.
             start: model to start from (warm start), or the path of its file.
+            prior: older model that the new one should stay near, or the path of its file; see
+                `loglinear.ChainCRF.fit`.
+            prior_strength: strength of the penalty around its weights.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to, and to resume from, also on another cluster.
             tally: counts rounds and traffic.
@@ -121,7 +127,7 @@ class ChainCRF(local.ChainCRF):
         whole_number("part_bytes", self.part_bytes, 1, 2**62)
         cluster, features = Cluster(client_of(self.client)), self._options(ChainFeatures)
 
-        def data(template: str | None) -> ChainParts:
+        def data(template: str | None, older: OlderChain | None) -> ChainParts:
             parts = sources(
                 cluster,
                 X,
@@ -134,10 +140,11 @@ class ChainCRF(local.ChainCRF):
                 columns=ColumnLayout(separator, label_column, skip_comments),
                 part_bytes=self.part_bytes,
             )
-            return ChainParts(SpreadGroup(cluster, parts, tally), features)
+            return ChainParts(SpreadGroup(cluster, parts, tally), features, older=older)
 
         with resumable(checkpoint):
-            self._fit(data, X_dev, y_dev, start=start, callbacks=callbacks, checkpoint=checkpoint)
+            models = local.OlderModels(start, prior, prior_strength)
+            self._fit(data, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
     def predict(

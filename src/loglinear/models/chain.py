@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from operator import eq
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 from ..constraints import as_json, check_constraints, resolved
 from ..data.column_layout import ColumnLayout, check_n_columns
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from ..data.inputs import ArrowData, Labels, Sentence, Sentences, TokenWeights
     from ..minimize import Callback
+    from ..objectives.older import OlderChain
     from ..report.page import Report
     from .explain.explanation import Explanation
     from .training.checkpoint import Checkpoint
@@ -109,6 +110,8 @@ class ChainCRF(
         X_dev: Corpus | Sentences | None = None,
         y_dev: Labels | None = None,
         start: ChainCRF | str | os.PathLike[str] | None = None,
+        prior: ChainCRF | str | os.PathLike[str] | None = None,
+        prior_strength: float | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
     ) -> ChainCRF:
@@ -127,13 +130,20 @@ class ChainCRF(
                 weights, all others at 0; `result_.start` reports how many. Its template is used if the estimator has
                 none. The optimum is the same as from 0, unless labels are partial. Batch solvers benefit most: passes
                 of stochastic solvers first move away from the starting point, and `sag` does not use it.
-            callbacks: called as callback(record, state) after each step; return True to stop.
+            prior: older model that the new one should stay near, or the path of its file: with its weights c, the
+                penalty is l1 |w - c|_1 + (prior_strength / 2) |w - c|^2. Features and labels that the new data lack
+                stay in the model; c is 0 for new ones. `result_.prior` reports how many. The estimator needs the
+                template of the prior, or none, and at least its order. Only batch solvers support a prior.
+            prior_strength: strength of that penalty, which takes the place of l2; l2 by default. ``math.inf`` keeps the
+                weights of the prior, 0 trains on the new data alone without an L2 penalty.
+            callbacks: called as callback(record, state) after each step; return True to stop. With a prior, the
+                weights of a state are their change from the prior.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash.
 
         Raises:
-            OptionError: an option is out of range, or differs from the checkpoint.
-            DataError: invalid data; names the sentence. Or the model to start from has labels of another type.
-            ModelFileError: the file to start from is damaged or of another kind.
+            OptionError: an option is out of range, or differs from the checkpoint. Or the prior has another template.
+            DataError: invalid data; names the sentence. Or the older model has labels of another type.
+            ModelFileError: the file of the older model is damaged or of another kind.
             ObjectiveError: a stochastic solver diverged.
             KeyboardInterrupt: Ctrl-C; once training has begun, the estimator holds the weights reached.
 
@@ -148,44 +158,58 @@ class ChainCRF(
             >>> new = ChainCRF().fit([[["w=Dogs"], ["w=again"]]], [["NOUN", "ADV"]], start=old)
             >>> print(new.result_.start)
             1 of 3 features start from the older model; 1 label is new
+            >>> both = ChainCRF().fit([[["w=Dogs"], ["w=again"]]], [["NOUN", "ADV"]], prior=old, prior_strength=10)
+            >>> print(both.result_.prior)
+            3 of 5 features have a prior from the older model, strength 10; 1 label is new
         """
         features, threads = self._options(ChainFeatures), self._threads
 
-        def data(template: str | None) -> ChainData:
+        def data(template: str | None, older: OlderChain | None) -> ChainData:
             corpus = self._corpus(X, y, template, sample_weight, token_weight)
-            return ChainObjective(corpus, features, threads=threads)
+            return ChainObjective(corpus, features, threads=threads, older=older)
 
-        self._fit(data, X_dev, y_dev, start=start, callbacks=callbacks, checkpoint=checkpoint)
+        models = OlderModels(start, prior, prior_strength)
+        self._fit(data, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint)
         return self
 
     def _fit(
         self,
-        data_by: Callable[[str | None], ChainData],
+        data_by: Callable[[str | None, OlderChain | None], ChainData],
         X_dev: Corpus | Sentences | None,
         y_dev: Labels | None,
         *,
-        start: ChainCRF | str | os.PathLike[str] | None,
+        models: OlderModels,
         callbacks: Iterable[Callback],
         checkpoint: Checkpoint | None,
     ) -> None:
-        """Train on the data that a function returns for a template; see `fit` for the other arguments."""
+        """Train on the data that a function returns for a template and a prior; see `fit` for the other arguments."""
         with needed_by("ChainCRF.fit"):
             from .training.chain import DevSet, train_chain
+            from .training.prior import ChainPrior, check_prior
 
         use, options = self._options(DevOptions), self._options(SolverOptions)
         use.check(has_data=X_dev is not None)
         options.check()
-        begun = None if start is None else _opened(start)
-        template = self.template if begun is None or self.template is not None else begun.template
+        check_prior(*models)
+        begun = None if models.start is None else _opened(models.start)
+        prior = None if models.prior is None else ChainPrior(_opened(models.prior, "prior"), models.prior_strength)
+        older = begun if prior is None else prior.start
+        template = self.template if older is None or self.template is not None else older.template
         dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
         dev = None if dev_corpus is None else DevSet(dev_corpus, use, threads=self._threads)
-        data = data_by(template)
+        data = data_by(template, None if prior is None else prior.older)
         if dev_corpus is not None and dev is not None:
             dev_corpus.check_label_type(data.label_type)
             dev.check_known(data.label_names)
             check_n_columns(dev_corpus.format, dev_corpus.columns, data.columns.n)
         model, result = train_chain(
-            data, options, callbacks=self._observers(callbacks), dev=dev, start=begun, checkpoint=checkpoint
+            data,
+            options,
+            callbacks=self._observers(callbacks),
+            dev=dev,
+            start=begun,
+            prior=prior,
+            checkpoint=checkpoint,
         )
         self.model_, self.classes_ = model, typed([model.labels], data.label_type)[0]
         self._bias: dict[Any, float] | None = None
@@ -617,11 +641,19 @@ class ChainCRF(
         return X
 
 
-def _opened(start: ChainCRF | str | os.PathLike[str]) -> Start:
-    """Return the model that training starts from."""
+class OlderModels(NamedTuple):
+    """The older models of a training: one to start from, or one to stay near; see `ChainCRF.fit`."""
+
+    start: ChainCRF | str | os.PathLike[str] | None
+    prior: ChainCRF | str | os.PathLike[str] | None
+    prior_strength: float | None
+
+
+def _opened(start: ChainCRF | str | os.PathLike[str], argument: str = "start") -> Start:
+    """Return the model that training starts from, or stays near."""
     from .training.start import Start
 
     if not isinstance(start, ChainCRF):
-        return Start.open(start)
+        return Start.open(start, argument)
     check_fitted(start, "model_")
     return Start(start.model_, start._label_type, "the older model")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..vectors import Vector
+    from .older import OlderChain
 
     Numbers = npt.NDArray[np.int64]
 
@@ -278,9 +279,12 @@ class ChainObjective(ChainData):
         corpus: labelled sentences.
         features: which features there are.
         threads: 0 for all cores.
+        older: chain whose features are features as well, and its labels labels, even if the corpus lacks them.
 
     Raises:
-        DataError: the corpus has no labels, or there are too many labels or features.
+        DataError: the corpus has no labels, or there are too many labels or features; or the labels of the older chain
+            have another type.
+        OptionError: the older chain has another template, or a higher order.
 
     Attributes:
         corpus: the sentences.
@@ -297,25 +301,40 @@ class ChainObjective(ChainData):
 
     core: _core.ChainObjective
 
-    def __init__(self, corpus: Corpus, features: ChainFeatures = ChainFeatures(), *, threads: int = 0) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        features: ChainFeatures = ChainFeatures(),
+        *,
+        threads: int = 0,
+        older: OlderChain | None = None,
+    ) -> None:
         check_policy(features.invalid_labels, features.constraints)
-        settled = features.settled(corpus.labels, lambda: are_bio([bio_errors(corpus)]))
+        if older is not None:
+            older.check(corpus.label_type, corpus.template)
+        labels = corpus.labels if older is None else older.joined(corpus)
+        settled = features.settled(labels, lambda: are_bio([bio_errors(corpus)]))
         corpus = valid_corpus(corpus, settled.constraints, features.invalid_labels)
-        class_weights = cost_factors(features.class_weight, corpus.labels, corpus.core.label_counts())
+        labels, counts = corpus.labels if older is None else older.joined(corpus), corpus.core.label_counts()
+        counts += [0] * (len(labels) - len(counts))  # labels that the corpus lacks come last
+        class_weights = cost_factors(features.class_weight, labels, counts)
         self.core = _core.ChainObjective(
             corpus.core,
             features,
             constraints=as_json(settled.constraints),
             class_weights=class_weights,
             threads=threads,
+            older=None if older is None else older.model,
         )
+        if older is not None:
+            older.check_order(self.core.order)
         self.corpus, self.requested = corpus, features
         self.features = replace(settled, order=self.core.order)
-        self.label_names, self.label_type = corpus.core.labels, corpus.label_type
+        self.label_names, self.label_type = self.core.labels, corpus.label_type
         self.format, self.template, self.columns = corpus.format, corpus.template, corpus.columns
         self.n_features, self.n_samples = self.core.n_features, self.core.n_samples
         self.n_tokens = corpus.n_tokens
-        self.n_attributes, self.n_entries = corpus.n_attributes, corpus.core.n_entries
+        self.n_attributes, self.n_entries = self.core.n_attributes, corpus.core.n_entries
         self.is_binary = corpus.core.is_binary
         self._largest: Vector | None = None
 

@@ -28,6 +28,7 @@ from .chain import ChainData, ChainFeatures
 from .class_weights import cost_factors
 from .groups import Group, LocalGroup
 from .invalid_labels import are_bio, bio_errors, check_policy
+from .older import OlderChain
 from .part import ChainPart, Counts, EncodedPart, FeatureTable
 
 __all__ = ["ChainParts", "PartsObjective"]
@@ -114,6 +115,7 @@ class ChainParts(PartsObjective, ChainData):
     Args:
         sources: the parts of the data: a sequence, or a `Group` of them.
         features: which features there are.
+        older: chain whose features and labels are features and labels as well; see `ChainObjective`.
 
     Raises:
         DataError: a part cannot be read, there are too many labels or features, or a sentence's labels are not allowed;
@@ -135,12 +137,23 @@ class ChainParts(PartsObjective, ChainData):
 
     core: _core.FeatureTable
 
-    def __init__(self, sources: Sequence[Part] | Group, features: ChainFeatures = ChainFeatures()) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Part] | Group,
+        features: ChainFeatures = ChainFeatures(),
+        *,
+        older: OlderChain | None = None,
+    ) -> None:
         check_policy(features.invalid_labels, features.constraints, in_parts=True)
         group: Group = LocalGroup(sources) if isinstance(sources, Sequence) else sources
         encoded = group.mapped("read", EncodedPart)
         counts = encoded.joined("count", Counts.of, features.order, join=Counts.joined)
+        if older is not None:
+            older.check(counts.kinds[0], counts.kinds[2])
+            counts = counts.joined(Counts(_core.PartCounts.of_model(older.model), counts.kinds))
         self.table = FeatureTable.of(counts, features)
+        if older is not None:
+            older.check_order(self.table.core.order)
         self.core = core = self.table.core
         self.label_names, self.is_binary = core.labels, core.is_binary
         self.label_type, self.format, self.template, self.columns = counts.kinds

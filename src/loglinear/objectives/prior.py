@@ -217,7 +217,7 @@ def from_prior(objective: Objective, c: Vector, places: Numbers | None = None) -
         >>> for strength in (1.0, 100.0):
         ...     problem = Problem(from_prior(objective, np.array([3.0])), ElasticNet(l2=strength))
         ...     print((3.0 + minimize(problem, LBFGS()).w).round(2))
-        [2.2]
+        [2.13]
         [2.99]
     """
     kinds = tuple(kind for ability, kind in _ABILITIES if satisfies(objective, ability))

@@ -298,6 +298,7 @@ _width = partial(whole_number, least=1, most=2**31)
 _number = partial(real_number, range="a finite number", fits=lambda _: True)
 _texts = _is("a list of texts", _list_of(str))
 _START: dict[str, Check] = {"model": text, "n_shared": _count, "n_features": _count, "new_labels": _texts}
+_PRIOR: dict[str, Check] = {**_START, "strength": optional(strength)}
 _NEEDED = ("status", "objective", "violation", "iterations", "seconds")
 _TRAINING: dict[str, Check] = {
     **dict.fromkeys(("n_sentences", "n_tokens", "n_samples", "n_features", "iterations", "kept"), _count),
@@ -310,6 +311,7 @@ _TRAINING: dict[str, Check] = {
     "gap": optional(_number),
     "dev": _is("scores by name", lambda value: type(value) is dict and all(map(_is_number, value.values()))),
     "start": _object(_START, tuple(_START)),
+    "prior": _object(_PRIOR, tuple(_PRIOR)),
 }
 _COLUMNS: dict[str, Check] = {
     "separator": optional(partial(one_of, choices=SEPARATORS)),

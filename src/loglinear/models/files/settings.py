@@ -115,6 +115,9 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
         chosen["iterations_by_class"] = [result.iterations for result in results]
     if last.start is not None:
         chosen["start"] = vars(last.start)
+    if last.prior is not None:
+        strength = last.prior.strength
+        chosen["prior"] = {**vars(last.prior), "strength": strength if math.isfinite(strength) else None}
     return {
         **({} if last.chosen is None else {"chosen": last.chosen}),
         "status": last.status.name.lower(),

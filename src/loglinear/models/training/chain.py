@@ -20,6 +20,7 @@ from ..files.chain import ChainModel
 from ..files.settings import class_weight_settings, settings_text, training_summary
 from .checkpoint import Checkpoint, Saving
 from .options import DevOptions, SolverOptions
+from .prior import ChainPrior
 from .run import DevData, train
 from .start import Start
 
@@ -33,6 +34,7 @@ def train_chain(
     callbacks: Iterable[Callback] = (),
     dev: DevSet | None = None,
     start: Start | None = None,
+    prior: ChainPrior | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[ChainModel, Result]:
     """Train a linear-chain CRF.
@@ -45,6 +47,7 @@ def train_chain(
         callbacks: see `minimize`.
         dev: development data, in this process; see `train`.
         start: trained chain whose weights the training starts at.
+        prior: trained chain at whose weights the penalty is centred; the data have its features as well.
         checkpoint: file to write the training's state to, and to go on from.
 
     Raises:
@@ -73,7 +76,17 @@ def train_chain(
         terms = {**vars(data.features), **class_weight_settings(data.features.class_weight)}
         saving = Saving(checkpoint, {"model": "chain", **terms}, {"training data": data.fingerprint()})
     scores = None if dev is None else dev.of(data)
-    result = train(data, options, callbacks=callbacks, dev=scores, w0=w0, saving=saving, named=partial(_named, data))
+    centre = None if prior is None else prior.centre(data, options.penalty().l2)
+    result = train(
+        data,
+        options,
+        callbacks=callbacks,
+        dev=scores,
+        w0=w0,
+        centre=centre,
+        saving=saving,
+        named=partial(_named, data),
+    )
     result = replace(result, start=account)
     is_free = not options.l1 and data.features.constraints is None and data.survey.nothing_to_learn is None
     if is_free and result.status.converged and not result.record.nnz:

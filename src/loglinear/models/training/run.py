@@ -20,6 +20,7 @@ from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving
 from .options import DevOptions, SolverOptions
+from .prior import Centre
 from .separation import warn_if_separable
 from .terms import Terms, of_solver
 
@@ -68,6 +69,7 @@ def train(
     callbacks: Iterable[Callback] = (),
     dev: DevData | None = None,
     w0: Vector | None = None,
+    centre: Centre | None = None,
     saving: Saving | None = None,
     warns_if_empty: bool = True,
     named: Callable[[int], str] | None = None,
@@ -82,6 +84,7 @@ def train(
         callbacks: see `minimize`.
         dev: development data. They are scored at every step, before the callbacks see its record.
         w0: starting weights, shape (n_features,); zeros by default.
+        centre: weights at which the penalty is centred, and the training starts; no weight is unpenalised then.
         saving: writes checkpoints, and resumes from one.
         warns_if_empty: whether to warn if the L1 penalty has left no feature.
         named: returns what messages call the attribute or column of a feature, given the feature's number.
@@ -99,13 +102,19 @@ def train(
         UserWarning: the L1 penalty has left no feature; training did not converge, and an attribute or column has
             very large or very small values.
     """
-    problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised), n_classes)
+    if centre is not None and centre.is_fixed:
+        result = centre.unchanged(objective)
+        return result if dev is None else DevScores(dev).concluded(result)
+    if centre is None:
+        problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised), n_classes)
+    else:
+        problem, dev = centre.problem(objective, options.l1, n_classes), centre.scoring(dev)
     observers, stop = tuple(callbacks), options.stop()
     scores = None if dev is None else DevScores(dev)
     first = () if scores is None else (scores,)
     run: Callable[..., Result] = minimize
     if saving is not None:
-        run = partial(saving.minimize, terms=_terms(saving, problem, options, dev, w0), memory=scores)
+        run = partial(saving.minimize, terms=_terms(saving, problem, options, dev, w0, centre), memory=scores)
     try:
         result = run(problem, options.make_solver()[1], w0, stop=stop, callbacks=(*first, *observers))
     except ObjectiveError as error:
@@ -114,29 +123,42 @@ def train(
             raise ObjectiveError(message) from error
         raise
     result = replace(result, state=None)
-    if warns_if_empty:
+    if warns_if_empty and centre is None:
         _warn_if_empty(problem, result)
     warn_if_separable(problem, result)
     if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
         warn(scaling)
-    if scores is None:
-        return result
-    result = scores.concluded(result)
-    return result if result.kept is None else with_distance(problem, result)
+    if scores is not None:
+        result = scores.concluded(result)
+        result = result if result.kept is None else with_distance(problem, result)
+    return result if centre is None else centre.result(result)
 
 
-def _terms(saving: Saving, problem: Problem, options: SolverOptions, dev: DevData | None, w0: Vector | None) -> Terms:
+def _terms(
+    saving: Saving,
+    problem: Problem,
+    options: SolverOptions,
+    dev: DevData | None,
+    w0: Vector | None,
+    centre: Centre | None,
+) -> Terms:
     """Return what determines the weights."""
     name, solver = options.make_solver()
     penalty = problem.penalty
     of_penalty = {"l1": penalty.l1, "l2": penalty.l2, "unpenalised": penalty.unpenalised}
     use = DevOptions() if dev is None else dev.options
     data = {
-        "starting weights": None if w0 is None else {"features": w0.size, "checksum": checksum([w0])},
+        "starting weights": None if w0 is None else _of_weights(w0),
+        "weights of the prior": None if centre is None else _of_weights(centre.weights),
         "development data": dev.fingerprint() if dev is not None and dev.chooses else None,
     }
     of_dev = {"keep": "best" if use.keeps_best else "last", "patience": use.patience}
     return Terms({**saving.options, **of_penalty, **of_dev}, name, of_solver(solver), {**saving.data, **data})
+
+
+def _of_weights(w: Vector) -> dict[str, Any]:
+    """Return a fingerprint of weights."""
+    return {"features": w.size, "checksum": checksum([w])}
 
 
 def _warn_if_empty(problem: Problem, result: Result) -> None:

@@ -39,15 +39,15 @@ class Start:
         return None if self.model.template is None else TemplateText(self.model.template)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Start:
-        """Open the file of a model.
+    def open(cls, path: str | os.PathLike[str], argument: str = "start") -> Start:
+        """Open the file of a model, which messages about the path call by the name of the argument.
 
         Raises:
             OptionError: the argument is not a path.
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        name = start_path(path, "ChainCRF")
+        name = start_path(path, "ChainCRF", argument)
         model, settings = open_model(name, "chain")
         return cls(model, settings.get("label_type", "str"), name)
 
@@ -73,10 +73,10 @@ class Start:
         return w, WarmStart(self.name, n_shared, data.n_features, new_labels)
 
 
-def start_path(start: object, estimator: str) -> str:
-    """Return the path of a model to start from; raise OptionError if it is neither a path nor, before, an estimator."""
+def start_path(start: object, estimator: str, argument: str = "start") -> str:
+    """Return the path of an older model; raise OptionError if it is neither a path nor, before, an estimator."""
     if not isinstance(start, (str, os.PathLike)):
-        fail("start", start, f"is neither a {estimator} nor the path of a model file")
+        fail(argument, start, f"is neither a {estimator} nor the path of a model file")
     return os.fspath(start)
 
 
