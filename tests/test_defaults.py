@@ -102,7 +102,7 @@ DEFAULTS = {
     },
     loglinear.minimize: {"w0": None, "stop": loglinear.Stop(), "callbacks": (), "state": None},
     loglinear.Result: {
-        "kept": None, "start": None, "chosen": None, "gap": None, "unbounded": "", "requested_gap": None,
+        "kept": None, "start": None, "prior": None, "chosen": None, "gap": None, "unbounded": "", "requested_gap": None,
     },
     loglinear.Stop: dict.fromkeys(("max_iterations", "max_passes", "max_seconds", "violation", "gap")),
     loglinear.TraceRecord: {"working_set": None, "gap": None, "dev": None},

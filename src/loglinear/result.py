@@ -200,6 +200,7 @@ class Prior:
         n_shared: number of features of the model; the others have a prior of 0.
         n_features: number of features.
         new_labels: names of the labels that the model does not have.
+        n_seen: number of samples that the model has seen, if they add to the strength (`partial_fit`); else None.
 
     Example:
         >>> from loglinear.result import Prior
@@ -212,11 +213,13 @@ class Prior:
     n_shared: int
     n_features: int
     new_labels: list[str]
+    n_seen: int | None = None
 
     def __str__(self) -> str:
         """Return a line for people."""
         shared, strength = f"{self.n_shared:,} of {self.n_features:,}", f"strength {self.strength:g}"
-        return f"{shared} features have a prior from {self.model}, {strength}{_new_labels(self.new_labels)}"
+        seen = "" if self.n_seen is None else f" + {self.n_seen:,} samples"
+        return f"{shared} features have a prior from {self.model}, {strength}{seen}{_new_labels(self.new_labels)}"
 
 
 def _new_labels(names: Sequence[str]) -> str:

@@ -88,10 +88,12 @@ def test_l1_around_old_weights_meets_the_optimality_conditions(kind, penalty, so
     kind=st.sampled_from([*KINDS]),
     strengths=st.sampled_from([(0.3, 0.0), (2.0, 0.0), (0.0, 0.5), (0.0, 5.0), (0.2, 0.1)]),
     spared=st.booleans(),
+    has_units=st.booleans(),
 )
-def test_the_bound_is_above_the_distance(seed, kind, strengths, spared):
+def test_the_bound_is_above_the_distance(seed, kind, strengths, spared, has_units):
     objective = KINDS[kind](seed)
-    changed = from_prior(objective, old_weights(objective, seed))
+    units = np.random.default_rng(seed).uniform(0.3, 2.0, objective.n_features) if has_units else None
+    changed = from_prior(objective, old_weights(objective, seed), units=units)
     free = objective.n_unpenalised if spared else 0
     problem = Problem(changed, ElasticNet(*strengths, free))
     assert not no_bound(problem)
@@ -131,6 +133,35 @@ def test_some_changes_leave_all_other_weights_at_their_old_values(kind):
     w = c.copy()
     w[features[1:]] += d[1:]
     assert narrower.value_and_gradient(d[1:])[0] == pytest.approx(objective.value_and_gradient(w)[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_are_strengths_of_single_weights(kind):
+    objective = KINDS[kind](10)
+    c, rng = old_weights(objective, 10), np.random.default_rng(10)
+    precision = rng.uniform(0.2, 5.0, c.size)
+
+    def penalised(w):
+        nll, gradient = objective.value_and_gradient(w)
+        return nll + 0.5 * precision @ (w - c) ** 2, gradient + precision * (w - c)
+
+    oracle = scipy.optimize.minimize(penalised, c, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
+    changed = from_prior(objective, c, units=1.0 / np.sqrt(precision))
+    result = minimize(Problem(changed, ElasticNet(l2=1.0, unpenalised=0)), LBFGS(**TIGHT))
+    assert result.objective == pytest.approx(oracle.fun, rel=1e-10)
+    np.testing.assert_allclose(changed.weights_at(result.w), oracle.x, atol=1e-4)
+    some = np.arange(c.size)[::2] if objective.n_unpenalised == 0 else np.arange(c.size)[1:]
+    d = rng.normal(size=some.size)
+    everywhere = np.zeros(c.size)
+    everywhere[some] = d
+    value, gradient = changed.value_and_gradient(everywhere)
+    restricted = changed.restrict(some)
+    assert restricted.value_and_gradient(d)[0] == pytest.approx(value)
+    np.testing.assert_allclose(restricted.value_and_gradient(d)[1], gradient[some], atol=1e-9)
+    step = 1e-4 * np.eye(c.size)[0]
+    slope = changed.value_and_gradient(everywhere + step)[1][0] - changed.value_and_gradient(everywhere - step)[1][0]
+    if "classes" in kind:
+        assert changed.hessian_diagonal(everywhere)[0] == pytest.approx(slope / 2e-4, rel=1e-5)
 
 
 def test_abilities_are_those_of_the_objective_at_the_old_weights():

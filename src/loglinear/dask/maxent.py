@@ -75,6 +75,8 @@ class MaxEnt(local.MaxEnt):
         X_dev: Corpus | Samples | None = None,
         y_dev: Classes | None = None,
         start: local.MaxEnt | str | os.PathLike[str] | None = None,
+        prior: local.MaxEnt | str | os.PathLike[str] | None = None,
+        prior_strength: float | None = None,
         format: str | None = None,
         template: str | None = None,
         separator: str | None = None,
@@ -96,6 +98,8 @@ class MaxEnt(local.MaxEnt):
             X_dev: development data in this process; see `loglinear.MaxEnt.fit`.
             y_dev: classes of the samples in X_dev.
             start: model to start from (warm start), or the path of its file; see `loglinear.MaxEnt.fit`.
+            prior: not available for classifiers on a cluster.
+            prior_strength: not available for classifiers on a cluster.
             format: format of files, see `Corpus.read`.
             template: template of column files.
             separator: of column files, see `Corpus.read`.
@@ -114,6 +118,9 @@ class MaxEnt(local.MaxEnt):
         """
         self._check_options(has_dev=X_dev is not None)
         whole_number("part_bytes", self.part_bytes, 1, 2**62)
+        if prior is not None or prior_strength is not None:
+            message = "prior is not available for classifiers on a cluster; use loglinear.MaxEnt, or start"
+            raise OptionError(message)
         begun = None if start is None else local.opened_start(start)
         cluster = Cluster(client_of(self.client))
         self._template, self._format, self.attributes_ = None, "python", None

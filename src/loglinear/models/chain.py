@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..report.page import Report
     from .explain.explanation import Explanation
     from .training.checkpoint import Checkpoint
+    from .training.prior import ChainPrior
     from .training.start import Start
 from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
 
@@ -178,9 +179,9 @@ class ChainCRF(
         X_dev: Corpus | Sentences | None,
         y_dev: Labels | None,
         *,
-        models: OlderModels,
-        callbacks: Iterable[Callback],
-        checkpoint: Checkpoint | None,
+        models: OlderModels | ChainPrior,
+        callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         """Train on the data that a function returns for a template and a prior; see `fit` for the other arguments."""
         with needed_by("ChainCRF.fit"):
@@ -190,9 +191,14 @@ class ChainCRF(
         use, options = self._options(DevOptions), self._options(SolverOptions)
         use.check(has_data=X_dev is not None)
         options.check()
-        check_prior(*models)
-        begun = None if models.start is None else _opened(models.start)
-        prior = None if models.prior is None else ChainPrior(_opened(models.prior, "prior"), models.prior_strength)
+        begun: Start | None = None
+        prior: ChainPrior | None = None
+        if isinstance(models, ChainPrior):
+            prior = models
+        else:
+            check_prior(*models)
+            begun = None if models.start is None else _opened(models.start)
+            prior = None if models.prior is None else ChainPrior(_opened(models.prior, "prior"), models.prior_strength)
         older = begun if prior is None else prior.start
         template = self.template if older is None or self.template is not None else older.template
         dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
@@ -213,8 +219,57 @@ class ChainCRF(
         )
         self.model_, self.classes_ = model, typed([model.labels], data.label_type)[0]
         self._bias: dict[Any, float] | None = None
+        self._evidence = None if prior is None else prior.learned
         self._set_results(result)
         check_end(result)
+
+    def partial_fit(
+        self, X: Corpus | Sentences, y: Labels | None = None, *, sample_weight: Iterable[float] | None = None
+    ) -> ChainCRF:
+        """Learn from one more piece of data, without forgetting the former ones.
+
+        Each piece is learned with the weights so far as a prior. Its strength grows as data accumulate: for each weight
+        it is l2 plus the curvature that the former pieces gave to the negative log-likelihood, the diagonal of their
+        Hessians at the weights that they led to. Weights of which many sentences have told stay, and rare ones remain
+        free. This is the Laplace approximation of the posterior with a diagonal covariance (Spiegelhalter & Lauritzen
+        1990), and not exact: the guide to continued training says how near it comes to training on all pieces at once.
+
+        Features and labels of any piece enter. Files of models do not keep the curvature: after `load` or `fit` it is
+        estimated from the next piece and the number of sentences seen, so the piece should be like the former ones.
+
+        Args:
+            X: sentences or a labelled Corpus.
+            y: a sequence of labels for each sentence; None with a Corpus.
+            sample_weight: a weight >= 0 for each sentence.
+
+        Raises:
+            OptionError: an option is out of range, l1 is above 0, l2 is 0, or labels are partial.
+            DataError: invalid data; names the sentence.
+
+        Example:
+            >>> from loglinear import ChainCRF
+            >>> crf = ChainCRF()
+            >>> for X, y in ([["w=Dogs"], ["w=bark"]], ["NOUN", "VERB"]), ([["w=Cats"]], ["NOUN"]):
+            ...     crf = crf.partial_fit([X], [y])
+            >>> crf.predict([[["w=Dogs"], ["w=bark"]], [["w=Cats"]]])
+            [['NOUN', 'VERB'], ['NOUN']]
+        """
+        with needed_by("ChainCRF.partial_fit"):
+            from .training.prior import ChainEvidence, ChainPrior, check_pieces, n_seen_by
+
+        check_pieces(self.l1, self._options(SolverOptions).penalty().l2)
+        start, evidence = None, ChainEvidence(0, None)
+        if "model_" in vars(self):
+            former = vars(self).get("_evidence")
+            training = json.loads(self.model_.settings).get("training")
+            start, evidence = _opened(self), former or ChainEvidence(n_seen_by(training), None)
+        features, threads = self._options(ChainFeatures), self._threads
+
+        def data(template: str | None, older: OlderChain | None) -> ChainData:
+            return ChainObjective(self._corpus(X, y, template, sample_weight), features, threads=threads, older=older)
+
+        self._fit(data, None, None, models=ChainPrior(start, None, evidence))
+        return self
 
     @overload
     def predict(self, X: Corpus | Sentences, *, decode: Decode = "viterbi", n_best: None = None) -> list[list[Any]]: ...

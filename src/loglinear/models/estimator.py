@@ -116,8 +116,9 @@ class Estimator(RunOptions):
             cls.__doc__ = _documented(
                 cls.__doc__, {name: documented_field.metadata["help"] for name, documented_field in shared.items()}
             )
-        if "fit" in vars(cls):
-            cls.fit = _whole(vars(cls)["fit"])  # type: ignore[attr-defined]
+        for name in ("fit", "partial_fit"):
+            if name in vars(cls):
+                setattr(cls, name, _whole(vars(cls)[name]))
         super().__init_subclass__()
 
     @property

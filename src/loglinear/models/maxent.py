@@ -31,7 +31,7 @@ from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
 from ..objectives.class_weights import weights_by_class
 from ..objectives.classifier import ClassifierData, ClassifierObjective
-from ..result import Result
+from ..result import Result, Status
 from ..vectors import Vector
 from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
 from .files import maxent as maxent_file
@@ -39,6 +39,7 @@ from .files.settings import class_weight_of, class_weight_settings, training_sum
 from .scikit_learn import BaseEstimator, ClassifierMixin
 from .training.apart import Trained, log_shares, train_apart, untrained
 from .training.checkpoint import Checkpoint, Saving
+from .training.classifier_prior import Centres, ClassifierPrior, Evidence
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
 from .training.cross_validation import CrossValidation, check_solver_for_cv, cross_validated
 from .training.options import (
@@ -48,6 +49,7 @@ from .training.options import (
     DevParameters,
     SolverOptions,
 )
+from .training.prior import check_pieces, check_prior, n_seen_by
 from .training.run import DevData, train
 
 if TYPE_CHECKING:
@@ -118,6 +120,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         X_dev: Corpus | Samples | None = None,
         y_dev: Classes | None = None,
         start: MaxEnt | str | os.PathLike[str] | None = None,
+        prior: MaxEnt | str | os.PathLike[str] | None = None,
+        prior_strength: float | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
         groups: npt.ArrayLike | None = None,
@@ -140,7 +144,14 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             start: model to start from (warm start), or the path of its file. Columns or attributes with the same names
                 start at its weights for the same classes, all others at 0; `result_.start` reports how many. Columns
                 without names are matched by number. The optimum is the same as from 0.
-            callbacks: called as callback(record, state) after each step; return True to stop.
+            prior: older classifier that the new one should stay near, or the path of its file: with its weights c, the
+                penalty is l1 |w - c|_1 + (prior_strength / 2) |w - c|^2, which the intercept bears as well. Attributes
+                and classes that the new data lack stay in the model; c is 0 for new ones. `result_.prior` reports how
+                many. Only batch solvers support a prior.
+            prior_strength: strength of that penalty, which takes the place of l2; l2 by default. ``math.inf`` keeps the
+                weights of the prior, 0 trains on the new data alone without an L2 penalty.
+            callbacks: called as callback(record, state) after each step; return True to stop. With a prior, the
+                weights of a state are their change from the prior.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with
                 "ovr".
             groups: group of each sample, such as its document, shape (n_samples,): l1="cv" keeps the samples of a group
@@ -166,7 +177,32 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             2 of 4 features start from the older model
         """
         self._check_options(has_dev=X_dev is not None)
+        check_prior(start, prior, prior_strength)
         begun = None if start is None else opened_start(start)
+        around = None if prior is None else ClassifierPrior(opened_start(prior, "prior"), prior_strength)
+        if around is not None and self.l1 == "cv":
+            message = "l1='cv' is not available with a prior; give a number"
+            raise OptionError(message)
+        self._learn(X, y, sample_weight, X_dev, y_dev, begun, around, callbacks, checkpoint, groups)
+        return self
+
+    def _learn(
+        self,
+        X: Corpus | Samples,
+        y: Classes | None,
+        sample_weight: npt.ArrayLike | None,
+        X_dev: Corpus | Samples | None = None,
+        y_dev: Classes | None = None,
+        begun: ClassifierStart | None = None,
+        around: ClassifierPrior | None = None,
+        callbacks: Iterable[Callback] = (),
+        checkpoint: Checkpoint | None = None,
+        groups: npt.ArrayLike | None = None,
+        *,
+        reset: bool = True,
+    ) -> None:
+        """Train on samples and their classes; ``reset`` if the columns may be other ones than before."""
+        is_piece = around is not None and around.evidence is not None
         if are_soft(y):
             X, y, sample_weight, rows = repeated(X, y, sample_weight)
             # The copies of a sample stay in one fold.
@@ -181,22 +217,32 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         self._layout = ColumnLayout() if corpus is None else corpus.columns
         if corpus is None:
-            matrix = self._numbers(X if frame is None else frame, FLOATS, reset=True)
+            matrix = self._numbers(X if frame is None else frame, FLOATS, reset=reset)
             check_count(labels, matrix.shape[0])
             if frame is not None and frame.names is not None:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
-            _warn_if_constant(matrix)
+            if not is_piece:
+                _warn_if_constant(matrix)
         else:
             warn_of_numbers(X)
-            if corpus.core.is_binary and 0 < corpus.core.n_entries == corpus.n_attributes * corpus.n_tokens:
+            if (
+                not is_piece
+                and corpus.core.is_binary
+                and 0 < corpus.core.n_entries == corpus.n_attributes * corpus.n_tokens
+            ):
                 message = "every sample has the same attributes, so every sample gets the same probabilities; check X"
                 warn(message, DataWarning)
             check_count(labels, corpus.n_tokens)
             vars(self).pop("feature_names_in_", None)
-        classes, targets = np.unique(labels, return_inverse=True)
-        check_several(classes, len(labels))
-        weights = self._weights(labels, classes, targets, sample_weight)
-        intercept = "scaled" if self.fit_intercept else False
+        if around is None:
+            classes, targets = np.unique(labels, return_inverse=True)
+            check_several(classes, len(labels))
+        else:
+            classes = around.classes(labels)
+            targets = np.searchsorted(classes, labels)
+        weights = self._weights(labels, classes, targets, sample_weight, warns=around is None)
+        # The weight of the intercept of a prior bears the penalty, so that it must have the unit of the intercept.
+        intercept: float | str = "scaled" if self.fit_intercept and around is None else float(bool(self.fit_intercept))
         self.attributes_: list[str] | None = None
         if corpus is None:
             objective = ClassifierObjective(
@@ -207,7 +253,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 intercept=intercept,
                 threads=self._threads,
                 # Without a penalty, a weight of an empty column stays where it starts.
-                spares_empty=begun is None or bool(self.l1 or self.l2),
+                spares_empty=around is None and (begun is None or bool(self.l1 or self.l2)),
             )
         else:
             objective, self.attributes_ = ClassifierObjective.of_corpus(
@@ -221,8 +267,72 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             )
             self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
-        self._fit(objective, X_dev, y_dev, start=begun, callbacks=callbacks, checkpoint=checkpoint, groups=groups)
+        self._fit(
+            objective,
+            X_dev,
+            y_dev,
+            start=begun,
+            prior=around,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            groups=groups,
+        )
+
+    def partial_fit(
+        self,
+        X: Corpus | Samples,
+        y: Classes | None = None,
+        classes: Classes | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> MaxEnt:
+        """Learn from one more piece of data, without forgetting the former ones.
+
+        Each piece is learned with the weights so far as a prior. Its strength grows as data accumulate: for each weight
+        it is l2 plus the curvature that the former pieces gave to the negative log-likelihood, the diagonal of their
+        Hessians at the weights that they led to. This is the Laplace approximation of the posterior with a diagonal
+        covariance (Spiegelhalter & Lauritzen 1990). It is not exact: the guide to continued training says how near it
+        comes to training on all pieces at once. The intercept bears the penalty as well.
+
+        Attributes of any piece enter. Files of models do not keep the curvature: after `load` or `fit` it is estimated
+        from the next piece and the number of samples seen, so the piece should be like the former ones.
+
+        Args:
+            X: samples, with the same columns in each piece if it is a matrix or table.
+            y: classes, shape (n_samples,); None with a Corpus.
+            classes: all classes; needed in the first call, and the same in later calls if given there.
+            sample_weight: weights >= 0, shape (n_samples,).
+
+        Raises:
+            OptionError: an option is out of range, l1 is above 0, l2 is 0, or classes are missing or differ.
+            ValueError: invalid data; DataError and OptionError are ValueErrors too.
+
+        Example:
+            >>> from loglinear import MaxEnt
+            >>> model = MaxEnt().partial_fit([["good"], ["bad"]], ["+", "-"], classes=["+", "-"])
+            >>> model.partial_fit([["fine"]], ["+"]).predict([["bad"], ["fine"]]).tolist()
+            ['-', '+']
+        """
+        self._check_options(has_dev=False)
+        around = self._before_piece(classes)
+        self._learn(X, y, sample_weight, around=around, reset=around.start is None)
         return self
+
+    def _before_piece(self, classes: Classes | None) -> ClassifierPrior:
+        """Return what is all_classes before `partial_fit`; see there for errors."""
+        check_pieces(self.l1, self._solver_options(0.0).penalty().l2)
+        all_classes = None if classes is None else np.unique(classes_of(classes, "classes"))
+        if "coef_" not in vars(self):
+            if all_classes is None:
+                message = "classes is needed in the first call of partial_fit: give all classes"
+                raise OptionError(message)
+            check_several(all_classes, all_classes.size)
+            return ClassifierPrior(None, None, classes=all_classes, evidence=Evidence(0, None))
+        if all_classes is not None and not np.array_equal(all_classes, self.classes_):
+            shown = f"{all_classes.tolist()} now, {self.classes_.tolist()} before"
+            message = f"classes differ from the first call of partial_fit: {shown}; leave them out"
+            raise OptionError(message)
+        evidence = vars(self).get("_evidence") or Evidence(n_seen_by(self._settings().get("training")), None)
+        return ClassifierPrior(opened_start(self), None, classes=self.classes_, evidence=evidence)
 
     def _check_options(self, *, has_dev: bool) -> None:
         """Raise OptionError if an option is out of range, before data are read."""
@@ -245,6 +355,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         y_dev: Classes | None,
         *,
         start: ClassifierStart | None,
+        prior: ClassifierPrior | None = None,
         callbacks: Iterable[Callback],
         checkpoint: Checkpoint | None,
         groups: npt.ArrayLike | None = None,
@@ -255,7 +366,17 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         starting = None if start is None else self._starting(start)
         saving = self._saving(checkpoint, data)
         self.cross_validation_ = self._cross_validated(data, groups)
-        self._train(data, self._observers(callbacks), dev, saving, starting)
+        centres = None
+        if prior is not None:
+            centres = prior.centres(
+                self.classes_,
+                self._columns_of_data(),
+                self._template,
+                one_vs_rest=self._trains_apart(),
+                has_intercept=bool(self.fit_intercept),
+                l2=self._solver_options(0.0 if self.l1 == "cv" else self.l1).penalty().l2,
+            )
+        self._train(data, self._observers(callbacks), dev, saving, starting, prior, centres)
 
     def _starting(self, start: ClassifierStart) -> StartingWeights:
         """Return the weights of an older classifier for the classes and columns of the training data."""
@@ -309,19 +430,21 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
         return DevData(score, "accuracy", fingerprint, self._options(DevOptions))
 
-    def _weights(self, labels: Array, classes: Array, targets: Array, sample_weight: object) -> Vector | None:
+    def _weights(
+        self, labels: Array, classes: Array, targets: Array, sample_weight: object, *, warns: bool
+    ) -> Vector | None:
         """Return the samples' weights times the weights of their classes; None if all are 1."""
         if sample_weight is None and self.class_weight is None:
             return None
         weights = weights_of_samples(1.0 if sample_weight is None else sample_weight, len(labels))
-        totals = np.bincount(targets, weights).astype(np.float64)
+        totals = np.bincount(targets, weights, classes.size).astype(np.float64)
         by_class = self._class_weights(classes, totals)
         if by_class is not None:
             weights, totals = weights * by_class[targets], totals * by_class
             if not totals.any():
                 message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
                 raise OptionError(message)
-        if np.count_nonzero(totals) == 1 and self.l1 != "cv":
+        if np.count_nonzero(totals) == 1 and self.l1 != "cv" and warns:
             what = f"only samples of class {classes.tolist()[np.argmax(totals)]!r} have a weight above 0"
             warn(f"{what}, so the model predicts this class alone; check sample_weight and class_weight", DataWarning)
         return weights
@@ -354,6 +477,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         dev: DevData | None,
         saving: Saving | None,
         starting: StartingWeights | None = None,
+        prior: ClassifierPrior | None = None,
+        centres: Centres | None = None,
     ) -> None:
         self.l1_ = float(self.l1) if self.cross_validation_ is None else self.cross_validation_.l1
         options = self._solver_options(self.l1_)
@@ -363,6 +488,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
         def model(k: int | None, objective: ClassifierData, observers: tuple[Callback, ...], stays: bool) -> Result:
             w0, account = (None, None) if starting is None else starting.of(objective, k)
+            centre = None if centres is None else centres.centre(objective, k)
+            if stays and centre is not None:
+                return replace(centre.unchanged(objective), status=Status.INTERRUPTED)
             if stays:
                 penalty = replace(options.penalty(), unpenalised=objective.n_unpenalised)
                 return replace(untrained(objective, penalty, w0), start=account)
@@ -374,10 +502,13 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 callbacks=observers,
                 dev=dev,
                 w0=w0,
+                centre=centre,
                 saving=saving,
                 warns_if_empty=self.cross_validation_ is None,
                 named=partial(self._named, n_outputs, columns),
             )
+            if centre is not None and centres is not None:
+                centres.learn(objective, centre, result.w, k)
             return replace(result, start=account)
 
         if apart:
@@ -387,12 +518,35 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         results = [trained.result for trained in models]
         self.coef_: Vector | scipy.sparse.csr_array = np.ascontiguousarray(np.concatenate([one.coef for one in models]))
         self.intercept_ = np.concatenate([one.intercept for one in models])
+        self._evidence: Evidence | None = None
+        if prior is not None and centres is not None:
+            self._remember(prior, centres)
         self._set_iterations([result.iterations for result in results])
         self._set_results(*results)
         if self.cross_validation_ is not None and not self.coef_.any():
             warn(f"no feature is left: l1='cv' chose l1={self.l1_:g}, as none helps to predict held-out samples")
         for result in results:
             check_end(result)
+
+    def _remember(self, prior: ClassifierPrior, centres: Centres) -> None:
+        """Add the attributes of the prior that the data lack, and keep what the data say of the weights."""
+        coef, information = self.coef_, None
+        if centres.learned:
+            learned = [centres.learned[k] for k in sorted(centres.learned, key=lambda k: k or 0)]
+            information = np.concatenate([rows for rows, _ in learned])
+        if self.attributes_ is not None:
+            others, weights, sums = prior.others(self.classes_, self.attributes_, one_vs_rest=self._trains_apart())
+            self.attributes_ = [*self.attributes_, *others]
+            self.n_features_in_ = len(self.attributes_)
+            self.coef_ = np.hstack([coef, weights])
+            if information is not None:
+                information = np.hstack([information, np.zeros_like(weights) if sums is None else sums])
+        if information is not None and prior.evidence is not None:
+            intercept = np.concatenate([intercepts for _, intercepts in learned])
+            names = None if (columns := self._columns_of_data()).names is None else [*columns.names]
+            contents = replace(self._contents_of(names, {}), coef=information, intercept=intercept)
+            start = ClassifierStart(contents, "the older model", are_numbered=columns.are_numbered)
+            self._evidence = Evidence(prior.evidence.n_seen + self._sizes["n_samples"], start)
 
     def _set_iterations(self, iterations: Sequence[int]) -> None:
         """Keep the iterations of the solver for each model trained."""
@@ -703,8 +857,11 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def _contents(self, attributes: list[str] | None, **notes: object) -> maxent_file.Contents:
         """Return the content of the model's file, with the names of the columns, and with notes among its settings."""
+        return self._contents_of(attributes, self._settings() | notes)
+
+    def _contents_of(self, attributes: list[str] | None, settings: dict[str, Any]) -> maxent_file.Contents:
+        """Return the content of the model's file with these settings."""
         coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
-        settings = self._settings() | notes
         names = vars(self).get("feature_names_in_")
         column_names = None if names is None else [str(name) for name in names]
         return maxent_file.Contents(
@@ -763,10 +920,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         return tags
 
 
-def opened_start(start: MaxEnt | str | os.PathLike[str]) -> ClassifierStart:
-    """Return the classifier that training starts from."""
+def opened_start(start: MaxEnt | str | os.PathLike[str], argument: str = "start") -> ClassifierStart:
+    """Return the classifier that training starts from, or stays near."""
     if not isinstance(start, MaxEnt):
-        return ClassifierStart.open(start)
+        return ClassifierStart.open(start, argument)
     check_fitted(start, "coef_")
     columns = start._columns_of_data()
     names = None if columns.names is None else [*columns.names]

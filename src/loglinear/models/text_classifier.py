@@ -29,6 +29,7 @@ from .files.schema import refuse
 from .maxent import MaxEnt
 from .training.checkpoint import Checkpoint
 from .training.options import TextOptions
+from .training.start import start_path
 
 if TYPE_CHECKING:
     from ..report.page import Report
@@ -69,6 +70,8 @@ class TextClassifier(MaxEnt, TextOptions):
         X_dev: Corpus | Samples | None = None,
         y_dev: Classes | None = None,
         start: MaxEnt | str | os.PathLike[str] | None = None,
+        prior: MaxEnt | str | os.PathLike[str] | None = None,
+        prior_strength: float | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
         groups: npt.ArrayLike | None = None,
@@ -77,11 +80,10 @@ class TextClassifier(MaxEnt, TextOptions):
         self._check_options(has_dev=X_dev is not None)
         y = as_column(y, "y")
         check_classes(y)
-        counted = X if isinstance(X, CountedTexts) else self._counted(texts_of(X), y)
         start = copy(self) if start is self else start  # whose words remain
-        self._counts = counted.counts
-        self._columns: list[int] | None = None
-        self.words_ = list(counted.counts.vocabulary)
+        prior = copy(self) if prior is self else prior
+        counted = self._words_and_matrix(X, y, prior)
+        self._use(counted.counts)
         try:
             super().fit(
                 counted.matrix,
@@ -90,6 +92,8 @@ class TextClassifier(MaxEnt, TextOptions):
                 X_dev=X_dev,
                 y_dev=y_dev,
                 start=start,
+                prior=prior,
+                prior_strength=prior_strength,
                 callbacks=callbacks,
                 checkpoint=checkpoint,
                 groups=groups,
@@ -97,6 +101,68 @@ class TextClassifier(MaxEnt, TextOptions):
         finally:  # after an interrupt as well
             self._format = "text"
         return self
+
+    def _words_and_matrix(
+        self, X: Corpus | Samples | CountedTexts, y: Classes | None, prior: MaxEnt | str | os.PathLike[str] | None
+    ) -> CountedTexts:
+        """Return the words of texts to train on, and those of a prior, with their matrix."""
+        if prior is None:
+            return X if isinstance(X, CountedTexts) else self._counted(texts_of(X), y)
+        if isinstance(X, CountedTexts):
+            message = "a prior needs the texts: its words are columns as well; give texts as X"
+            raise OptionError(message)
+        texts = texts_of(X)
+        counts = self._with_words_of(_opened(prior), texts)
+        return CountedTexts(counts, counts.matrix(texts))
+
+    def partial_fit(
+        self,
+        X: Corpus | Samples,
+        y: Classes | None = None,
+        classes: Classes | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> TextClassifier:
+        """Learn from one more piece of texts, without forgetting the former ones; see `MaxEnt.partial_fit`.
+
+        Raises:
+            OptionError: the options count words in a way that depends on all texts: tfidf.
+        """
+        self._check_options(has_dev=False)
+        self._refuse_tfidf()
+        around = self._before_piece(classes)
+        texts, y = texts_of(X), as_column(y, "y")
+        check_classes(y)
+        is_first = around.start is None
+        self._use(self._counted(texts, None).counts if is_first else self._with_words_of(copy(self), texts))
+        self._learn(self._counts.matrix(texts), y, sample_weight, around=around)
+        self._format = "text"
+        return self
+
+    def _use(self, counts: WordCounts) -> None:
+        """Take words for columns."""
+        self._counts, self.words_ = counts, list(counts.vocabulary)
+        self._columns: list[int] | None = None
+
+    def _refuse_tfidf(self, older: WordCounts | None = None) -> None:
+        """Raise OptionError if the values of words depend on all texts, here or in an older classifier."""
+        if self.tfidf or (older is not None and older.idf is not None):
+            message = "tfidf=True is not available with older words, whose values would change; use tfidf=False"
+            raise OptionError(message)
+
+    def _with_words_of(self, older: TextClassifier, texts: Sequence[str]) -> WordCounts:
+        """Return the words of texts and of an older classifier.
+
+        Raises:
+            OptionError: the older classifier has other words, or values of words depend on all texts.
+        """
+        self._refuse_tfidf(older._counts)
+        fresh = self._counted(texts, None)
+        ours, theirs = fresh.counts.words, older._counts.words
+        if (ours.unit, ours.ngrams) != (theirs.unit, theirs.ngrams):
+            shown = f"words={theirs.unit!r} and n-grams of {theirs.ngrams[0]} to {theirs.ngrams[1]}"
+            message = f"prior: the older model has {shown}; use the same options"
+            raise OptionError(message)
+        return WordCounts(ours, sorted({*fresh.counts.vocabulary, *older.words_}))
 
     def counted(self, texts: Sequence[str]) -> CountedTexts:
         """Return the words of texts to train on, and their matrix, shape (texts, words).
@@ -184,6 +250,14 @@ class TextClassifier(MaxEnt, TextOptions):
         classifier._counts, classifier._columns = counts, [column_of[word] for word in weighted]
         classifier.words_ = weighted
         return classifier
+
+
+def _opened(prior: MaxEnt | str | os.PathLike[str]) -> TextClassifier:
+    """Return the older classifier of texts."""
+    if isinstance(prior, TextClassifier):
+        check_fitted(prior, "words_")
+        return prior
+    return TextClassifier.load(start_path(prior, "TextClassifier", "prior"))
 
 
 def texts_of(X: object) -> list[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .. import _core
     from ..data.corpus import Corpus
 
-__all__ = ["OlderChain"]
+__all__ = ["OlderChain", "check_template"]
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,24 @@ class OlderChain:
         if label_type != self.label_type:
             message = f"the labels have type {label_type}, but {self.name} has labels of type {self.label_type}"
             raise DataError(message)
-        older = self.model.template
-        if template == older:
-            return
-        if template is None:
-            difference = f"{self.name} has a template, but the data are read without one"
-        elif older is None:
-            difference = f"{self.name} has no template, but the data are read with one"
-        else:
-            difference = f"{self.name} has another template"
-        message = f"prior: {difference}; leave out the template (--template) to use the template of the prior"
-        raise OptionError(message)
+        check_template(self.name, self.model.template, template)
 
     def check_order(self, order: int) -> None:
         """Raise OptionError if the chain has triples of labels and a chain of this order has none."""
         if order == 1 and self.model.triple_features():
             message = f"prior: {self.name} is a chain of order 2; set order=2 (--order 2)"
             raise OptionError(message)
+
+
+def check_template(name: str, older: str | None, template: str | None) -> None:
+    """Raise OptionError if data have another template than the older model, which is called ``name``."""
+    if template == older:
+        return
+    if template is None:
+        difference = f"{name} has a template, but the data are read without one"
+    elif older is None:
+        difference = f"{name} has no template, but the data are read with one"
+    else:
+        difference = f"{name} has another template"
+    message = f"prior: {difference}; leave out the template (--template) to use the template of the prior"
+    raise OptionError(message)

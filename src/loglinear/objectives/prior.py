@@ -48,24 +48,29 @@ class ChangedWeights:
         objective: the NLL at weights w.
         c: old weights, shape (n,).
         places: numbers of the weights that may change, ascending; None for all. The others keep their old values.
+        units: unit of each d, > 0: the weights are c + units d, shape (n_features,); None for 1.
     """
 
-    def __init__(self, objective: Any, c: Vector, places: Numbers | None = None) -> None:
-        self.objective, self.c, self.places = objective, c, places
+    def __init__(
+        self, objective: Any, c: Vector, places: Numbers | None = None, *, units: Vector | None = None
+    ) -> None:
+        self.objective, self.c, self.places, self.units = objective, c, places, units
         self.n_features = c.size if places is None else int(places.size)
         self.n_samples = int(objective.n_samples)
 
     def weights_at(self, d: Vector) -> Vector:
         """Return c + d, shape (n,)."""
+        change = d if self.units is None else self.units * d
         if self.places is None:
-            return np.asarray(self.c + d)
+            return np.asarray(self.c + change)
         w = self.c.copy()
-        w[self.places] += d
+        w[self.places] += change
         return w
 
-    def changing(self, of_weights: Vector) -> Vector:
-        """Return the entries of a vector that belong to weights that may change, shape (n_features,)."""
-        return of_weights if self.places is None else np.asarray(of_weights[self.places])
+    def by_change(self, by_weights: Vector, power: int = 1) -> Vector:
+        """Return derivatives by d, of first or second order, from derivatives by all weights, shape (n_features,)."""
+        entries = by_weights if self.places is None else by_weights[self.places]
+        return entries if self.units is None else np.asarray(entries * self.units**power)
 
     def value_and_gradient(self, d: Vector, out: Vector | None = None) -> tuple[float, Vector]:
         """Return the NLL at c + d, in nats, and its gradient by d, shape (n_features,).
@@ -74,11 +79,15 @@ class ChangedWeights:
             d: change of the weights, shape (n_features,).
             out: where to write the gradient; a new array without it.
         """
-        if self.places is None:
+        if self.places is None and self.units is None:
             nll, gradient = self.objective.value_and_gradient(self.weights_at(d), out)
             return nll, gradient
         nll, gradient = self.objective.value_and_gradient(self.weights_at(d))
-        return nll, np.take(gradient, self.places, out=out)
+        gradient = self.by_change(gradient)
+        if out is None:
+            return nll, gradient
+        out[...] = gradient
+        return nll, out
 
 
 class _Threaded(ChangedWeights):
@@ -103,12 +112,14 @@ class _Curved(ChangedWeights):
 
     def hessian_diagonal(self, d: Vector) -> Vector:
         """Return about the diagonal of the Hessian at c + d, shape (n_features,)."""
-        return self.changing(self.objective.hessian_diagonal(self.weights_at(d)))
+        return self.by_change(self.objective.hessian_diagonal(self.weights_at(d)), power=2)
 
     def largest_values(self) -> Vector | None:
         """Return the largest absolute value of each feature in the data; None where it is taken for 1."""
         largest = self.objective.largest_values()
-        return None if largest is None else self.changing(largest)
+        if largest is None:
+            return None if self.units is None else self.units
+        return self.by_change(largest)
 
 
 class _SampleLikelihoods(ChangedWeights):
@@ -130,9 +141,12 @@ class _Restrictable(ChangedWeights):
         """
         numbers = np.asarray(features, dtype=np.int64)
         places = numbers if self.places is None else self.places[numbers]
-        kept = np.union1d(places, np.flatnonzero(self.c))
-        inner = self.objective.restrict(kept)
-        return None if inner is None else from_prior(inner, self.c[kept], np.searchsorted(kept, places))
+        needed = np.union1d(places, np.flatnonzero(self.c))
+        inner = self.objective.restrict(needed)
+        units = None if self.units is None else self.units[numbers]
+        return (
+            None if inner is None else from_prior(inner, self.c[needed], np.searchsorted(needed, places), units=units)
+        )
 
 
 class _WithUnpenalised(ChangedWeights):
@@ -166,13 +180,13 @@ class _Balancing(_WithUnpenalised):
     def balanced(self, d: Vector) -> Balanced | None:
         """Return the objective with weights of its samples that make the derivatives by the intercept 0."""
         balanced: Balanced | None = self.objective.balanced(self.weights_at(d))
-        return None if balanced is None else balanced._replace(gradient=self.changing(balanced.gradient))
+        return None if balanced is None else balanced._replace(gradient=self.by_change(balanced.gradient))
 
 
 class _Movable(_WithIntercept):
     def near_zero(self) -> Any:
         """Return the objective of the columns less a number for each that is far from 0; None if there are none."""
-        near = self.objective.near_zero() if self.places is None else None
+        near = self.objective.near_zero() if self.places is None and self.units is None else None
         return None if near is None else from_prior(near, near.weights_of(*self.objective.coefficients(self.c)))
 
     def coefficients(self, d: Vector) -> tuple[Vector, Vector]:
@@ -201,13 +215,17 @@ _ABILITIES: tuple[tuple[Any, type[ChangedWeights]], ...] = (
 )
 
 
-def from_prior(objective: Objective, c: Vector, places: Numbers | None = None) -> ChangedWeights:
+def from_prior(
+    objective: Objective, c: Vector, places: Numbers | None = None, *, units: Vector | None = None
+) -> ChangedWeights:
     """Return an objective at weights c + d as a function of d, with those of its abilities that carry over.
 
     Args:
         objective: the NLL at weights w.
         c: old weights, float64, shape (n,).
         places: numbers of the weights that may change, ascending; None for all.
+        units: unit of each d, > 0, shape (n_features,): the weights are c + units d, so that |d|^2 is a penalty
+            whose strength is 1 / units^2 for each weight; None for 1.
 
     Example:
         >>> import numpy as np
@@ -221,7 +239,7 @@ def from_prior(objective: Objective, c: Vector, places: Numbers | None = None) -
         [2.99]
     """
     kinds = tuple(kind for ability, kind in _ABILITIES if satisfies(objective, ability))
-    return _class_of(kinds)(objective, c, places)
+    return _class_of(kinds)(objective, c, places, units=units)
 
 
 @cache

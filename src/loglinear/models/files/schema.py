@@ -298,7 +298,7 @@ _width = partial(whole_number, least=1, most=2**31)
 _number = partial(real_number, range="a finite number", fits=lambda _: True)
 _texts = _is("a list of texts", _list_of(str))
 _START: dict[str, Check] = {"model": text, "n_shared": _count, "n_features": _count, "new_labels": _texts}
-_PRIOR: dict[str, Check] = {**_START, "strength": optional(strength)}
+_PRIOR: dict[str, Check] = {**_START, "strength": optional(strength), "n_seen": optional(_count)}
 _NEEDED = ("status", "objective", "violation", "iterations", "seconds")
 _TRAINING: dict[str, Check] = {
     **dict.fromkeys(("n_sentences", "n_tokens", "n_samples", "n_features", "iterations", "kept"), _count),

@@ -69,7 +69,8 @@ def train_chain(
         ('CONVERGED', ['NOUN', 'DET'])
     """
     options.check()
-    warn_of_shortfalls(data)
+    if prior is None:  # a few sentences, perhaps of a single label, are enough beside a prior
+        warn_of_shortfalls(data)
     w0, account = (None, None) if start is None else start.weights(data)
     saving = None
     if checkpoint is not None:
@@ -88,6 +89,8 @@ def train_chain(
         named=partial(_named, data),
     )
     result = replace(result, start=account)
+    if prior is not None and centre is not None:
+        prior.learn(data, centre, result.w)
     is_free = not options.l1 and data.features.constraints is None and data.survey.nothing_to_learn is None
     if is_free and result.status.converged and not result.record.nnz:
         warn("all weights are 0: no feature tells the labels apart; check the data", DataWarning)

@@ -85,15 +85,15 @@ class ClassifierStart:
         self.columns = Columns(contents.coef.shape[1], names, are_numbered)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> ClassifierStart:
-        """Open the file of a classifier.
+    def open(cls, path: str | os.PathLike[str], argument: str = "start") -> ClassifierStart:
+        """Open the file of a classifier, which messages about the path call by the name of the argument.
 
         Raises:
             OptionError: the argument is not a path.
             ModelFileError: the file is damaged or of another kind.
             OSError: the file cannot be read.
         """
-        name = start_path(path, "MaxEnt")
+        name = start_path(path, "MaxEnt", argument)
         contents = read(name)
         return cls(contents, name, are_numbered=contents.attributes is None)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import OptionError
 from ...objectives.older import OlderChain
@@ -17,9 +18,20 @@ if TYPE_CHECKING:
     from ...problem import Objective, Problem
     from ...result import Prior, Result
     from ...vectors import Vector
-    from .run import DevData
+    from ..files.chain import ChainModel
 
-__all__ = ["Centre", "ChainPrior", "check_prior"]
+__all__ = ["Centre", "ChainEvidence", "ChainPrior", "check_pieces", "check_prior", "estimated", "n_seen_by"]
+
+
+class WithDiagonal(Protocol):
+    """An objective that knows the diagonal of its Hessian."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+
+    def hessian_diagonal(self, w: Vector) -> Vector:
+        """Return about the diagonal of the Hessian at w, shape (n_features,)."""
 
 
 def check_prior(start: object, prior: object, prior_strength: object) -> None:
@@ -47,10 +59,12 @@ class Centre:
     Attributes:
         weights: of all features, shape (n_features,).
         account: what they were taken from, and the strength of the penalty.
+        precision: strength of the L2 penalty of each weight, > 0, shape (n_features,); None for one strength.
     """
 
     weights: Vector
     account: Prior
+    precision: Vector | None = None
 
     @property
     def is_fixed(self) -> bool:
@@ -69,17 +83,19 @@ class Centre:
         from ...penalty import ElasticNet
         from ...problem import Problem
 
+        if self.precision is not None:  # weights of a column have units of their own, so that they cannot be centred
+            return Problem(from_prior(objective, self.weights, units=self.precision**-0.5), ElasticNet(l2=1.0))
         return Problem(from_prior(objective, self.weights), ElasticNet(l1, self.account.strength), n_classes)
 
-    def scoring(self, dev: DevData | None) -> DevData | None:
-        """Return development data that are scored by the change of the weights."""
-        return None if dev is None else replace(dev, score=lambda change: dev.score(self.weights + change))
+    def at(self, change: Vector) -> Vector:
+        """Return weights from their change, in its units, shape (n_features,)."""
+        return self.weights + (change if self.precision is None else change / self.precision**0.5)
 
     def result(self, result: Result) -> Result:
         """Return the result with weights in place of their change."""
         from ...vectors import count_nonzero
 
-        result = replace(result, w=self.weights + result.w, prior=self.account)
+        result = replace(result, w=self.at(result.w), prior=self.account)
         result.record.nnz = count_nonzero(result.w)
         return result
 
@@ -108,31 +124,97 @@ class Centre:
         )
 
 
+def estimated(data: WithDiagonal, w: Vector, n_seen: int) -> Vector:
+    """Return about the diagonal of the Hessian of samples that are not there any more, shape (n_features,).
+
+    They are taken to be like the samples of the data. Weights of 0 are taken for new ones, which they say nothing of.
+
+    Args:
+        data: an objective that knows the diagonal of its Hessian.
+        w: weights that the samples have led to, shape (n_features,).
+        n_seen: number of the samples.
+    """
+    information: Vector = data.hessian_diagonal(w) * (n_seen / data.n_samples) * (w != 0.0)
+    return information
+
+
+def check_pieces(l1: object, l2: float) -> None:
+    """Raise OptionError if pieces of data cannot be learned one after the other with these penalties."""
+    if l1:
+        message = f"partial_fit is not available with l1={l1!r}, which each piece would apply once more; use l2"
+        raise OptionError(message)
+    if not l2:
+        message = "partial_fit needs l2 > 0: without a penalty, a small piece may make weights grow without limit"
+        raise OptionError(message)
+
+
+def n_seen_by(training: Mapping[str, Any] | None) -> int:
+    """Return the number of samples that a model has seen, from the summary of its training.
+
+    Raises:
+        OptionError: the model does not say it.
+    """
+    n_samples = {} if training is None else training
+    for name in ("n_samples", "n_sentences"):
+        if name in n_samples:
+            return int(n_samples[name]) + int((n_samples.get("prior") or {}).get("n_seen") or 0)
+    message = "the model does not say how many samples it has seen; use fit(..., prior=model, prior_strength=10)"
+    raise OptionError(message)
+
+
+class ChainEvidence:
+    """What former pieces of data say of the weights of a chain: the diagonals of their Hessians, added up.
+
+    Args:
+        n_seen: number of sentences.
+        sums: the sums in place of the weights of a chain; None to estimate them from the next piece.
+    """
+
+    def __init__(self, n_seen: int, sums: ChainModel | None) -> None:
+        self.n_seen, self.sums = n_seen, sums
+
+    def information(self, data: ChainData, w: Vector) -> Vector:
+        """Return the sums for the features of data, shape (n_features,).
+
+        Raises:
+            OptionError: labels are partial.
+        """
+        if not data.has_hessian_diagonal:
+            message = "partial_fit is not available for partial labels; use fit(..., prior=model, prior_strength=10)"
+            raise OptionError(message)
+        return estimated(data, w, self.n_seen) if self.sums is None else data.start_weights(self.sums)[0]
+
+    def with_data(self, data: ChainData, information: Vector, w: Vector) -> ChainEvidence:
+        """Return the evidence of the former pieces and of data that have led to weights."""
+        return ChainEvidence(self.n_seen + data.n_samples, data.model(information + data.hessian_diagonal(w)))
+
+
 class ChainPrior:
     """A trained chain, at whose weights the penalty of the training of another one is centred.
 
     Args:
         start: the trained chain.
         strength: strength of the L2 penalty around its weights, infinite for the weights as they are; None for l2.
+        evidence: what former pieces of data say, which adds to the strength.
+
+    Attributes:
+        learned: the evidence after a training.
     """
 
-    def __init__(self, start: Start, strength: float | None) -> None:
-        self._start, self.strength = start, strength
+    def __init__(self, start: Start | None, strength: float | None, evidence: ChainEvidence | None = None) -> None:
+        self.start, self.strength, self._evidence = start, strength, evidence
+        self.learned: ChainEvidence | None = None
 
     @property
-    def older(self) -> OlderChain:
+    def older(self) -> OlderChain | None:
         """The trained chain, whose features are features of the new one."""
-        return OlderChain(self._start.model, self._start.label_type, self._start.name)
+        start = self.start
+        return None if start is None else OlderChain(start.model, start.label_type, start.name)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], strength: float | None) -> ChainPrior:
         """Open the file of a model; see `Start.open` for errors."""
         return cls(Start.open(path), strength)
-
-    @property
-    def start(self) -> Start:
-        """The trained chain, whose template new data are read with."""
-        return self._start
 
     def centre(self, data: ChainData, l2: float) -> Centre:
         """Return the weights for the features of data.
@@ -141,10 +223,24 @@ class ChainPrior:
             data: sentences whose features include all features of the trained chain.
             l2: strength of the penalty if none was given.
         """
+        import numpy as np
+
         from ...result import Prior
 
-        w, n_shared = data.start_weights(self._start.model)
-        old_labels = {*self._start.model.labels}
-        new_labels = [label for label in data.label_names if label not in old_labels]
         used = l2 if self.strength is None else float(self.strength)
-        return Centre(w, Prior(self._start.name, used, n_shared, data.n_features, new_labels))
+        n_seen = None if self._evidence is None else self._evidence.n_seen
+        if self.start is None:
+            w, prior = np.zeros(data.n_features), Prior("weights of 0", used, 0, data.n_features, [], n_seen)
+        else:
+            w, n_shared = data.start_weights(self.start.model)
+            old_labels = {*self.start.model.labels}
+            new_labels = [label for label in data.label_names if label not in old_labels]
+            prior = Prior(self.start.name, used, n_shared, data.n_features, new_labels, n_seen)
+        if self._evidence is None:
+            return Centre(w, prior)
+        return Centre(w, prior, used + self._evidence.information(data, w))
+
+    def learn(self, data: ChainData, centre: Centre, w: Vector) -> None:
+        """Add what data say of the weights to which they have led."""
+        if self._evidence is not None and centre.precision is not None:
+            self.learned = self._evidence.with_data(data, centre.precision - centre.account.strength, w)

@@ -108,7 +108,8 @@ def train(
     if centre is None:
         problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised), n_classes)
     else:
-        problem, dev = centre.problem(objective, options.l1, n_classes), centre.scoring(dev)
+        problem = centre.problem(objective, options.l1, n_classes)
+        dev = None if dev is None else replace(dev, score=partial(_score_of_change, dev.score, centre))
     observers, stop = tuple(callbacks), options.stop()
     scores = None if dev is None else DevScores(dev)
     first = () if scores is None else (scores,)
@@ -154,6 +155,11 @@ def _terms(
     }
     of_dev = {"keep": "best" if use.keeps_best else "last", "patience": use.patience}
     return Terms({**saving.options, **of_penalty, **of_dev}, name, of_solver(solver), {**saving.data, **data})
+
+
+def _score_of_change(score: Callable[[Vector], dict[str, float]], centre: Centre, change: Vector) -> dict[str, float]:
+    """Return the scores of weights from their change."""
+    return score(centre.at(change))
 
 
 def _of_weights(w: Vector) -> dict[str, Any]:
