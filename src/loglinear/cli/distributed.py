@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..models.maxent import MaxEnt
     from ..models.training.checkpoint import Checkpoint
     from ..objectives.chain import ChainFeatures
+    from ..objectives.older import OlderChain
     from ..objectives.parts import ChainParts
     from ..trace import TraceRecord
     from .progress import Progress
@@ -68,6 +69,7 @@ def spread(
     features: ChainFeatures,
     progress: Progress,
     checkpoint: Checkpoint | None,
+    older: OlderChain | None = None,
 ) -> Iterator[tuple[ChainParts, Callback]]:
     """Start or find a cluster and have it read the training data; yield these, and a callback that notes their cost.
 
@@ -91,7 +93,7 @@ def spread(
             part_bytes=_part_bytes(arguments),
         )
         progress.note(f"{counted(len(parts), 'part')} for {_workers(cluster)}")
-        data = ChainParts(SpreadGroup(cluster, parts, tally), features)
+        data = ChainParts(SpreadGroup(cluster, parts, tally), features, older=older)
         show(" ".join(arguments.train), data.survey, progress)
         yield data, account
 
@@ -129,6 +131,8 @@ def fit_on_cluster(
                 skip_comments=reading.columns.skip_comments,
                 X_dev=X_dev,
                 start=arguments.start,
+                prior=arguments.prior,
+                prior_strength=arguments.prior_strength,
                 callbacks=[account, *callbacks],
                 checkpoint=checkpoint,
                 tally=tally,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..models.training.options import DevOptions
     from ..models.training.start import Start
     from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
+    from ..objectives.older import OlderChain
     from .progress import Progress
 
 __all__ = [
@@ -241,7 +242,13 @@ class Reading(NamedTuple):
             return Corpus.concat([first, *rest]) if rest else first
 
     def chain(
-        self, paths: Sequence[str], features: ChainFeatures, progress: Progress, *, name: str | None = None
+        self,
+        paths: Sequence[str],
+        features: ChainFeatures,
+        progress: Progress,
+        older: OlderChain | None = None,
+        *,
+        name: str | None = None,
     ) -> ChainObjective:
         """Return the training data in files, after a summary of them.
 
@@ -249,6 +256,7 @@ class Reading(NamedTuple):
             paths: of the files.
             features: which features the chain has.
             progress: where the summary goes.
+            older: chain whose features and labels are features and labels as well.
             name: what the summary calls the files; their paths by default.
 
         Raises:
@@ -263,7 +271,7 @@ class Reading(NamedTuple):
         corpus, path = self.corpora(paths), " ".join(paths)
         show(name or path, Survey.of(corpus), progress)
         with naming(path, corpus, paths):
-            return ChainObjective(corpus, features, threads=self.threads)
+            return ChainObjective(corpus, features, threads=self.threads, older=older)
 
     def dev(self, path: str | None, data: ChainData, use: DevOptions | None = None) -> DevSet | None:
         """Return development data, after a look for labels that the training data lack; None without a path.

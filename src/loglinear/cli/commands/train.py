@@ -52,7 +52,7 @@ _TABLES = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --tfidf --l1 0.05 --l2 0.1 --model spam.loglinear
          loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
-READS: tuple[str, ...] = ("train", "dev", "template", "start")
+READS: tuple[str, ...] = ("train", "dev", "template", "start", "prior")
 WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
 
 
@@ -84,6 +84,10 @@ def configure(parser: ArgumentParser) -> None:
     model.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
     start = "model to start from (warm start); also provides the template, unless one is given"
     model.add_argument("--start", metavar="MODEL", help=start)
+    prior = "older model to stay near: the penalty is on the change from its weights; also provides the template"
+    model.add_argument("--prior", metavar="MODEL", help=prior)
+    strength = "with --prior: strength of that L2 penalty; inf keeps the old weights (default: --l2)"
+    model.add_argument("--prior-strength", type=float, metavar="X", help=strength)
     add_features(model)
     multi_class = "with --model-type maxent, for 3 or more classes: softmax, or ovr (one-vs-rest) (default: softmax)"
     model.add_argument("--multi-class", default="softmax", metavar="KIND", help=multi_class)
@@ -267,6 +271,8 @@ def _account(results: list[Result], model: str, how: str, seconds: float, *, ver
         lines += best_step(results[0])
     if results[0].start is not None:
         lines.append(f"start: {results[0].start}")
+    if results[0].prior is not None:
+        lines.append(f"prior: {results[0].prior}")
     if verbose:
         lines += numbers(results)
     return lines if interrupted else [*lines, f"wrote {model}; {how}: loglinear tag {model} FILE"]
@@ -328,24 +334,35 @@ class _Training(NamedTuple):
 def _train_chain(asked: _Training, *, alone: bool) -> Result:
     """Train a chain on one file in this process, or on files that a cluster reads, and write the model."""
     from ...models.training.chain import train_chain
+    from ...models.training.prior import ChainPrior, check_prior
     from ...models.training.start import Start
     from ..reading import Reading, naming
 
     arguments, callbacks, name = asked.arguments, asked.callbacks(), " ".join(asked.files)
+    check_prior(arguments.start, arguments.prior, arguments.prior_strength)
     begun = None if arguments.start is None else Start.open(arguments.start)
-    reading = Reading.of(arguments, asked.files[0], partial=arguments.partial, start=begun)
+    prior = None if arguments.prior is None else ChainPrior.open(arguments.prior, arguments.prior_strength)
+    models = begun if prior is None else prior.start
+    reading = Reading.of(arguments, asked.files[0], partial=arguments.partial, start=models)
+    older = None if prior is None else prior.older
     with ExitStack() as stack:
         data: ChainData
         if alone:
-            data = reading.chain(asked.files, asked.features, asked.progress)
+            data = reading.chain(asked.files, asked.features, asked.progress, older)
         else:
-            opened = spread(arguments, reading, asked.features, asked.progress, asked.checkpoint)
+            opened = spread(arguments, reading, asked.features, asked.progress, asked.checkpoint, older)
             data, account = stack.enter_context(opened)
             callbacks.insert(0, account)
         dev = reading.dev(arguments.dev, data, asked.use)
         with naming(name):
             model, result = train_chain(
-                data, asked.options, callbacks=callbacks, dev=dev, start=begun, checkpoint=asked.checkpoint
+                data,
+                asked.options,
+                callbacks=callbacks,
+                dev=dev,
+                start=begun,
+                prior=prior,
+                checkpoint=asked.checkpoint,
             )
     if not nothing_reached([result]):
         model.save(arguments.model)
@@ -423,11 +440,13 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
         )
     with keeping_reached(classifier):
         classifier.fit(
-            counted,
+            counted if arguments.prior is None else documents.texts,
             documents.labels,
             X_dev=None if dev is None else dev.texts,
             y_dev=None if dev is None else dev.labels,
             start=arguments.start,
+            prior=arguments.prior,
+            prior_strength=arguments.prior_strength,
             callbacks=asked.callbacks(),
             checkpoint=asked.checkpoint,
         )
@@ -441,6 +460,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     from ...data.formats import format_of
     from ...data.survey import Survey, check_known
     from ...models.training.classifier_start import ClassifierStart
+    from ...models.training.prior import check_prior
     from ..layout import note_labelled_columns
     from ..reading import Reading, naming, show
 
@@ -452,8 +472,9 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         message = f"{', '.join(changed)} {verb} for texts; add --format text (the format is {format}), "
         message += f"or leave {pronoun} out"
         raise OptionError(message)
-    begun = None if arguments.start is None else ClassifierStart.open(arguments.start)
-    reading = Reading.of(arguments, path, start=begun)
+    check_prior(arguments.start, arguments.prior, arguments.prior_strength)
+    older = arguments.start if arguments.prior is None else arguments.prior
+    reading = Reading.of(arguments, path, start=None if older is None else ClassifierStart.open(older))
     if alone and reading.template is None and format == "columns":
         of_texts = "for texts (a label, a TAB and a text per line) add --format text"
         of_tables = (
@@ -482,7 +503,15 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
             note_labelled_columns(arguments.dev, X_dev.columns, X.columns.n)
         with naming(" ".join(asked.files)), keeping_reached(classifier):
-            classifier.fit(X, X_dev=X_dev, start=arguments.start, callbacks=callbacks, checkpoint=checkpoint)
+            classifier.fit(
+                X,
+                X_dev=X_dev,
+                start=arguments.start,
+                prior=arguments.prior,
+                prior_strength=arguments.prior_strength,
+                callbacks=callbacks,
+                checkpoint=checkpoint,
+            )
     if not nothing_reached(classifier.results_):
         classifier.save(arguments.model)
     return classifier

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["shown", "training_lines"]
 
 # Entries of the training's summary that only some trainings have.
-_TOLD = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "dev", "kept")
+_TOLD = ("gap", "n_sentences", "n_tokens", "n_samples", "start", "prior", "dev", "kept")
 
 
 def shown(
@@ -123,6 +124,12 @@ def _rendered(report: dict[str, Any], format: str | None, requested_gap: float |
         from ...result import WarmStart
 
         lines.append(f"start            {WarmStart(**report['start'])}")
+    if "prior" in report:
+        from ...result import Prior
+
+        strength = report["prior"]["strength"]
+        prior = Prior(**{**report["prior"], "strength": math.inf if strength is None else strength})
+        lines.append(f"prior            {prior}")
     if "dev" in report:
         lines.append(f"dev              {scores_text(report['dev'])}")
     for title, features in ((f"{attributes}s", report["top_states"]), ("transitions", report["top_transitions"])):

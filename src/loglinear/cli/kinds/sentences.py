@@ -434,11 +434,9 @@ class Sentences(Kind):
         settings, template = self.checked_settings(), self.model.template
         format, training = str(settings.get("format")), settings.get("training")
         settings = {**settings, **class_weight_of(settings)}
-        if (
-            training is None
-            or isinstance(settings.get("constraints"), list)
-            or not (format == "corpus" or is_format(format))
-        ):
+        is_piece = ((training or {}).get("prior") or {}).get("n_seen") is not None
+        python_only = is_piece or isinstance(settings.get("constraints"), list)
+        if training is None or python_only or not (format == "corpus" or is_format(format)):
             return None
         words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]
         words += ["--no-intercept"] if settings.get("fit_intercept") is False else []
@@ -448,6 +446,9 @@ class Sentences(Kind):
             preset = preset_of(template)
             words += ["--template", "TEMPLATE"] if preset is None else ["--preset", preset]
         words += ["--start", "OLD_MODEL"] if "start" in training else []
+        if (prior := training.get("prior")) is not None:
+            strength = "inf" if prior["strength"] is None else f"{prior['strength']:g}"
+            words += ["--prior", "OLD_MODEL", "--prior-strength", strength]
         words += ["--dev", "DEV"] if "dev" in training else []
         # Values that mean the default, which training has replaced.
         l2 = None if settings.get("l2") == (0.0 if settings.get("l1") else 1.0) else settings.get("l2")
