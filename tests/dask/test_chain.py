@@ -404,3 +404,15 @@ def test_no_scheduler_at_an_address_is_a_clear_error():
         connected("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+@pytest.mark.smoke
+def test_a_prior_serves_a_cluster_as_it_serves_one_process(client):
+    X, y = [[["a"], ["b"]], [["b"], ["c"]], [["c"]]], [["A", "B"], ["B", "C"], ["C"]]
+    old = loglinear.ChainCRF().fit([[["a"], ["x"]], [["c"]]], [["B", "D"], ["A"]])
+    here = loglinear.ChainCRF(l2=2.0).fit(X, y, prior=old)
+    there = ChainCRF(l2=2.0, client=client).fit(X, y, prior=old)
+    assert there.result_.prior == here.result_.prior
+    assert there.result_.objective == pytest.approx(here.result_.objective)
+    assert there.model_.labels == here.model_.labels
+    assert there.state_features_["x", "D"] == old.state_features_["x", "D"]

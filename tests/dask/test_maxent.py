@@ -208,3 +208,9 @@ def test_mistakes_are_named(client):
         model.fit([(X[:3], y[:3], [1.0, 1.0])])
     with pytest.raises(OptionError, match="multi_class"):
         MaxEnt(client=client, multi_class="one").fit(chunks(X, y))
+
+
+@pytest.mark.smoke
+def test_a_prior_is_refused_with_the_reason(client):
+    with pytest.raises(OptionError, match="prior is not available for classifiers on a cluster"):
+        MaxEnt(client=client).fit([([[0.0], [1.0]], ["a", "b"])], prior=loglinear.MaxEnt().fit([[0.0], [1.0]], [0, 1]))

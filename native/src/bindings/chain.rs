@@ -32,7 +32,6 @@ impl ChainObjective {
     /// `features` is any object with the attributes that `Selection` names.
     /// The features of `older`, a model, are features as well.
     #[pyo3(signature = (corpus, features, *, constraints="null", class_weights=None, threads=0, older=None))]
-    #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         corpus: &Corpus,

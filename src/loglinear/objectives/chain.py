@@ -236,15 +236,6 @@ class ChainData(ABC):
         """
         return self.core.model(w, settings, self.template).constrained(as_json(self.features.constraints))
 
-    @property
-    @abstractmethod
-    def has_hessian_diagonal(self) -> bool:
-        """Whether `hessian_diagonal` is known: not with partial labels."""
-
-    @abstractmethod
-    def hessian_diagonal(self, w: Vector) -> Vector:
-        """Return about the diagonal of the Hessian at w, shape (n_features,)."""
-
     def start_weights(self, model: _core.ChainModel) -> tuple[Vector, int]:
         """Return the weights that a model has for features of the same names, and the number of these features.
 

@@ -6,11 +6,13 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ...errors import OptionError
 from ...objectives.older import OlderChain
 from ...options import fail, strength
+from ...problem import Curved
+from ...protocols import satisfies
 from .start import Start
 
 if TYPE_CHECKING:
@@ -179,14 +181,18 @@ class ChainEvidence:
         Raises:
             OptionError: labels are partial.
         """
-        if not data.has_hessian_diagonal:
+        objective: object = data
+        if not (satisfies(objective, Curved) and objective.has_hessian_diagonal):
             message = "partial_fit is not available for partial labels; use fit(..., prior=model, prior_strength=10)"
             raise OptionError(message)
-        return estimated(data, w, self.n_seen) if self.sums is None else data.start_weights(self.sums)[0]
+        if self.sums is not None:
+            return data.start_weights(self.sums)[0]
+        return estimated(cast(WithDiagonal, data), w, self.n_seen)
 
     def with_data(self, data: ChainData, information: Vector, w: Vector) -> ChainEvidence:
         """Return the evidence of the former pieces and of data that have led to weights."""
-        return ChainEvidence(self.n_seen + data.n_samples, data.model(information + data.hessian_diagonal(w)))
+        curvature = cast(WithDiagonal, data).hessian_diagonal(w)
+        return ChainEvidence(self.n_seen + data.n_samples, data.model(information + curvature))
 
 
 class ChainPrior:
