@@ -256,7 +256,7 @@ def test_the_default_solvers_are_those_that_the_docstring_names(tmp_path):
         settings = open_model(str(tmp_path / "m"))[1]
         assert settings["solver"] == "auto"
         assert settings["training"]["chosen"].startswith(f"{solver} ("), what
-    claim = "by default auto, which picks one for the data and the penalty and reports its choice."
+    claim = "by default auto, which picks one for the data and the penalty and names it at the end."
     for kind in (ChainCRF, MaxEnt, GraphCRF):
         assert claim in " ".join(kind.__doc__.split())
     with pytest.raises(OptionError, match="l1 > 0"):
