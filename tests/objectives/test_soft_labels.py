@@ -215,3 +215,19 @@ def test_constraints_that_forbid_all_labellings_are_an_error():
         ChainCRF(constraints=[("A", "B"), ("B", "A"), ("A", "A"), ("B", "B")]).fit(
             [[["a"], ["b"]], [["a"]], [["b"]]], [[{"A": 0.5, "B": 0.5}] * 2, ["A"], ["B"]]
         )
+
+
+@pytest.mark.parametrize("token_weight", [None, [[0.5], [2.0]]])
+def test_a_label_costs_what_it_costs_on_average_with_class_weights(token_weight):
+    """The expected cost of label k is the sum over the labels j other than k of q_j c_j."""
+    shares, c = [{"A": 0.3, "B": 0.6, "C": 0.1}, {"A": 0.2, "C": 0.8}], {"A": 3.0, "B": 0.0, "C": 1.0}
+    corpus = Corpus.encode([[["a"]], [["b"]]], [[label] for label in shares], token_weight=token_weight)
+    objective = ChainObjective(corpus, ChainFeatures(class_weight=c, all_states=True), threads=1)
+    w = distinct(objective.n_features, 3)
+    weights = {(name, label): weight for name, label, weight in objective.model(w).state_features()}
+    expected = 0.0
+    for attribute, q, (base,) in zip("ab", shares, token_weight or [[1.0], [1.0]], strict=True):
+        score = {k: weights[attribute, k] for k in c}
+        cost = {k: base * sum(q.get(j, 0.0) * c[j] for j in c if j != k) for k in c}
+        expected += np.log(sum(np.exp(score[k] + cost[k]) for k in c)) - sum(q[k] * score[k] for k in q)
+    assert objective.value_and_gradient(w)[0] == pytest.approx(expected, rel=1e-12)

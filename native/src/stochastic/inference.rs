@@ -76,7 +76,8 @@ impl<'a> Inference<'a> {
             lattice.scores.iter_mut().for_each(|score| *score *= scale);
             lattice.edges.iter_mut().for_each(|edge| edge.score *= scale);
         }
-        lower_right(&self.objective.corpus, sample.gold, sample.costs, &mut lattice.scores, width);
+        let class_weights = self.objective.costs.class_weights();
+        lower_right(&self.objective.corpus, sample.gold, sample.costs, class_weights, &mut lattice.scores, width);
         let masks = &self.objective.masks;
         masks.rows(sample.free).for_each(|(token, row)| lattice.mask.push(token * width, row));
         if sample.knowledge == Known::Some {

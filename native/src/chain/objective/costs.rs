@@ -5,7 +5,7 @@
 //! cost(y, y') = sum over the tokens t whose label y'_t is wrong of c_t, in nats
 //!
 //! Departures: where a label is partial, all its possible labels are right, and where it is unknown, no label is wrong. Where it
-//! is soft, a label of probability q costs c_t (1 - q), the expected cost. The
+//! is soft, with probabilities q, a label k has its expected cost, the sum over the labels j other than k of q_j c_j. The
 //! scores of right labels are lowered by c_t instead of raising the scores of all others: every labelling of a sentence then has
 //! a score that is smaller by the same number, which neither the value nor the gradient depends on.
 
@@ -43,6 +43,12 @@ impl Costs {
         Costs { class_weights, of_tokens: Arc::new(if has_costs { of_tokens } else { Vec::new() }) }
     }
 
+    /// Label -> factor of the costs of its tokens.
+    #[inline(always)]
+    pub fn class_weights(&self) -> Option<&[f64]> {
+        self.class_weights.as_ref().map(|weights| &weights[..])
+    }
+
     /// The costs of some tokens of the corpus in a row; empty if no token has any.
     #[inline(always)]
     pub fn of(&self, tokens: std::ops::Range<usize>) -> &[f64] {
@@ -50,10 +56,23 @@ impl Costs {
     }
 }
 
-/// Lowers the scores, tokens x width, of the right labels of a sentence: `gold` are its entries of `Corpus::gold`.
+/// Lowers the scores, tokens x width, of the right labels of a sentence: `gold` are its entries of `Corpus::gold`. The costs of
+/// its tokens have the mean of the class weights in them, of which each label of a distribution has its own part.
 #[inline(always)]
-pub fn lower_right(corpus: &Corpus, gold: &[u32], costs: &[f64], scores: &mut [f64], width: usize) {
-    for ((scores, label), cost) in scores.chunks_exact_mut(width).zip(gold).zip(costs) {
-        corpus.shares_of(label).for_each(|(label, share)| scores[label as usize] -= cost * share);
+pub fn lower_right(
+    corpus: &Corpus,
+    gold: &[u32],
+    costs: &[f64],
+    class_weights: Option<&[f64]>,
+    scores: &mut [f64],
+    width: usize,
+) {
+    for ((scores, entry), cost) in scores.chunks_exact_mut(width).zip(gold).zip(costs) {
+        let of = class_weights.filter(|_| corpus.is_soft(*entry));
+        let mean = of.map_or(1.0, |of| corpus.shares_of(entry).map(|(label, q)| q * of[label as usize]).sum());
+        let factor = |label: usize| of.map_or(1.0, |of| of[label] / mean);
+        if mean > 0.0 {
+            corpus.shares_of(entry).for_each(|(label, q)| scores[label as usize] -= cost * q * factor(label as usize));
+        }
     }
 }

@@ -174,9 +174,9 @@ impl<'a> BlockPass<'a> {
         fill_scores(simd, &stored, self.block, sentence.at, scores, transitions.width);
         let Weighted { corpus, costs, .. } = self.sentences;
         let tokens = corpus.tokens(self.block.sentences[sentence.at].number);
-        let costs = costs.of(tokens.clone());
-        if !costs.is_empty() {
-            lower_right(corpus, &corpus.gold[tokens], costs, scores, transitions.width);
+        let of_tokens = costs.of(tokens.clone());
+        if !of_tokens.is_empty() {
+            lower_right(corpus, &corpus.gold[tokens], of_tokens, costs.class_weights(), scores, transitions.width);
         }
     }
 
