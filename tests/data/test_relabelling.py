@@ -32,6 +32,7 @@ def changed(path, format, layout, *changes):
         ("conllu", PLAIN, "1\tB-NP\t_\tB-NP\tB-NP\t_\t0\t_\t_\t_", "1\tB-NP\t_\tI-NP\tB-NP\t_\t0\t_\t_\t_"),
         ("conllu:xpos", PLAIN, "1\ta\t_\tB-NP\tB-NP\t_\t0\t_\t_\t_", "1\ta\t_\tB-NP\tI-NP\t_\t0\t_\t_\t_"),
         ("svmlight", PLAIN, "B-NP 1:2 3:4", "I-NP 1:2 3:4"),
+        ("svmlight", PLAIN, "B-NP\t1:2", "I-NP\t1:2"),
         ("text", PLAIN, "B-NP\tA text, B-NP", "I-NP\tA text, B-NP"),
     ],
     ids=str,
@@ -69,3 +70,9 @@ def test_another_file_than_the_audited_one_is_refused(tmp_path, format, change):
     path.write_text("a O\n\n[]\n", encoding="utf-8")
     with pytest.raises(DataError, match=rf"f, line {change[0]}: no label '{change[2]}', which the audit found there"):
         changed(path, format, PLAIN, change)
+
+
+def test_numbers_are_the_same_however_they_are_written(tmp_path):
+    path = tmp_path / "f.svm"
+    path.write_text("+1 1:2\n")
+    assert changed(path, "svmlight", PLAIN, (1, 0, "1", "-1")) == b"-1 1:2\n"

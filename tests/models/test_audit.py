@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from loglinear import ChainCRF, Corpus, DataError, DataWarning, MaxEnt, OptionError, TextClassifier, audit, out_of_fold
 from loglinear.datasets import demo_paths
@@ -205,3 +206,26 @@ def test_what_cannot_be_audited_is_refused(arguments, error, message):
     }
     with pytest.raises(error, match=message):
         audit(**(usual | arguments))
+
+
+@pytest.mark.parametrize("as_kind", [np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_matrix])
+def test_rows_of_matrices_that_are_the_same_are_in_one_fold(as_kind):
+    X = np.repeat(np.random.default_rng(0).normal(size=(12, 2)), 3, axis=0)
+    y = np.tile([0, 1, 1], 12)
+    found = audit(MaxEnt(l2=1.0), as_kind(X), y, folds=4)
+    assert (found.out_of_fold.folds.reshape(12, 3) == found.out_of_fold.folds[::3, None]).all()
+    assert len(found.disagreements) == 12
+
+
+@pytest.mark.filterwarnings("ignore:without fold")
+def test_labels_that_a_repair_makes_are_among_the_labels():
+    X, y = [[[f"w{at % 7}"], ["x"]] for at in range(30)], [["I-X", "O"], ["O", "O"], ["O", "I-X"]] * 10
+    found = audit(ChainCRF(l2=1.0, constraints="BIO", invalid_labels="repair"), X, y, folds=3)
+    assert "B-X" in found.out_of_fold.labels
+    assert all(len(rows[0]) == 3 for rows in found.out_of_fold.marginals)
+
+
+def test_generators_are_read_once():
+    X, y = [[["a"], ["b"]], [["c"], ["d"]], [["e"], ["a"]]], [["A", "B"], ["B", "A"], ["A", "A"]]
+    kept, generated = (out_of_fold(ChainCRF(l2=1.0), data, y, folds=2) for data in (X, iter(X)))
+    assert kept.folds.tolist() == generated.folds.tolist()

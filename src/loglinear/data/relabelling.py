@@ -13,6 +13,9 @@ from .lines import decoded, read_lines
 
 __all__ = ["Change", "relabelled"]
 
+# What spreadsheets make of words that they take for formulas.
+_DAMAGED = ("#NAME?", "#VALUE!", "#REF!")
+
 
 class Change(NamedTuple):
     """Another label for a token.
@@ -22,12 +25,14 @@ class Change(NamedTuple):
         token: number of the token in the line, from 0: 0 unless a line is a sentence.
         given: the label that the line has.
         label: the new one.
+        word: the word that the token has; empty if it is not known.
     """
 
     line: int
     token: int
     given: str
     label: str
+    word: str = ""
 
 
 def relabelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[Change]) -> Iterator[bytes]:
@@ -45,7 +50,13 @@ def relabelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[
     """
     by_line: dict[int, dict[int, Change]] = {}
     for change in changes:
-        by_line.setdefault(change.line, {})[change.token] = change
+        others = by_line.setdefault(change.line, {})
+        if others.setdefault(change.token, change) != change:
+            labels = f"{others[change.token].label!r} and {change.label!r}"
+            message = (
+                f"{file_name(path)}, line {change.line}: two labels are accepted for one token, {labels}; accept one"
+            )
+            raise DataError(message)
     for number, raw in enumerate(read_lines(path), start=1):
         changes_here = by_line.pop(number, None)
         if changes_here is None:
@@ -56,7 +67,7 @@ def relabelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[
         end = text[len(text.rstrip("\r\n")) :]
         line = text[: len(text) - len(end)]
         changed = _in_json(line, changes_here) if format == "jsonl" else _in_cell(line, format, columns, changes_here)
-        if changed is None:
+        if changed is None or not _has_words(line, format, columns, changes_here):
             _fail(path, next(iter(changes_here.values())))
         yield f"{start}{changed}{end}".encode()
     if by_line:
@@ -64,7 +75,8 @@ def relabelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[
 
 
 def _fail(path: str, change: Change) -> None:
-    message = f"{file_name(path)}, line {change.line}: no label {change.given!r}, which the audit found there; "
+    word = f" of the word {change.word!r}" if change.word else ""
+    message = f"{file_name(path)}, line {change.line}: no label {change.given!r}{word}, which the audit found there; "
     message += "give the file that was audited, or audit this one"
     raise DataError(message)
 
@@ -84,9 +96,38 @@ def _in_json(line: str, changes: Mapping[int, Change]) -> str | None:
 
 
 def _in_cell(line: str, format: str, columns: ColumnLayout, changes: Mapping[int, Change]) -> str | None:
-    """Return a line with another label; None if the label does not stand where the format has it."""
+    """Return a line with another label; None if the label does not stand where the format has it.
+
+    Raises:
+        DataError: the format cannot hold the new label.
+    """
     (change,) = changes.values()
-    for start, end in named(format).labels(line, columns, format.partition(":")[2]):
-        if line[start:end] == change.given:
-            return line[:start] + change.label + line[end:]
+    column = format.partition(":")[2]
+    for start, end in named(format).labels(line, columns, column):
+        if line[start:end] != change.given and not _is_number(line[start:end], change.given):
+            continue
+        changed = line[:start] + change.label + line[end:]
+        if (start, start + len(change.label)) not in named(format).labels(changed, columns, column):
+            message = f"line {change.line}: the format {format} cannot hold the label {change.label!r}; choose another"
+            raise DataError(message)
+        return changed
     return None
+
+
+def _is_number(cell: str, label: str) -> bool:
+    """Whether a cell is a number that a label is, too: +1 and 1."""
+    try:
+        return float(cell) == float(label)
+    except ValueError:
+        return False
+
+
+def _has_words(line: str, format: str, columns: ColumnLayout, changes: Mapping[int, Change]) -> bool:
+    """Whether a line has the words of the tokens with changes; true where either are not known."""
+    words = named(format).words(line, columns)
+    if format == "text":
+        words = [line.partition("\t")[2]]
+    return all(
+        change.word in ("", *_DAMAGED) or token >= len(words) or words[token] in (None, change.word)
+        for token, change in changes.items()
+    )

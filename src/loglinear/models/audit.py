@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -192,6 +192,10 @@ def out_of_fold(
 
 def _labelled(model: object, X: Any, y: Any) -> _Sentences | _Samples:
     """Return the data of an audit; raise OptionError if the model is of another kind."""
+    if isinstance(X, Iterator):
+        X = [*X]
+    if scipy.sparse.issparse(X):
+        X = scipy.sparse.csr_array(X)
     if isinstance(model, ChainCRF):
         return _Sentences(model, X, y)
     if isinstance(model, MaxEnt):
@@ -265,7 +269,8 @@ class _Sentences:
             for name, label, weight in model.model_.state_features():
                 if name in wanted:
                     weights[name][label] = weight
-            labels = [str(label) for label in self.corpus.core.labels]
+            names_of = self.corpus.core.labels
+            labels = [*names_of, *map(str, held_out.labels[len(names_of) :])]
             for at in ours:
                 old, new = labels[suspects[at].given], labels[suspects[at].suggested]
                 texts[at] = _strongest(
@@ -295,7 +300,7 @@ class _Samples:
         if isinstance(model, TextClassifier):
             self.contexts = _numbered(texts)
         else:
-            self.contexts = np.arange(classes.size) if corpus is None else _contexts(*corpus.core.rows())
+            self.contexts = _rows_alike(X, classes.size) if corpus is None else _contexts(*corpus.core.rows())
         groups = _numbered(map(tuple, _cut(self.contexts.tolist(), ends)))
 
         def train(rows: Numbers, stopped: Callable[[Any, Any], bool]) -> MaxEnt:
@@ -371,6 +376,16 @@ def _seen(data: Labelled[Any], folds: Numbers) -> list[set[Any]]:
     n, size = int(folds.max()) + 1, len(data.labels)
     counts = np.bincount(fold_of * size + data.targets, minlength=n * size).reshape(n, size)
     return [{data.labels[label] for label in np.flatnonzero(counts.sum(axis=0) > row)} for row in counts]
+
+
+def _rows_alike(X: Any, n_samples: int) -> Numbers:
+    """Return a number for each row of a matrix, the same for rows that are the same; all rows of tables differ."""
+    if scipy.sparse.issparse(X):
+        X.sum_duplicates()
+        return _contexts(X.indptr[1:], X.indices, X.data)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype != object:
+        return _numbered(row.tobytes() for row in X)
+    return np.arange(n_samples)
 
 
 def _unjudged(data: _Sentences | _Samples, held_out: OutOfFold[Any], seen: list[set[Any]]) -> dict[Any, int]:

@@ -96,10 +96,19 @@ def test_stdin_is_refused(misuse):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("a\tb\n", "no column accept"),
-        ("accept\tline\ttoken\tgiven\tsuggested\n\t1\t0\tN\tV\n", "no line is accepted"),
-        ("accept\tline\ttoken\tgiven\tsuggested\nx\t\t0\tN\tV\n", "line 2: the line, the token or the suggested label"),
-        ("accept\tline\ttoken\tgiven\tsuggested\nx\t1\t0\tZ\tV\n", "line 1: no label 'Z'"),
+        ("a\tb\n1\t2\n", "no column accept"),
+        ("accept\tline\ttoken\tword\tgiven\tsuggested\n\t1\t0\tthe\tN\tV\n", "no line is accepted"),
+        (
+            "accept\tline\ttoken\tword\tgiven\tsuggested\nx\t\t0\tthe\tN\tV\n",
+            "line 2: the line, the token or the suggested label",
+        ),
+        ("accept\tline\ttoken\tword\tgiven\tsuggested\nx\t1\t0\tthe\tZ\tV\n", "line 1: no label 'Z' of the word 'the'"),
+        ("accept\tline\ttoken\tword\tgiven\tsuggested\nx\t1\t0\tZed\tD\tV\n", "line 1: no label 'D' of the word 'Zed'"),
+        ("accept\tline\ttoken\tword\tgiven\tsuggested\nx\t1\t0\tthe\tD\tA B\n", "cannot hold the label 'A B'"),
+        (
+            "accept\tline\ttoken\tword\tgiven\tsuggested\nx\t1\t0\tthe\tD\tA\nx\t1\t0\tthe\tD\tB\n",
+            "two labels are accepted for one token, 'A' and 'B'",
+        ),
     ],
     ids=str,
 )
@@ -108,3 +117,9 @@ def test_tables_that_do_not_fit_are_refused(misuse, tmp_path, table, message):
     accepted = tmp_path / "t.tsv"
     accepted.write_text(table, encoding="utf-8")
     assert message in misuse("audit", path, "--apply", accepted)
+
+
+def test_a_table_in_another_encoding_is_refused(misuse, tmp_path):
+    path, _ = write(tmp_path, "columns")
+    (tmp_path / "t.tsv").write_text("accept\tline\n", encoding="utf-16")
+    assert "save the table as text between tabs in UTF-8" in misuse("audit", path, "--apply", tmp_path / "t.tsv")

@@ -20,7 +20,7 @@ from ...data.column_layout import ColumnLayout
 from ...errors import DataError, OptionError
 from ...extras import needed_by
 from ..inputs import Inputs, add_data
-from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
+from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen, count
 from ..output import counted, say, tab_separated
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
     add_data(parser, parser, inputs, "TRAIN", "labelled data (gzip, xz)")
     add("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
     add("--folds", type=int, default=5, metavar="N", help="number of folds, each of which is left out (default: 5)")
-    add("--top", type=int, metavar="N", help="write the N most suspicious findings (default: all)")
+    add("--top", type=count, metavar="N", help="write the N most suspicious findings (default: all)")
     accepted = "write the data with the suggested labels of the lines in this table that have x in the column accept"
     add("--apply", metavar="FILE", help=accepted)
     kinds = "chain: a CRF for sequences; maxent: a classifier (default: chain)"
@@ -205,20 +205,26 @@ def _accepted(path: str) -> list[Change]:
     from ...data.relabelling import Change
 
     changes = []
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        needed = ("accept", "line", "token", "given", "suggested")
-        if lacking := [name for name in needed if name not in (table.fieldnames or ())]:
-            message = f"{path}: no column {lacking[0]}; give a table that `loglinear audit` has written"
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = [*csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+    except UnicodeDecodeError as error:
+        message = f"{path}: not UTF-8; save the table as text between tabs in UTF-8"
+        raise DataError(message) from error
+    needed = ("accept", "line", "token", "word", "given", "suggested")
+    if lacking := [name for name in needed if name not in (rows[0] if rows else ())]:
+        message = (
+            f"{path}: no column {lacking[0]}; give a table that `loglinear audit` has written, with tabs between cells"
+        )
+        raise DataError(message)
+    for number, row in enumerate(rows, start=2):
+        if (row["accept"] or "").strip().lower() not in _ACCEPTED:
+            continue
+        line, token, label = row["line"] or "", row["token"] or "", (row["suggested"] or "").strip()
+        if not (line.isdecimal() and token.isdecimal() and label):
+            message = f"{path}, line {number}: the line, the token or the suggested label is missing; audit again"
             raise DataError(message)
-        for number, row in enumerate(table, start=2):
-            if (row["accept"] or "").strip().lower() not in _ACCEPTED:
-                continue
-            line, token = row["line"] or "", row["token"] or ""
-            if not (line.isdecimal() and token.isdecimal() and row["suggested"]):
-                message = f"{path}, line {number}: the line, the token or the suggested label is missing; audit again"
-                raise DataError(message)
-            changes.append(Change(int(line), int(token), row["given"], row["suggested"]))
+        changes.append(Change(int(line), int(token), row["given"] or "", label, row["word"] or ""))
     if not changes:
         message = f"{path}: no line is accepted; put x into the column accept"
         raise DataError(message)

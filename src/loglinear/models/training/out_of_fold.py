@@ -91,29 +91,34 @@ def leave_out(data: Labelled[Model], folds: int, seed: int, threads: int) -> Out
     whole_number("folds", folds, 2, MOST_FOLDS)
     fold_of = _folds(data, folds, seed)
 
-    def made(fold: int, stopped: Callable[[Any, Any], bool]) -> tuple[Model, list[Vector], Sequence[list[Any]], Any]:
-        held = np.flatnonzero(fold_of == fold)
+    def made(fold: int, stopped: Callable[[Any, Any], bool]) -> tuple[Model, Any, Any]:
         with warnings_kept() as messages:
             model = data.train(np.flatnonzero(fold_of != fold), stopped)
-            labels, rows, predicted = data.answers(model, held)
-        return model, [_in_order(data.labels, labels, row) for row in rows], predicted, messages
+            answers = data.answers(model, np.flatnonzero(fold_of == fold))
+        return model, answers, messages
 
+    folds_done = list(in_parallel(made, int(fold_of.max()) + 1, threads or cores()))
+    labels = [*data.labels]
+    for _, (_, (own, _, _), _) in folds_done:
+        labels += [label for label in own if label not in labels]  # such as those that a repair of labels makes
     marginals: list[Vector] = [np.empty(0)] * data.lengths.size
     labellings: list[list[Any]] = [[]] * data.lengths.size
-    models, warned = [], set()
-    for fold, (model, rows, predicted, messages) in in_parallel(made, int(fold_of.max()) + 1, threads or cores()):
-        models.append(model)
-        for at, row, labels in zip(np.flatnonzero(fold_of == fold).tolist(), rows, predicted, strict=True):
-            marginals[at], labellings[at] = row, labels
+    warned = set()
+    for fold, (_, (own, rows, predicted), messages) in folds_done:
+        for at, row, labelling in zip(np.flatnonzero(fold_of == fold).tolist(), rows, predicted, strict=True):
+            marginals[at], labellings[at] = _in_order(labels, own, row), labelling
         for message, category in messages:
             if (message, category) not in warned:
                 warned.add((message, category))
                 warn(f"without fold {fold + 1}: {message}", category)
-    return OutOfFold(data.labels, marginals, labellings, fold_of, models)
+    return OutOfFold(labels, marginals, labellings, fold_of, [model for _, (model, _, _) in folds_done])
 
 
 def _folds(data: Labelled[Any], n_folds: int, seed: int) -> Numbers:
     """Return the fold of each sentence."""
+    if not data.lengths.size:
+        message = f"there are no {data.noun}s to audit"
+        raise DataError(message)
     if np.unique(data.groups).size < 2:
         message = f"every {data.noun} is the same, so none can be left out; give at least two different ones"
         raise DataError(message)
