@@ -20,7 +20,7 @@ __all__ = [
     "pytest_terminal_summary",
 ]
 
-# Processor seconds of a test, and of all tests together: these take 370 on two cores that are busy with them alone.
+# Processor seconds of a test, and of all tests together: these take 280 on two cores that are busy with them alone.
 OF_ONE, OF_ALL = 5.0, 400.0
 NAMED = 25
 

@@ -25,7 +25,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_modifyitems() -> None:
     """Leave tests and modules out of garbage collections, which would look at a million objects that always stay."""
     gc.collect()
     gc.freeze()
