@@ -163,15 +163,26 @@ class ChainCRF(
             >>> print(both.result_.prior)
             3 of 5 features have a prior from the older model, strength 10; 1 label is new
         """
+        data_by = self._data_by(X, y, sample_weight, token_weight)
+        models = OlderModels(start, prior, prior_strength)
+        self._fit(data_by, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint)
+        return self
+
+    def _data_by(
+        self,
+        X: Corpus | Sentences,
+        y: Labels | None,
+        sample_weight: Iterable[float] | None,
+        token_weight: TokenWeights | None = None,
+    ) -> Callable[[str | None, OlderChain | None], ChainData]:
+        """Return a function that returns the objective on sentences for a template and a prior; see `fit`."""
         features, threads = self._options(ChainFeatures), self._threads
 
         def data(template: str | None, older: OlderChain | None) -> ChainData:
             corpus = self._corpus(X, y, template, sample_weight, token_weight)
             return ChainObjective(corpus, features, threads=threads, older=older)
 
-        models = OlderModels(start, prior, prior_strength)
-        self._fit(data, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint)
-        return self
+        return data
 
     def _fit(
         self,
@@ -263,12 +274,8 @@ class ChainCRF(
             former = vars(self).get("_evidence")
             training = json.loads(self.model_.settings).get("training")
             start, evidence = _opened(self), former or ChainEvidence(n_seen_by(training), None)
-        features, threads = self._options(ChainFeatures), self._threads
-
-        def data(template: str | None, older: OlderChain | None) -> ChainData:
-            return ChainObjective(self._corpus(X, y, template, sample_weight), features, threads=threads, older=older)
-
-        self._fit(data, None, None, models=ChainPrior(start, None, evidence))
+        data_by = self._data_by(X, y, sample_weight)
+        self._fit(data_by, None, None, models=ChainPrior(start, None, evidence))
         return self
 
     @overload
@@ -646,15 +653,12 @@ class ChainCRF(
         """
         model, settings = open_model(os.fspath(path), "chain")
         settings |= class_weight_of(settings)
-        if "label_bias" in settings:
-            labels, scores = (
-                typed([list(settings["label_bias"])], settings.get("label_type", "str"))[0],
-                settings["label_bias"],
-            )
-            settings["label_bias"] = dict(zip(labels, scores.values(), strict=True))
+        label_type = settings.get("label_type", "str")
+        if bias := settings.get("label_bias"):
+            settings["label_bias"] = dict(zip(typed([[*bias]], label_type)[0], bias.values(), strict=True))
         crf = cls._of_settings(settings | {"template": model.template}, os.fspath(path))
         crf.model_, crf._bias = model, None if crf.label_bias is None else dict(crf.label_bias)
-        crf.classes_ = typed([model.labels], settings.get("label_type", "str"))[0]
+        crf.classes_ = typed([model.labels], label_type)[0]
         return crf
 
     @property

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .. import _core
     from ..data.corpus import Corpus
 
-__all__ = ["OlderChain", "check_template"]
+__all__ = ["OlderChain", "check_label_type", "check_template", "other_template"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,7 @@ class OlderChain:
             DataError: the labels have another type.
             OptionError: the template is another one.
         """
-        if label_type != self.label_type:
-            message = f"the labels have type {label_type}, but {self.name} has labels of type {self.label_type}"
-            raise DataError(message)
+        check_label_type(self.name, self.label_type, label_type)
         check_template(self.name, self.model.template, template)
 
     def check_order(self, order: int) -> None:
@@ -57,13 +55,24 @@ class OlderChain:
 
 def check_template(name: str, older: str | None, template: str | None) -> None:
     """Raise OptionError if data have another template than the older model, which is called ``name``."""
+    if difference := other_template(name, older, template):
+        message = f"prior: {difference}; leave out the template (--template) to use the template of the prior"
+        raise OptionError(message)
+
+
+def other_template(name: str, older: str | None, template: str | None) -> str:
+    """Return how data and an older model, called ``name``, differ in their template; empty if they do not."""
     if template == older:
-        return
+        return ""
     if template is None:
-        difference = f"{name} has a template, but the data are read without one"
-    elif older is None:
-        difference = f"{name} has no template, but the data are read with one"
-    else:
-        difference = f"{name} has another template"
-    message = f"prior: {difference}; leave out the template (--template) to use the template of the prior"
-    raise OptionError(message)
+        return f"{name} has a template, but the data are read without one"
+    return (
+        f"{name} has no template, but the data are read with one" if older is None else f"{name} has another template"
+    )
+
+
+def check_label_type(name: str, older: str, label_type: str) -> None:
+    """Raise DataError if labels of data have another type than the labels of the older model called ``name``."""
+    if label_type != older:
+        message = f"the labels have type {label_type}, but {name} has labels of type {older}"
+        raise DataError(message)

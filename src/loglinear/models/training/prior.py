@@ -238,10 +238,8 @@ class ChainPrior:
         if self.start is None:
             w, prior = np.zeros(data.n_features), Prior("weights of 0", used, 0, data.n_features, [], n_seen)
         else:
-            w, n_shared = data.start_weights(self.start.model)
-            old_labels = {*self.start.model.labels}
-            new_labels = [label for label in data.label_names if label not in old_labels]
-            prior = Prior(self.start.name, used, n_shared, data.n_features, new_labels, n_seen)
+            w, old = self.start.shared(data)
+            prior = Prior(old.model, used, old.n_shared, old.n_features, old.new_labels, n_seen)
         if self._evidence is None:
             return Centre(w, prior)
         return Centre(w, prior, used + self._evidence.information(data, w))

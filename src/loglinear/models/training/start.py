@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from ...data.templates import TemplateText
-from ...errors import DataError, warn
+from ...errors import warn
+from ...objectives.older import check_label_type, other_template
 from ...options import fail
 from ...result import WarmStart
 from ..files.chain import ChainModel, open_model
@@ -63,10 +64,12 @@ class Start:
         Warns:
             UserWarning: the template is another one.
         """
-        if data.label_type != self.label_type:
-            message = f"the labels have type {data.label_type}, but {self.name} has labels of type {self.label_type}"
-            raise DataError(message)
+        check_label_type(self.name, self.label_type, data.label_type)
         warn_of_template(self.name, self.model.template, data.template)
+        return self.shared(data)
+
+    def shared(self, data: ChainData) -> tuple[Vector, WarmStart]:
+        """Return the weights for data that are known to go together with the model; see `weights`."""
         w, n_shared = data.start_weights(self.model)
         old_labels = {*self.model.labels}
         new_labels = [label for label in data.label_names if label not in old_labels]
@@ -82,12 +85,6 @@ def start_path(start: object, estimator: str, argument: str = "start") -> str:
 
 def warn_of_template(name: str, older: str | None, template: str | None) -> None:
     """Warn if the data to train on have another template than the older model, which is called ``name``."""
-    if template == older:
-        return
-    if template is None:
-        difference = f"{name} has a template, but the data are read without one"
-    elif older is None:
-        difference = f"{name} has no template, but the data are read with one"
-    else:
-        difference = f"{name} has another template (leave out the new one to use it)"
-    warn(f"{difference}; only attributes with the same names start from its weights")
+    if difference := other_template(name, older, template):
+        remedy = " (leave out the new one to use it)" if older is not None and template is not None else ""
+        warn(f"{difference}{remedy}; only attributes with the same names start from its weights")
