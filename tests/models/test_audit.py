@@ -34,7 +34,7 @@ def sentences():
 @pytest.fixture(scope="module")
 def found(sentences):
     X, _, noisy, _ = sentences
-    return audit(CHAIN, X, noisy)
+    return audit(CHAIN, X, noisy, folds=3)
 
 
 def tokens(found):

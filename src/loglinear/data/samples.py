@@ -16,13 +16,22 @@ from ..vectors import Vector
 from .columns import as_lists, is_column, is_series
 from .corpus import Corpus
 from .formats import is_format, named
+from .frames import as_frame
 from .inputs import Array, Samples
 from .labels import check_targets
 
 # First samples that show whether strings are numbers.
 _LOOKED_AT = 20
 
-__all__ = ["attribute_corpus", "check_no_bigrams", "labels_and_weights", "matrix_of", "samples_with", "warn_of_numbers"]
+__all__ = [
+    "attribute_corpus",
+    "check_no_bigrams",
+    "labels_and_weights",
+    "matrix_of",
+    "rows_of",
+    "samples_with",
+    "warn_of_numbers",
+]
 
 
 def attribute_corpus(X: Corpus | Samples) -> Corpus | None:
@@ -149,3 +158,18 @@ def samples_with(names: Sequence[str], corpus: Corpus) -> scipy.sparse.csr_array
     wanted = np.flatnonzero(columns >= 0)
     moves = (np.ones(wanted.size), (wanted, columns[wanted]))
     return scipy.sparse.csr_array(matrix @ scipy.sparse.csr_array(moves, shape=(columns.size, len(names))))
+
+
+def rows_of(X: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """Return some rows of samples of any kind, in the order of their numbers."""
+    if isinstance(X, (Corpus, np.ndarray)):
+        return X[rows]
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    if isinstance(X, (list, tuple)):
+        return [X[row] for row in rows.tolist()]
+    if as_frame(X) is None:
+        return np.asarray(X)[rows]
+    return X.take(rows) if hasattr(X, "take") else X[rows.tolist()]

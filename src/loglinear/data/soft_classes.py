@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from .corpus import Corpus
-from .frames import Frame, as_frame
+from .frames import as_frame
 from .sample_values import weights_of_samples
+from .samples import rows_of
 
 __all__ = ["RepeatedSamples", "are_soft", "repeated"]
 
@@ -85,7 +86,7 @@ def repeated(X: Any, y: Any, sample_weight: Any) -> RepeatedSamples:
     rows = np.array([row for row, shares in enumerate(pairs) for _ in shares], dtype=np.int64)
     shares = np.array([share for shares in pairs for _, share in shares])
     return RepeatedSamples(
-        _taken(X, rows), [name for shares in pairs for name, _ in shares], weights[rows] * shares, rows
+        rows_of(X, rows), [name for shares in pairs for name, _ in shares], weights[rows] * shares, rows
     )
 
 
@@ -130,21 +131,3 @@ def _checked(shares: npt.NDArray[np.float64], row: int) -> npt.NDArray[np.float6
         )
         raise DataError(message)
     return shares / total
-
-
-def _taken(X: Any, rows: npt.NDArray[np.int64]) -> Any:
-    """Return the rows of samples of any kind."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "tocsr"):
-        return X.tocsr()[rows]
-    if isinstance(X, np.ndarray):
-        return X[rows]
-    if isinstance(X, (list, tuple)):
-        return [X[row] for row in rows.tolist()]
-    frame: Frame | None = as_frame(X)
-    if frame is None:
-        return np.asarray(X)[rows]
-    if hasattr(X, "take"):
-        return X.take(rows)
-    return X[rows.tolist()]

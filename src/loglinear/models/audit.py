@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils import _safe_indexing
 
 from ..data.corpus import Corpus
 from ..data.inputs import Array, Labels, Samples, Sentences
 from ..data.sample_values import classes_of
-from ..data.samples import attribute_corpus, labels_and_weights
+from ..data.samples import attribute_corpus, labels_and_weights, rows_of
 from ..data.tokens import sample_texts, shown_words
 from ..errors import DataWarning, warn
 from ..networks.numbering import Numbers
@@ -160,7 +159,8 @@ def audit(
         for sentence, labels in enumerate(data.gold)
         for start, end in _runs(labels, held_out.predicted[sentence], seen[held_out.folds[sentence]])
     ]
-    suspects = sorted(_suspect(data, held_out, *run) for run in runs)
+    number_of = {label: number for number, label in enumerate(held_out.labels)}
+    suspects = sorted(_suspect(data, held_out, number_of, *run) for run in runs)
     reasons = data.reasons(held_out, suspects)
     alike = _by_context(data)
     findings = [
@@ -305,20 +305,16 @@ class _Samples:
 
         def train(rows: Numbers, stopped: Callable[[Any, Any], bool]) -> MaxEnt:
             y = None if isinstance(X, Corpus) else classes[rows]
-            trained: MaxEnt = _copy(model).fit(self.some(rows), y, callbacks=[stopped])
+            trained: MaxEnt = _copy(model).fit(rows_of(X, rows), y, callbacks=[stopped])
             return trained
 
         def answers(trained: MaxEnt, rows: Numbers) -> tuple[list[Any], list[Vector], list[list[Any]]]:
             own, ends = trained.classes_.tolist(), np.cumsum(lengths[rows])
-            probabilities = trained.predict_proba(self.some(rows))
+            probabilities = trained.predict_proba(rows_of(X, rows))
             predicted = [own[number] for number in probabilities.argmax(axis=1).tolist()]
             return own, np.split(probabilities, ends[:-1]), _cut(predicted, ends)
 
         self.labelled: Labelled[Any] = Labelled(labels.tolist(), targets, lengths, groups, train, answers, "sample")
-
-    def some(self, rows: Numbers) -> Any:
-        """Return some of the samples, or sentences."""
-        return self.X[rows] if isinstance(self.X, Corpus) else _safe_indexing(self.X, rows)
 
     def reasons(self, held_out: OutOfFold[MaxEnt], suspects: Sequence[_Suspect]) -> list[str]:
         """Return for each suspect the columns that speak most for the suggested label."""
@@ -330,7 +326,7 @@ class _Samples:
             own = {label: number for number, label in enumerate(model.classes_.tolist())}
             sentences = np.array([suspects[at].sentence for at in ours])
             # Rows of the matrix are tokens: those of each sentence follow one another.
-            matrix = scipy.sparse.csr_array(model._matrix(self.some(sentences)))
+            matrix = scipy.sparse.csr_array(model._matrix(rows_of(self.X, sentences)))
             firsts = np.cumsum([0, *(len(self.gold[sentence]) for sentence in sentences)])
             coef = model.coef_ if len(own) > 2 else np.vstack([np.zeros_like(model.coef_), model.coef_])
             names = model._column_names()
@@ -409,9 +405,15 @@ def _runs(labels: Sequence[Any], predicted: Sequence[Any], seen: set[Any]) -> li
     return runs
 
 
-def _suspect(data: _Sentences | _Samples, held_out: OutOfFold[Any], sentence: int, start: int, end: int) -> _Suspect:
+def _suspect(
+    data: _Sentences | _Samples,
+    held_out: OutOfFold[Any],
+    number_of: Mapping[Any, int],
+    sentence: int,
+    start: int,
+    end: int,
+) -> _Suspect:
     rows = held_out.marginals[sentence]
-    number_of = {label: number for number, label in enumerate(held_out.labels)}
     pairs = [
         (token, number_of[data.gold[sentence][token]], number_of[held_out.predicted[sentence][token]])
         for token in range(start, end)
