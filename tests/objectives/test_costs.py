@@ -28,32 +28,21 @@ from loglinear.solvers import SAG, SG, AdaGrad, LabelSets
 from oracles.chain_enumeration import Chain, named_features
 from oracles.samples import chunky
 from oracles.samples import sentences as random_sentences
-from oracles.softmax_margin import follows, softmax_margin
+from oracles.softmax_margin import LABEL, distinct, short_sentences, softmax_margin
 
 LAWS = examples(150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-FORBIDDEN = [("A", "C"), (None, "B"), ("B", None)]
-
-
-def distinct(n, seed):
-    rng = np.random.default_rng(seed)
-    return rng.choice([-1.0, 1.0], n) * 2.0 * (1.0 + rng.permutation(n)) / n
 
 
 @st.composite
 def costly(draw):
     """Sentences with labels, some partial, weights, costs of tokens, class weights and constraints."""
-    constraints = draw(st.sampled_from([None, FORBIDDEN]))
-    label = st.sampled_from(["A", "B", "C"])
-    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
-    X = [[draw(st.lists(st.sampled_from("abc"), max_size=3)) for _ in range(size)] for size in sizes]
-    y = [[draw(label) for _ in range(size)] for size in sizes]
-    forbidden = constraints or ()
-    assume(all(follows(labels, forbidden) for labels in y))
+    constraints, X, y = draw(short_sentences())
+    sizes = [*map(len, X)]
     if draw(st.booleans()):
         for labels in y:
             for token, name in enumerate(labels):
                 kind = draw(st.sampled_from(["whole", "whole", "set", "unknown"]))
-                labels[token] = name if kind == "whole" else None if kind == "unknown" else {name, draw(label)}
+                labels[token] = name if kind == "whole" else None if kind == "unknown" else {name, draw(LABEL)}
     cost = st.sampled_from([0.0, 0.5, 1.0, 3.0])
     token_weight = [[draw(cost) for _ in range(size)] for size in sizes] if draw(st.booleans()) else None
     if token_weight is not None and draw(st.booleans()):

@@ -27,31 +27,21 @@ from loglinear.data.parts import ListedPart
 from loglinear.objectives.parts import ChainParts
 from loglinear.solvers import SAG
 from oracles.chain_enumeration import Chain, named_features
-from oracles.softmax_margin import follows, softmax_margin
+from oracles.softmax_margin import LABEL, distinct, short_sentences, softmax_margin
 
 LAWS = examples(150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-FORBIDDEN = [("A", "C"), (None, "B"), ("B", None)]
-
-
-def distinct(n, seed):
-    rng = np.random.default_rng(seed)
-    return rng.choice([-1.0, 1.0], n) * 2.0 * (1.0 + rng.permutation(n)) / n
 
 
 @st.composite
 def soft(draw):
     """Sentences whose labels are known, soft, or in other sentences partial; weights, costs, constraints."""
-    constraints = draw(st.sampled_from([None, FORBIDDEN]))
-    label = st.sampled_from(["A", "B", "C"])
-    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
-    X = [[draw(st.lists(st.sampled_from("abc"), max_size=3)) for _ in range(size)] for size in sizes]
-    y = [[draw(label) for _ in range(size)] for size in sizes]
-    assume(all(follows(labels, constraints or ()) for labels in y))
+    constraints, X, y = draw(short_sentences())
+    sizes = [*map(len, X)]
     for labels in y:
         uncertain = draw(st.sampled_from(["soft", "soft", "partial", "known"]))
         for token, name in enumerate(labels):
             if uncertain == "soft" and draw(st.booleans()):
-                others = draw(st.lists(label, min_size=1, max_size=2, unique=True))
+                others = draw(st.lists(LABEL, min_size=1, max_size=2, unique=True))
                 share = draw(st.sampled_from([0.25, 0.5, 0.9]))
                 others = [other for other in others if other != name]
                 labels[token] = {name: share} | {other: (1.0 - share) / len(others) for other in others}

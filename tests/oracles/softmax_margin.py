@@ -6,8 +6,32 @@ import itertools
 import math
 
 import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
 
 from oracles.chain_enumeration import Chain, Token, log_sum_exp
+
+# Pairs of labels that neither follow one another nor begin or end a sentence.
+FORBIDDEN = [("A", "C"), (None, "B"), ("B", None)]
+
+LABEL = st.sampled_from(["A", "B", "C"])
+
+
+def distinct(n, seed):
+    """Weights that differ from one another."""
+    rng = np.random.default_rng(seed)
+    return rng.choice([-1.0, 1.0], n) * 2.0 * (1.0 + rng.permutation(n)) / n
+
+
+@st.composite
+def short_sentences(draw):
+    """Constraints or None, and sentences with labels that follow them."""
+    constraints = draw(st.sampled_from([None, FORBIDDEN]))
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    X = [[draw(st.lists(st.sampled_from("abc"), max_size=3)) for _ in range(size)] for size in sizes]
+    y = [[draw(LABEL) for _ in range(size)] for size in sizes]
+    assume(all(follows(labels, constraints or ()) for labels in y))
+    return constraints, X, y
 
 
 def follows(labelling, forbidden):

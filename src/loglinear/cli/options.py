@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import Action, ArgumentError, Namespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..errors import OptionError
+
 if TYPE_CHECKING:
     from argparse import _ActionsContainer as Arguments
     from collections.abc import Mapping
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..data.column_layout import ColumnLayout
     from ..data.formats import Holds
+    from ..models.training.options import TextOptions
 
 __all__ = [
     "add_columns",
@@ -19,11 +22,13 @@ __all__ = [
     "add_format",
     "add_json",
     "add_label_bias",
+    "add_model_type",
     "add_options",
     "add_scheme",
     "add_templates",
     "add_threads",
     "add_verbose",
+    "check_is_of_texts",
     "chosen",
     "column_layout",
     "count",
@@ -142,6 +147,24 @@ def add_features(parser: Arguments) -> None:
     from ..objectives.chain import ChainFeatures
 
     add_options(parser, ChainFeatures)
+
+
+def add_model_type(parser: Arguments) -> None:
+    """Add --model-type."""
+    kinds = "chain: a CRF for sequences; maxent: a classifier (default: chain)"
+    parser.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
+
+
+def check_is_of_texts(texts: TextOptions, format: str) -> None:
+    """Raise OptionError if options of texts are given for data of another format."""
+    from dataclasses import fields
+
+    changed = [flag(field.name) for field in fields(texts) if vars(texts)[field.name] != field.default]
+    if changed:
+        verb, pronoun = ("is", "it") if len(changed) == 1 else ("are", "them")
+        message = f"{', '.join(changed)} {verb} for texts; add --format text (the format is {format}), "
+        message += f"or leave {pronoun} out"
+        raise OptionError(message)
 
 
 def add_threads(parser: Arguments) -> None:

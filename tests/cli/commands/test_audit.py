@@ -79,7 +79,10 @@ def test_the_table_goes_to_stdout_and_the_summary_to_stderr(done, tmp_path):
     ("arguments", "message"),
     [
         (["--folds", "1"], "folds"),
-        (["--model-type", "maxent", "--words", "blanks"], "--words and --ngrams are for texts"),
+        (
+            ["--model-type", "maxent", "--words", "blanks"],
+            "--words is for texts; add --format text (the format is columns), or leave it out",
+        ),
         (["--tfidf"], "add --model-type maxent"),
     ],
     ids=str,

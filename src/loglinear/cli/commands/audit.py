@@ -20,7 +20,18 @@ from ...data.column_layout import ColumnLayout
 from ...errors import DataError, OptionError
 from ...extras import needed_by
 from ..inputs import Inputs, add_data
-from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen, count
+from ..options import (
+    add_columns,
+    add_features,
+    add_format,
+    add_model_type,
+    add_options,
+    add_templates,
+    add_threads,
+    check_is_of_texts,
+    chosen,
+    count,
+)
 from ..output import counted, say, tab_separated
 
 if TYPE_CHECKING:
@@ -62,8 +73,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--top", type=count, metavar="N", help="write the N most suspicious findings (default: all)")
     accepted = "write the data with the suggested labels of the lines in this table that have x in the column accept"
     add("--apply", metavar="FILE", help=accepted)
-    kinds = "chain: a CRF for sequences; maxent: a classifier (default: chain)"
-    add("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
+    add_model_type(parser)
     add_format(parser, default="columns")
     add_columns(parser)
     add_templates(parser)
@@ -112,9 +122,8 @@ def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]]]:
     if is_chain and (named(format).holds != "sentences" or texts != TextOptions()):
         message = f"texts and samples (--format {format}) need a classifier; add --model-type maxent"
         raise OptionError(message)
-    if named(format).holds != "texts" and texts != TextOptions():
-        message = f"--tfidf, --words and --ngrams are for texts; add --format text (the format is {format})"
-        raise OptionError(message)
+    if named(format).holds != "texts":
+        check_is_of_texts(texts, format)
     common = {**vars(options), "n_jobs": arguments.threads or None}
     settings = {"folds": arguments.folds, "random_state": options.random_state or 0}
     if named(format).holds == "texts":

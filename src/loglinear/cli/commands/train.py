@@ -27,10 +27,12 @@ from ..options import (
     add_columns,
     add_features,
     add_format,
+    add_model_type,
     add_options,
     add_templates,
     add_threads,
     add_verbose,
+    check_is_of_texts,
     chosen,
     flag,
     solvers_help,
@@ -80,8 +82,7 @@ def configure(parser: ArgumentParser) -> None:
     model.add_argument(
         "-m", "--model", "-o", "--output", dest="model", required=True, metavar="MODEL", help="model file to write"
     )
-    kinds = "chain: a CRF for sequences; maxent: a classifier (default: chain)"
-    model.add_argument("--model-type", default="chain", choices=("chain", "maxent"), help=kinds)
+    add_model_type(model)
     start = "model to start from (warm start); also provides the template, unless one is given"
     model.add_argument("--start", metavar="MODEL", help=start)
     prior = "older model to stay near: the penalty is on the change from its weights; also provides the template"
@@ -466,12 +467,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
 
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
-    if asked.texts != type(asked.texts)():
-        changed = [flag(field.name) for field in fields(asked.texts) if vars(asked.texts)[field.name] != field.default]
-        verb, pronoun = ("is", "it") if len(changed) == 1 else ("are", "them")
-        message = f"{', '.join(changed)} {verb} for texts; add --format text (the format is {format}), "
-        message += f"or leave {pronoun} out"
-        raise OptionError(message)
+    check_is_of_texts(asked.texts, format)
     check_prior(arguments.start, arguments.prior, arguments.prior_strength)
     older = arguments.start if arguments.prior is None else arguments.prior
     reading = Reading.of(arguments, path, start=None if older is None else ClassifierStart.open(older))
