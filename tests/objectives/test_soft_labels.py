@@ -221,3 +221,18 @@ def test_a_label_costs_what_it_costs_on_average_with_class_weights(token_weight)
         cost = {k: base * sum(q.get(j, 0.0) * c[j] for j in c if j != k) for k in c}
         expected += np.log(sum(np.exp(score[k] + cost[k]) for k in c)) - sum(q[k] * score[k] for k in q)
     assert objective.value_and_gradient(w)[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("cell", ["PER:0,7|O:0,3", "PER:nan|O:1", "PER:0.7|O:", "PER:0.7|O", "PER|O:0.3", "PER:70%|O:30%"])
+def test_a_cell_that_looks_like_a_distribution_and_is_not_one_is_an_error_with_the_line(tmp_path, cell):
+    (tmp_path / "a.txt").write_text(f"b O\n\na {cell}\nb O\n\n")
+    with pytest.raises(DataError, match=r"a.txt, line 3: label '.*' is not a label with a probability; write each"):
+        Corpus.read(tmp_path / "a.txt", template="U:%x[0,0]\nB\n", partial=True)
+    whole = Corpus.read(tmp_path / "a.txt", template="U:%x[0,0]\nB\n")
+    assert whole.gold()[1] == [cell, "O"]
+
+
+def test_labels_with_colons_or_bars_that_are_no_distributions_stay_labels(tmp_path):
+    (tmp_path / "a.txt").write_text("a x:A\nb x:A|y:B\nc B:0.7\nd A:1st|B:2nd\n\n")
+    corpus = Corpus.read(tmp_path / "a.txt", template="U:%x[0,0]\nB\n", partial=True)
+    assert corpus.gold() == [["x:A", {"x:A", "y:B"}, "B:0.7", {"A:1st", "B:2nd"}]]

@@ -24,7 +24,7 @@ pub fn checked_shares<T: PartialEq>(mut shares: Vec<(T, f64)>) -> Result<Vec<(T,
     if (sum - 1.0).abs() > ROUNDING {
         let (difference, than) = ((sum - 1.0).abs(), if sum < 1.0 { "less" } else { "more" });
         return Err(format!(
-            "the probabilities of the labels add up to {sum:.6}, {difference:.6} {than} than 1; divide them by their sum"
+            "the probabilities add up to {sum:.6}, {difference:.6} {than} than 1; divide them by their sum"
         ));
     }
     shares.iter_mut().for_each(|(_, share)| *share /= sum);
@@ -98,9 +98,11 @@ fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
         return Ok(Gold::Label(cell));
     }
     let names: Vec<&[u8]> = cell.split(|&byte| byte == b'|').collect();
-    if let Some(shares) = names.iter().map(|name| share_of(name)).collect() {
+    if names.iter().any(|name| share_of(name).is_some()) {
+        let shares: Result<Vec<_>, String> =
+            names.iter().map(|name| share_of(name).flatten().ok_or_else(|| not_a_share(name))).collect();
         let located = |message: String| format!("label '{}': {message}", String::from_utf8_lossy(cell));
-        return Ok(Gold::Soft(checked_shares(shares).map_err(located)?));
+        return Ok(Gold::Soft(shares.and_then(checked_shares).map_err(located)?));
     }
     let message = if names.contains(&b"".as_slice()) {
         "a label is missing next to a bar"
@@ -116,12 +118,30 @@ fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
     ))
 }
 
-/// The label and its probability in `B-PER:0.7`.
-fn share_of(text: &[u8]) -> Option<(&[u8], f64)> {
-    let colon = text.iter().rposition(|&byte| byte == b':').filter(|&colon| colon > 0)?;
+/// The label and its probability in `B-PER:0.7`: none if there is no number after a colon, and none within if the text is not a
+/// label with a probability although there is one, such as `B-PER:0,7`, `B-PER:nan` and `:0.7`.
+fn share_of(text: &[u8]) -> Option<Option<(&[u8], f64)>> {
+    let colon = text.iter().rposition(|&byte| byte == b':')?;
     let share = std::str::from_utf8(&text[colon + 1..]).ok()?;
-    let is_number = share.starts_with(|first: char| first.is_ascii_digit() || first == '.');
-    Some((&text[..colon], share.parse().ok().filter(|_| is_number)?))
+    let (starts, digits) =
+        (share.trim_start_matches(['+', '-']), |byte: u8| byte.is_ascii_digit() || b".,eE+-%".contains(&byte));
+    let is_number =
+        starts.starts_with(|first: char| first.is_ascii_digit() || first == '.') && share.bytes().all(digits);
+    let is_special = ["nan", "inf", "infinity"].iter().any(|name| starts.eq_ignore_ascii_case(name));
+    if !is_number && !is_special {
+        return None;
+    }
+    let number = share.parse().ok().filter(|_| starts.len() == share.len() && is_number && colon > 0);
+    Some(number.map(|number| (&text[..colon], number)))
+}
+
+/// The message for a part of a distribution that is not a label with a probability.
+fn not_a_share(text: &[u8]) -> String {
+    format!(
+        "'{}' is not a label with a probability; write each label with its probability, a number from 0 to 1 with a decimal \
+         point, as in A:0.7|B:0.3 (labels that contain bars need JSON lines)",
+        String::from_utf8_lossy(text)
+    )
 }
 
 #[cfg(test)]
@@ -138,9 +158,38 @@ mod tests {
         assert_eq!(Labels::Whole.parse(b"A|"), Ok(Some(Gold::Label(b"A|"))));
         assert_eq!(Labels::Whole.parse(b"?"), Ok(Some(Gold::Label(b"?"))));
         assert_eq!(Labels::Ignored.parse(b"A|"), Ok(None));
+        // Colons and bars alone do not make a distribution.
+        assert_eq!(parse("A:0.7"), Ok(Some(Gold::Label(b"A:0.7"))));
+        assert_eq!(parse("x:A|x:B"), Ok(Some(Gold::OneOf(vec![b"x:A", b"x:B"]))));
+        assert_eq!(parse("A:1st|B:2nd"), Ok(Some(Gold::OneOf(vec![b"A:1st", b"B:2nd"]))));
+        assert_eq!(parse("A:|B:nano"), Ok(Some(Gold::OneOf(vec![b"A:", b"B:nano"]))));
+        assert_eq!(parse("A:.75|B:2.5e-1"), Ok(Some(Gold::Soft(vec![(b"A", 0.75), (b"B", 0.25)]))));
         for bad in ["A|", "|", "|A", "A||B", "?|A"] {
             let message = parse(bad).unwrap_err();
             assert!(message.contains(bad) && message.contains("A|B"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_distribution_is_one_or_an_error() {
+        let bad_cells = [
+            ("A:0,7|B:0,3", "A:0,7"),
+            ("A:nan|B:1", "A:nan"),
+            ("A:-inf|B:x", "A:-inf"),
+            ("A:0.7|B:", "B:"),
+            ("A:0.7|B", "B"),
+            ("A|B:0.3", "A"),
+            ("A:0.7|", ""),
+            ("?|B:1", "?"),
+            (":0.7|B:0.3", ":0.7"),
+            ("A:+0.7|B:0.3", "A:+0.7"),
+            ("A:70%|B:30%", "A:70%"),
+            ("A:1e|B:0", "A:1e"),
+        ];
+        for (cell, part) in bad_cells {
+            let message = Labels::Partial.parse(cell.as_bytes()).unwrap_err();
+            let start = format!("label '{cell}': '{part}' is not a label with a probability; write each label with");
+            assert!(message.starts_with(&start), "{message}");
         }
     }
 }
