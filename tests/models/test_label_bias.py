@@ -185,3 +185,42 @@ def test_biases_under_which_the_labels_break_their_scheme_are_tried_as_well():
     assert crf.predict(X[:1])[0][0].startswith("I-") or crf.predict(X[1:2])[0][0].startswith("I-")
     crf.tune_bias(X, y)
     assert "O" in crf.label_bias
+
+
+@pytest.mark.parametrize("bias", [None, {"A": 3.0}])
+@pytest.mark.parametrize("constraints", [[("A", "C"), ("C", "C"), ("B", None)], None, "none"])
+def test_a_file_keeps_constraints_that_were_set_after_training(tmp_path, constraints, bias):
+    """The model of the file is the fitted model: it predicts the same."""
+    X, y = zip(*(pair for pair in zip(*chunky(60), strict=True) if pair[1][-1] != "A"), strict=True)
+    for trained_under in (None, [("A", None)]):
+        crf = ChainCRF(l2=0.5, constraints=trained_under).fit(X, y)
+        crf.set_params(constraints=constraints, label_bias=bias)
+        crf.save(tmp_path / "m")
+        loaded = ChainCRF.load(tmp_path / "m")
+        assert loaded.predict_marginals(X) == crf.predict_marginals(X)
+        assert Tagger(tmp_path / "m").tag(X[0]) == crf.predict_single(X[0])
+        assert [*map(tuple, loaded.constraints or ())] == ([] if isinstance(constraints, str) else constraints or [])
+        loaded.save(tmp_path / "again")
+        assert ChainCRF.load(tmp_path / "again").predict_marginals(X) == crf.predict_marginals(X)
+
+
+def test_a_file_keeps_automatic_constraints_whenever_they_were_set(tmp_path):
+    X, y = [[["a"], ["b"], ["c"]], [["b"], ["c"]]], [["B-X", "I-X", "O"], ["B-X", "O"]]
+    for first, then in ((None, "auto"), ("auto", "auto"), ("auto", None), ("auto", "BIO")):
+        crf = ChainCRF(constraints=first).fit(X, y).set_params(constraints=then)
+        crf.save(tmp_path / "m")
+        loaded = ChainCRF.load(tmp_path / "m")
+        assert loaded.constraints == (then and "BIO")
+        assert loaded.predict_marginals([[["c"], ["b"]]]) == crf.predict_marginals([[["c"], ["b"]]])
+
+
+def test_a_file_records_the_options_of_the_training_whatever_was_set_after_it(tmp_path):
+    """Only constraints and biases change a trained model; all other options say how it was made."""
+    X, y = chunky(20)
+    crf = ChainCRF(l1=0.25, class_weight={"A": 2.0}, min_count=2).fit(X, y)
+    crf.set_params(l1=0.5, l2=3.0, class_weight=None, min_count=1, order=2, template="pos", max_iterations=7)
+    crf.save(tmp_path / "m")
+    loaded = ChainCRF.load(tmp_path / "m")
+    assert (loaded.l1, loaded.l2, loaded.class_weight, loaded.min_count) == (0.25, 0.0, {"A": 2.0}, 2)
+    assert (loaded.order, loaded.template) == (1, None)
+    assert loaded.predict_marginals(X) == crf.predict_marginals(X)

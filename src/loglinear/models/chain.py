@@ -28,7 +28,7 @@ from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .column_tagging import tag_column
 from .estimator import LightEstimator, check_end, check_fitted
-from .files.chain import ChainModel, checked_n_best, open_model
+from .files.chain import ChainModel, checked_n_best, open_model, stating
 from .files.settings import class_weight_of
 from .files.tagging import DECODE, Decode, Tagging, tag_corpus
 
@@ -618,12 +618,16 @@ class ChainCRF(
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, atomically.
+        """Write the model to a file, atomically, with the current constraints and biases of labels.
 
         Raises:
+            OptionError: the constraints or biases do not fit the labels.
             OSError: the file cannot be written.
         """
-        self._biased_model.save(os.fspath(path))
+        model = self._constrained_model
+        if not self._has_constraints_of_training:
+            model = stating(model, resolved(self.constraints, self.classes_))
+        model.save(os.fspath(path))
 
     def export(self, path: str | os.PathLike[str], format: str) -> None:
         """Write the model in the format of another program, atomically.
@@ -680,9 +684,14 @@ class ChainCRF(
         """Return the native model under the current constraints, which may be set after training."""
         model = self._biased_model
         check_constraints("constraints", self.constraints)
-        if model.is_constrained and str(self.constraints).lower() == "auto":  # those of the training
+        if self._has_constraints_of_training:
             return model
         return model.constrained(as_json(resolved(self.constraints, self.classes_)))
+
+    @property
+    def _has_constraints_of_training(self) -> bool:
+        """Whether "auto" stands for the constraints that training has found."""
+        return self.model_.is_constrained and str(self.constraints).lower() == "auto"
 
     @staticmethod
     def _corpus(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..._core import ChainModel, tag_arrow, tag_lists
+from ...constraints import Constraints, as_json
 from ...errors import OptionError
 from .schema import check_labels, checked_settings, refuse
 from .settings import open_as
@@ -27,6 +28,7 @@ __all__ = [
     "columns_counted",
     "open_model",
     "ready",
+    "stating",
     "tag_arrow",
     "tag_lists",
     "weighted_features",
@@ -73,6 +75,14 @@ def biased(model: ChainModel, bias: Mapping[str, float]) -> ChainModel:
     settings = json.loads(model.settings)
     settings.pop("label_bias", None)
     return model.with_settings(json.dumps(settings | ({"label_bias": dict(bias)} if bias else {})))
+
+
+def stating(model: ChainModel, constraints: Constraints) -> ChainModel:
+    """Return the model with these resolved constraints among its settings, which a file keeps."""
+    settings, stated = json.loads(model.settings), json.loads(as_json(constraints))
+    if settings.get("constraints") == stated:
+        return model
+    return model.with_settings(json.dumps(settings | {"constraints": stated}))
 
 
 def checked_n_best(name: str, value: object) -> int:
