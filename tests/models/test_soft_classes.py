@@ -77,10 +77,10 @@ def test_cross_validation_keeps_the_copies_of_a_sample_together():
     ("y", "message"),
     [
         (P * 0.9, r"y, row 0: the probabilities add up to 0.900000, 0.100000 less than 1; divide them by their sum"),
-        (P - 1.0, r"y, row 0: .* has numbers that are not probabilities"),
+        (P - 1.0, r"y, row 0: a label has the probability -0\.\d+; probabilities are numbers from 0 to 1"),
         (P[:5], r"y has 5 distributions, but X has 40 samples"),
         ([{"a": 0.5, "b": 0.7}] * 40, r"y, row 0: the probabilities add up to 1.200000, 0.200000 more than 1"),
-        ([{"a": "x"}] * 40, r"y, row 0: .* has a probability that is not a number"),
+        ([{"a": "x"}] * 40, r"y, row 0: the probability of 'a' is 'x', which is not a number"),
     ],
 )
 def test_bad_distributions_are_refused_by_row(y, message):

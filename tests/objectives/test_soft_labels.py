@@ -223,7 +223,9 @@ def test_a_label_costs_what_it_costs_on_average_with_class_weights(token_weight)
     assert objective.value_and_gradient(w)[0] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("cell", ["PER:0,7|O:0,3", "PER:nan|O:1", "PER:0.7|O:", "PER:0.7|O", "PER|O:0.3", "PER:70%|O:30%"])
+@pytest.mark.parametrize(
+    "cell", ["PER:0,7|O:0,3", "PER:nan|O:1", "PER:0.7|O:", "PER:0.7|O", "PER|O:0.3", "PER:70%|O:30%"]
+)
 def test_a_cell_that_looks_like_a_distribution_and_is_not_one_is_an_error_with_the_line(tmp_path, cell):
     (tmp_path / "a.txt").write_text(f"b O\n\na {cell}\nb O\n\n")
     with pytest.raises(DataError, match=r"a.txt, line 3: label '.*' is not a label with a probability; write each"):

@@ -11,6 +11,7 @@ from .classifier import ClassifierObjective as ClassifierObjective
 from .classifier import ClassifierPath as ClassifierPath
 from .classifier import NewtonStep as NewtonStep
 from .classifier import ReachedPoint as ReachedPoint
+from .classifier import checked_probabilities as checked_probabilities
 from .classifier import classifier_model as classifier_model
 from .classifier import classifier_of_corpus as classifier_of_corpus
 from .corpus_writer import CorpusWriter as CorpusWriter

@@ -163,12 +163,14 @@ def classifier_of_corpus(
     min_count: int,
     targets: npt.NDArray[np.uint32],
     weights: npt.NDArray[np.float64] | None = None,
+    counted: npt.NDArray[np.bool_] | None = None,
     *,
     n_classes: int,
     intercept: float | None = None,
     scaled: bool = False,
     threads: int = 0,
 ) -> tuple[ClassifierObjective, npt.NDArray[np.int64]]: ...
+def checked_probabilities(probabilities: Sequence[float]) -> list[float]: ...
 def classifier_model(
     names: Sequence[str],
     labels: Sequence[str],

@@ -99,18 +99,9 @@ class LabelNames:
 
     def _shares(self, label: Mapping[object, object], where: str) -> dict[str, float]:
         """Return the probabilities of labels by name; the native half looks at their sum."""
-        if not label:
-            message = f"{where}: empty dict of labels; give the probability of each label, or None for any label"
-            raise DataError(message)
-        shares = {}
-        for element, share in label.items():
+        for element in label:
             self._learn(element, f"{where}, in a dict")
-            try:
-                shares[str(element)] = float(share)  # type: ignore[arg-type]
-            except (TypeError, ValueError):
-                message = f"{where}: the probability of {element!r} is {share!r:.60}, which is not a number"
-                raise DataError(message) from None
-        return shares
+        return {str(element): share for element, share in numbers_by_label(label, where).items()}
 
     def _learn(self, label: object, where: str) -> None:
         name = _type_name(type(label))
@@ -121,6 +112,25 @@ class LabelNames:
             message = f"{where}: {label!r} has type {name}, but earlier labels have type {self.type}; use one type"
             raise DataError(message)
         self._known[type(label)], self.type = name, name
+
+
+def numbers_by_label(label: Mapping[Any, Any], where: str) -> dict[Any, float]:
+    """Return the probabilities, or other numbers, of a dict by label.
+
+    Raises:
+        DataError: the dict is empty, or has a value that is not a number; the message begins with `where`.
+    """
+    if not label:
+        message = f"{where}: empty dict of labels; give the probability of each label, or None for any label"
+        raise DataError(message)
+    numbers = {}
+    for element, number in label.items():
+        try:
+            numbers[element] = float(number)
+        except (TypeError, ValueError, OverflowError):
+            message = f"{where}: the probability of {element!r} is {number!r:.60}, which is not a number"
+            raise DataError(message) from None
+    return numbers
 
 
 def check_ordered(items: object, what: str, remedy: str = "") -> None:

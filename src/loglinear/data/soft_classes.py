@@ -6,22 +6,25 @@ the distributions, and every solver minimises it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from ..errors import DataError
+from .columns import is_pandas
 from .corpus import Corpus
-from .frames import as_frame
+from .frames import Frame, as_frame
+from .labels import check_types, numbers_by_label
 from .sample_values import weights_of_samples
 from .samples import rows_of
 
 __all__ = ["RepeatedSamples", "are_soft", "repeated"]
 
-# The largest difference from 1 of the sum of a sample's probabilities.
-ROUNDING = 1e-6
+# Types of columns that may have dicts: of NumPy and pandas, and of polars.
+_OF_OBJECTS = ("object", "Struct")
 
 
 class RepeatedSamples(NamedTuple):
@@ -39,15 +42,21 @@ class RepeatedSamples(NamedTuple):
     weights: npt.NDArray[np.float64]
     rows: npt.NDArray[np.int64]
 
+    @property
+    def firsts(self) -> npt.NDArray[np.bool_]:
+        """Whether a sample is the first one of an original sample, shape (n,)."""
+        return np.diff(self.rows, prepend=-1) > 0
+
 
 def are_soft(y: Any) -> bool:
-    """Whether y has distributions over classes: an array or table of several columns, or a list with dicts.
+    """Whether y has distributions over classes: a list or column with dicts, or a matrix or table of several columns.
 
-    One of the numbers must not be whole: indicators of several classes are taken for a mistake.
+    One of the numbers of a matrix or table must not be whole: indicators of several classes are taken for a mistake.
     """
-    if isinstance(y, (list, tuple)):
-        return any(isinstance(label, Mapping) and not all(map(_is_whole, label.values())) for label in y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
+    is_column = len(shape) == 1 and str(getattr(y, "dtype", "")).startswith(_OF_OBJECTS)
+    if is_column or isinstance(y, (list, tuple)):
+        return any(isinstance(label, Mapping) for label in y)
     if len(shape) != 2 or shape[1] < 2 or hasattr(y, "tocsr"):
         return False
     frame = as_frame(y)
@@ -56,10 +65,6 @@ def are_soft(y: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return bool((table % 1.0 != 0.0).any())
-
-
-def _is_whole(share: Any) -> bool:
-    return isinstance(share, (int, float)) and share % 1.0 == 0.0
 
 
 def repeated(X: Any, y: Any, sample_weight: Any) -> RepeatedSamples:
@@ -77,7 +82,7 @@ def repeated(X: Any, y: Any, sample_weight: Any) -> RepeatedSamples:
     if isinstance(X, Corpus):
         message = "a Corpus already contains labels; give distributions as its labels, or samples and y"
         raise DataError(message)
-    pairs = _of_list(y) if isinstance(y, (list, tuple)) else _of_table(y)
+    pairs = _of_table(y) if len(getattr(y, "shape", ())) == 2 else _of_list(y)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if len(pairs) != n:
         message = f"y has {len(pairs)} distributions, but X has {n} samples; give one for each sample"
@@ -90,44 +95,30 @@ def repeated(X: Any, y: Any, sample_weight: Any) -> RepeatedSamples:
     )
 
 
-def _of_list(y: Any) -> list[list[tuple[Any, float]]]:
-    pairs = []
-    for row, label in enumerate(y):
-        if not isinstance(label, Mapping):
-            pairs.append([(label, 1.0)])
-            continue
-        try:
-            shares = np.array([float(share) for share in label.values()])
-        except (TypeError, ValueError):
-            message = f"y, row {row}: {dict(label)!r:.80} has a probability that is not a number"
-            raise DataError(message) from None
-        shares = _checked(shares, row)
-        pairs.append([(name, float(share)) for name, share in zip(label, shares, strict=True) if share])
-    return pairs
+def _of_list(y: Iterable[Any]) -> list[list[tuple[Any, float]]]:
+    return [
+        _checked(numbers_by_label(label, f"y, row {row}"), row) if isinstance(label, Mapping) else [(label, 1.0)]
+        for row, label in enumerate(y)
+    ]
 
 
 def _of_table(y: Any) -> list[list[tuple[Any, float]]]:
-    frame = as_frame(y)
+    frame = Frame.of(y) if is_pandas(y) else as_frame(y)
     table = np.asarray(y if frame is None else frame.matrix(), dtype=np.float64)
-    names = range(table.shape[1]) if frame is None or frame.names is None else frame.names
-    pairs = []
-    for row, values in enumerate(table):
-        shares = _checked(values, row)
-        pairs.append([(name, float(share)) for name, share in zip(names, shares, strict=True) if share])
-    return pairs
+    names: Sequence[Any] = range(table.shape[1])
+    if is_pandas(y):
+        names = np.asarray(y.columns).tolist()  # Python's types; they may be whole numbers
+    elif frame is not None and frame.names is not None:
+        names = frame.names
+    check_types(names, "the names of the columns of y have several types", "; name the columns after the classes")
+    return [_checked(dict(zip(names, values, strict=True)), row) for row, values in enumerate(table.tolist())]
 
 
-def _checked(shares: npt.NDArray[np.float64], row: int) -> npt.NDArray[np.float64]:
-    """Return probabilities divided by their sum, which is 1 but for rounding."""
-    if not ((shares >= 0.0) & (shares <= 1.0 + ROUNDING)).all():
-        message = f"y, row {row}: {shares.tolist()!r:.80} has numbers that are not probabilities from 0 to 1"
-        raise DataError(message)
-    total = float(shares.sum())
-    if abs(total - 1.0) > ROUNDING:
-        than = "less" if total < 1.0 else "more"
-        message = (
-            f"y, row {row}: the probabilities add up to {total:.6f}, {abs(total - 1.0):.6f} {than} than 1; divide them "
-            "by their sum"
-        )
-        raise DataError(message)
-    return shares / total
+def _checked(shares: Mapping[Any, float], row: int) -> list[tuple[Any, float]]:
+    """Return the classes with a probability above 0 and their probabilities, which add up to 1."""
+    try:
+        checked = _core.checked_probabilities([*shares.values()])
+    except DataError as error:
+        message = f"y, row {row}: {error}"
+        raise DataError(message) from None
+    return [(name, share) for name, share in zip(shares, checked, strict=True) if share]

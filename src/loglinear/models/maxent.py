@@ -203,8 +203,11 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
     ) -> None:
         """Train on samples and their classes; ``reset`` if the columns may be other ones than before."""
         is_piece = around is not None and around.evidence is not None
+        counted: npt.NDArray[np.bool_] | None = None
         if are_soft(y):
-            X, y, sample_weight, rows = repeated(X, y, sample_weight)
+            copies = repeated(X, y, sample_weight)
+            X, y, sample_weight, rows = copies
+            counted = copies.firsts
             # The copies of a sample stay in one fold.
             groups = (
                 rows if groups is None and self.l1 == "cv" else groups if groups is None else np.asarray(groups)[rows]
@@ -263,6 +266,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 n_classes=classes.size,
                 intercept=intercept,
                 min_count=self.min_count,
+                counted=counted,
                 threads=self._threads,
             )
             self.n_features_in_ = len(self.attributes_)
@@ -276,6 +280,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             callbacks=callbacks,
             checkpoint=checkpoint,
             groups=groups,
+            n_samples=None if counted is None else int(counted.sum()),
         )
 
     def partial_fit(
@@ -359,9 +364,13 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         callbacks: Iterable[Callback],
         checkpoint: Checkpoint | None,
         groups: npt.ArrayLike | None = None,
+        n_samples: int | None = None,
     ) -> None:
-        """Train on data in this process or elsewhere; see `fit` for the other arguments."""
-        self._sizes = {"n_samples": data.n_samples, "n_features": data.n_features}
+        """Train on data in this process or elsewhere; see `fit` for the other arguments.
+
+        The number of samples is the data's by default, which may have copies of them.
+        """
+        self._sizes = {"n_samples": data.n_samples if n_samples is None else n_samples, "n_features": data.n_features}
         dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
         starting = None if start is None else self._starting(start)
         saving = self._saving(checkpoint, data)
@@ -375,6 +384,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 one_vs_rest=self._trains_apart(),
                 has_intercept=bool(self.fit_intercept),
                 l2=self._solver_options(0.0 if self.l1 == "cv" else self.l1).penalty().l2,
+                n_samples=self._sizes["n_samples"],
             )
         self._train(data, self._observers(callbacks), dev, saving, starting, prior, centres)
 
@@ -870,7 +880,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def _settings(self) -> dict[str, Any]:
         if not self._results:  # loaded from a file
-            return self._stored
+            return self._stored | {"multi_class": self.multi_class}  # which predictions depend on
         return {
             **vars(self._options(ClassifierParameters)),
             "format": self._format,

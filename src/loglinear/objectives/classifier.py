@@ -168,6 +168,7 @@ class ClassifierObjective:
         *,
         n_classes: int,
         min_count: int = 1,
+        counted: npt.NDArray[np.bool_] | None = None,
         intercept: float | str = True,
         threads: int = 0,
     ) -> tuple[ClassifierObjective, list[str]]:
@@ -181,6 +182,7 @@ class ClassifierObjective:
             weights: of the tokens.
             n_classes: at least 2.
             min_count: attributes on fewer tokens are left out, >= 1.
+            counted: whether a token counts for that, shape (n_tokens,); None for all tokens.
             intercept: see the constructor.
             threads: 0 for all cores.
 
@@ -190,7 +192,13 @@ class ClassifierObjective:
         check_no_bigrams(corpus)
         labels_and_weights = _numbers(targets, corpus.n_tokens, n_classes), _weights(weights)
         core, columns = _core.classifier_of_corpus(
-            corpus.core, min_count, *labels_and_weights, n_classes=n_classes, threads=threads, **_intercept(intercept)
+            corpus.core,
+            min_count,
+            *labels_and_weights,
+            counted,
+            n_classes=n_classes,
+            threads=threads,
+            **_intercept(intercept),
         )
         if not columns.size:
             message = f"no attribute occurs in {min_count} or more samples; lower min_count (--min-count)"

@@ -85,8 +85,18 @@ class ClassifierPrior:
         one_vs_rest: bool,
         has_intercept: bool,
         l2: float,
+        n_samples: int,
     ) -> Centres:
         """Return the prior for classes and columns; see `ClassifierStart.weights`.
+
+        Args:
+            classes: classes of the new classifier.
+            columns: columns of the new data.
+            template: template of the new data.
+            one_vs_rest: whether each class is trained against the rest.
+            has_intercept: whether the new classifier has an intercept.
+            l2: strength of the penalty if none was given.
+            n_samples: number of samples of the new data.
 
         Raises:
             DataError: the columns cannot be compared, or the data lack a column of a table.
@@ -96,7 +106,7 @@ class ClassifierPrior:
         if self.start is None:
             shape = len(classes), columns.size
             nothing = StartingWeights(np.zeros(shape), np.zeros(shape[0]), "weights of 0", [])
-            return Centres(nothing, strength, nothing, 0)
+            return Centres(nothing, strength, n_samples, nothing, 0)
         older = self.start
         check_template(older.name, older.contents.template, template)
         if older.contents.intercept.any() and not has_intercept:
@@ -109,10 +119,10 @@ class ClassifierPrior:
                 raise DataError(message)
         starting = older.weights(classes, columns, template, one_vs_rest=one_vs_rest)
         if self.evidence is None:
-            return Centres(starting, strength)
+            return Centres(starting, strength, n_samples)
         sums = self.evidence.start
         former = None if sums is None else sums.weights(classes, columns, template, one_vs_rest=one_vs_rest)
-        return Centres(starting, strength, former, self.evidence.n_seen)
+        return Centres(starting, strength, n_samples, former, self.evidence.n_seen)
 
     def others(self, classes: Array, names: list[str], *, one_vs_rest: bool) -> tuple[list[str], Vector, Vector | None]:
         """Return the attributes of the older classifier that data lack, their weights, and their evidence.
@@ -146,6 +156,7 @@ class Centres:
     Attributes:
         starting: old weights.
         strength: strength of the penalty.
+        n_samples: number of samples of the data.
         former: diagonals of the Hessians of former pieces; None if there are none, or if they are estimated.
         n_seen: number of samples that the older classifier has seen; None for a penalty of one strength.
         learned: class -> the diagonals with those of the new data, as coefficients and intercept.
@@ -153,6 +164,7 @@ class Centres:
 
     starting: StartingWeights
     strength: float
+    n_samples: int
     former: StartingWeights | None = None
     n_seen: int | None = None
     learned: dict[int | None, tuple[Vector, Vector]] = field(default_factory=dict)
@@ -171,7 +183,7 @@ class Centres:
         if self.former is not None:
             return np.maximum(self.former.of(data, target)[0], 0.0)
         assert isinstance(data, ClassifierObjective)
-        return estimated(data, w, self.n_seen or 0)
+        return estimated(data, w, self.n_seen or 0, self.n_samples)
 
     def learn(self, data: ClassifierData, centre: Centre, w: Vector, target: int | None) -> None:
         """Add the diagonal of the Hessian at the new weights."""

@@ -126,7 +126,7 @@ class Centre:
         )
 
 
-def estimated(data: WithDiagonal, w: Vector, n_seen: int) -> Vector:
+def estimated(data: WithDiagonal, w: Vector, n_seen: int, n_samples: int) -> Vector:
     """Return about the diagonal of the Hessian of samples that are not there any more, shape (n_features,).
 
     They are taken to be like the samples of the data. Weights of 0 are taken for new ones, which they say nothing of.
@@ -135,8 +135,9 @@ def estimated(data: WithDiagonal, w: Vector, n_seen: int) -> Vector:
         data: an objective that knows the diagonal of its Hessian.
         w: weights that the samples have led to, shape (n_features,).
         n_seen: number of the samples.
+        n_samples: number of samples of the data.
     """
-    information: Vector = data.hessian_diagonal(w) * (n_seen / data.n_samples) * (w != 0.0)
+    information: Vector = data.hessian_diagonal(w) * (n_seen / n_samples) * (w != 0.0)
     return information
 
 
@@ -187,7 +188,7 @@ class ChainEvidence:
             raise OptionError(message)
         if self.sums is not None:
             return data.start_weights(self.sums)[0]
-        return estimated(cast(WithDiagonal, data), w, self.n_seen)
+        return estimated(cast(WithDiagonal, data), w, self.n_seen, data.n_samples)
 
     def with_data(self, data: ChainData, information: Vector, w: Vector) -> ChainEvidence:
         """Return the evidence of the former pieces and of data that have led to weights."""
