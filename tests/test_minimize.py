@@ -12,15 +12,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from loglinear import ClassifierObjective
+from loglinear import ChainObjective, ClassifierObjective, Corpus
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.path import path
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import LBFGS, make_solver
+from loglinear.solvers import LBFGS, SGDL1, make_solver
 from loglinear.trace import Trace, TraceWriter
+from oracles.samples import chunky
 
 
 class Logistic:
@@ -89,6 +90,33 @@ def test_ctrl_c_in_a_callback_keeps_the_weights():
 
     result = minimize(Problem(Logistic()), make_solver("lbfgs"), callbacks=[callback])
     assert (result.status, result.iterations) == (Status.INTERRUPTED, 4)
+
+
+def test_after_ctrl_c_in_a_pass_there_is_no_evaluation():
+    objective = ChainObjective(Corpus.encode(*chunky(20)))
+    evaluations, made = [], []
+
+    class Counting(SGDL1):
+        """Passes, the third of which is interrupted."""
+
+        def step(self, problem, state):
+            if len(made) == 2:
+                evaluations.clear()
+                raise KeyboardInterrupt
+            made.append(1)
+            return super().step(problem, state)
+
+    class Counted(Problem):
+        """A problem that counts evaluations."""
+
+        def evaluate(self, w, gradient):
+            evaluations.append(1)
+            return super().evaluate(w, gradient)
+
+    result = minimize(Counted(objective, ElasticNet(l1=0.1)), Counting(learning_rate=0.1))
+    assert (result.status, result.iterations, result.gap) == (Status.INTERRUPTED, 2, None)
+    assert not evaluations
+    assert result.objective == result.trace[-1].objective
 
 
 def test_ctrl_c_before_there_is_a_state_is_passed_on():

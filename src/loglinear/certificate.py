@@ -17,7 +17,15 @@ from .protocols import satisfies
 from .result import Result, State, Status, WithGap, WithGradient, is_partial
 from .trace import TraceRecord
 
-__all__ = ["Verdict", "check_passes", "gap_on_the_way", "known_violation", "verdict", "with_distance"]
+__all__ = [
+    "Verdict",
+    "check_objective",
+    "check_passes",
+    "gap_on_the_way",
+    "known_violation",
+    "verdict",
+    "with_distance",
+]
 
 # Passes that end above so many times the objective at weights of 0 have diverged.
 FAR = 1e15
@@ -52,7 +60,8 @@ def verdict(
 ) -> Verdict:
     """Return the verdict on the weights of a state: one evaluation, if the state lacks a gradient by all features.
 
-    A minimisation that is allowed no step ends with the weights that it starts from, not centred.
+    A minimisation that is allowed no step ends with the weights that it starts from, not centred. After Ctrl-C there is
+    no evaluation: it may take seconds, so what needs one is not known.
 
     Args:
         problem: objective and penalty.
@@ -66,6 +75,8 @@ def verdict(
     is_moved = w is not state.w
     objective = state.nll + problem.penalty.value(w) if is_moved else state.objective
     violation = known_violation(problem, state)
+    if status is Status.INTERRUPTED and not _has_gradient(state):
+        return Verdict(status, w, objective, math.nan if is_moved else violation, gap)
     if is_moved or is_partial(state):
         violation = problem.violation(w, evaluated()[1])
     by_solver = state.gap if satisfies(state, WithGap) else None
@@ -77,6 +88,19 @@ def verdict(
     if status is Status.CONVERGED and not has_settled(problem, w, *evaluated(), gap, looseness):
         status = Status.STALLED
     return Verdict(status, w, objective, violation, gap)
+
+
+def check_objective(objective: float, status: Status) -> None:
+    """Raise ObjectiveError if a minimisation would end at an objective that is not finite.
+
+    ``check_passes`` says more of passes that have been made.
+    """
+    if status is not Status.PASSES_MADE and not math.isfinite(objective):
+        message = (
+            f"the solver diverged: it ended at an objective of {objective}; divide values that are far above 1, or "
+            "choose another solver"
+        )
+        raise ObjectiveError(message)
 
 
 def check_passes(problem: Problem, final: Verdict) -> None:
@@ -131,6 +155,11 @@ def with_distance(problem: Problem, result: Result) -> Result:
     final = Verdict(result.status, w, objective, violation, useful(gap, objective))
     final.note(result.record)
     return replace(result, w=w, objective=objective, violation=violation, gap=final.gap)
+
+
+def _has_gradient(state: State) -> bool:
+    """Whether the state has a gradient by all features."""
+    return satisfies(state, WithGradient) and state.whole_gradient is not None
 
 
 def _gradient(problem: Problem, state: State) -> tuple[float, vectors.Vector]:
