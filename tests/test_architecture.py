@@ -67,7 +67,7 @@ ROOMS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
             ("chain_single", "chain_weights"),
             ("*",),
             ("tagger", "text_classifier"),
-            ("audit",),
+            ("audit", "rank"),
             ("__init__",),
         ),
     },

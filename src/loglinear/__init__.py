@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
+    from .models.rank import rank
     from .models.tagger import Tagger
     from .models.text_classifier import TextClassifier
     from .models.training.checkpoint import Checkpoint
@@ -85,6 +86,7 @@ _HOME = {
     "TextClassifier": "models.text_classifier",
     "grid_edges": "data.graphs",
     "path": "path",
+    "rank": "models.rank",
     "ElasticNet": "penalty",
     "Objective": "problem",
     "Problem": "problem",
@@ -109,6 +111,7 @@ _NEED_SKLEARN = {
     "audit",
     "grid_edges",
     "out_of_fold",
+    "rank",
 }
 
 __all__ = [
@@ -155,6 +158,7 @@ __all__ = [
     "minimize",
     "out_of_fold",
     "path",
+    "rank",
     "tune_learning_rate",
 ]
 

@@ -107,11 +107,16 @@ QUESTIONS = {name: question(name) for name in COMMANDS if "model" in reads(name)
 REFUSALS = {
     "maxent": {"train": "loglinear.MaxEnt"},
     "texts": {"train": "loglinear.TextClassifier"},
-    "network": {"train": "loglinear.PairwiseMRF", "convert": "only chains and classifiers have other formats"},
+    "network": {
+        "train": "loglinear.PairwiseMRF",
+        "convert": "only chains and classifiers have other formats",
+        "rank": "only chains and classifiers rank data",
+    },
     "graph": {
         **dict.fromkeys(["train", "tag", "evaluate", "report"], "loglinear.GraphCRF"),
         "explain": "loglinear inspect",
         "convert": "only chains and classifiers have other formats",
+        "rank": "only chains and classifiers rank data",
     },
 }
 

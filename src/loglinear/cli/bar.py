@@ -12,27 +12,30 @@ from .wrapping import columns_of
 
 __all__ = ["Bar"]
 
-_TITLE = "training"
-# Characters of the line that are not bar or text: the title, the time, blanks; and with a long text.
-_AROUND = len(_TITLE) + len("  0:00:00") + 2
-_TEXT = _AROUND + 110
+# Characters of the line that are not bar, title or text: the time, blanks; and of a long text.
+_AROUND = len("  0:00:00") + 2
+_TEXT = 110
 _PERIOD = 0.1
 
 
 class Bar:
     """A bar on the terminal of standard error; other messages are printed above it, from any thread.
 
+    Args:
+        title: what the work is called.
+
     Attributes:
         terminal: where the line is.
         room: number of characters of text for which there is space in the line.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, title: str = "training") -> None:
+        self._title, around = title, len(title) + _AROUND
         self.terminal = sys.stderr
         # The last column stays empty: some terminals start a new line as soon as it is filled.
         self._columns = columns_of(self.terminal) - 1
-        self._width = min(max(self._columns - _TEXT, 10), 40)
-        self.room = max(self._columns - self._width - _AROUND, 0)
+        self._width = min(max(self._columns - around - _TEXT, 10), 40)
+        self.room = max(self._columns - self._width - around, 0)
         self._share, self._text = 0.0, ""
         self._begun = time.monotonic()
         self._drawn_at = -_PERIOD
@@ -80,7 +83,7 @@ class Bar:
         elapsed = f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
         full = round(self._share * self._width)
         bar = "━" * full + "─" * (self._width - full)
-        line = f"{_TITLE} {bar} {self._text} {elapsed}"[: self._columns]
+        line = f"{self._title} {bar} {self._text} {elapsed}"[: self._columns]
         self.terminal.write(f"\r{line:{self._shown}}")
         self.terminal.flush()
         self._shown = len(line)

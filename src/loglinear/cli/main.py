@@ -39,6 +39,7 @@ COMMANDS = {
     "report": "write an HTML report about a model: scores, confusions, errors in context, calibration",
     "inspect": "show the contents of a model: features, labels, template, strongest weights, training",
     "audit": "find labels of training data that are probably wrong, and correct them",
+    "rank": "choose which unlabelled sentences or texts to label next",
     "select": "select features, or follow a regularisation path and pick its best model",
     "structure": "learn which columns of a table depend on each other, and draw the graph",
     "encode": "encode training data into a corpus on disk, which may be larger than memory",

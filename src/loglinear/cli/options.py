@@ -62,7 +62,7 @@ class _LabelNumbers(Action):
 
 
 # Flags that are not the option's name.
-_FLAGS = {"random_state": ["--seed"], "solver_options": ["-p", "--set"]}
+_FLAGS = {"random_state": ["--seed"], "solver_options": ["-p", "--set"], "n": ["-n", "--number"]}
 # Arguments of argparse for an option, by the first type in its annotation.
 _KINDS: dict[str, dict[str, Any]] = {
     "bool": {"action": "store_true"},

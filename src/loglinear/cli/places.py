@@ -11,6 +11,9 @@ from ..errors import DataError, OptionError
 
 __all__ = ["check_places"]
 
+# Arguments that are models.
+_MODELS = ("model", "start", "prior", "committee")
+
 
 def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[str], writes: Sequence[str]) -> None:
     """Check files before the work is done.
@@ -25,7 +28,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
 
     Raises:
         OptionError: two arguments are the same file, or a file cannot be written.
-        DataError: a file to read, other than the arguments `model`, `start` and `prior`, is a model.
+        DataError: a file to read, other than the arguments in `_MODELS`, is a model.
     """
     from ..data.writing import check_writable
     from ..models.files.settings import kind_of
@@ -36,7 +39,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
     }
     seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]
     for name, path in seen:
-        if name not in ("model", "start", "prior") and os.path.isfile(path) and kind_of(path) is not None:
+        if name not in _MODELS and os.path.isfile(path) and kind_of(path) is not None:
             message = f"{path}: a loglinear model, not data; give a data file"
             raise DataError(message)
     for name in writes:

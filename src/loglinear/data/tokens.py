@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,12 @@ from .lines import token_lines
 if TYPE_CHECKING:
     from .inputs import Sentences
 
-__all__ = ["corpus_words", "file_words", "sample_texts", "shown_words"]
+__all__ = ["corpus_words", "file_words", "in_context", "sample_texts", "shown_words"]
 
 # Attributes of a sample that are shown.
 _ATTRIBUTES = 12
+# Words of a sentence on each side of the tokens in brackets.
+_AROUND = 8
 
 
 def corpus_words(corpus: Corpus) -> list[list[str]]:
@@ -71,3 +73,10 @@ def _named(sample: Iterable[object]) -> Iterator[str]:
         yield from (f"{name}={value}" for name, value in sample.items())
     else:
         yield from map(str, sample)
+
+
+def in_context(words: Sequence[str], start: int, end: int) -> str:
+    """Return a sentence with some tokens in brackets, without words that are far from them."""
+    first, last = max(start - _AROUND, 0), min(end + _AROUND, len(words))
+    parts = ["..."] * (first > 0) + [*words[first:start], f"[{' '.join(words[start:end])}]", *words[end:last]]
+    return " ".join(parts + ["..."] * (last < len(words)))

@@ -14,7 +14,7 @@ from ..data.corpus import Corpus
 from ..data.inputs import Array, Labels, Samples, Sentences
 from ..data.sample_values import classes_of
 from ..data.samples import attribute_corpus, labels_and_weights, rows_of
-from ..data.tokens import sample_texts, shown_words
+from ..data.tokens import in_context, sample_texts, shown_words
 from ..errors import DataWarning, warn
 from ..networks.numbering import Numbers
 from ..options import fail, seed_number
@@ -30,8 +30,6 @@ Model: TypeAlias = "ChainCRF | MaxEnt"
 
 # Attributes that a finding's reason names.
 REASONS = 3
-# Words of a sentence on each side of a finding.
-AROUND = 8
 
 
 class Finding(NamedTuple):
@@ -445,15 +443,8 @@ def _finding(
         suspect.suggested_probability,
         reason,
         alike[context],
-        _in_context(data.words[sentence], start, end),
+        in_context(data.words[sentence], start, end),
     )
-
-
-def _in_context(words: Sequence[str], start: int, end: int) -> str:
-    """Return a sentence with some tokens in brackets, without words that are far from them."""
-    first, last = max(start - AROUND, 0), min(end + AROUND, len(words))
-    parts = ["..."] * (first > 0) + [*words[first:start], f"[{' '.join(words[start:end])}]", *words[end:last]]
-    return " ".join(parts + ["..."] * (last < len(words)))
 
 
 def _strongest(weighted: Iterable[tuple[float, str]]) -> str:

@@ -107,6 +107,7 @@ def _names() -> dict[str, Sequence[str]]:
     from ...data.templates import PRESETS
     from ...data.words import UNITS
     from ...models.training.options import ClassifierParameters, DevOptions
+    from ...models.training.ranking import RankOptions
     from ...models.training.structure import NetworkOptions
     from ...objectives.chain import ChainFeatures
     from ...schemes import MODES, SCHEMES
@@ -114,7 +115,7 @@ def _names() -> dict[str, Sequence[str]]:
     from .tag import LAYOUTS
 
     columns = [f"{name}:{column}" for name, format in FORMATS.items() for column in format.columns[1:]]
-    kinds = (ClassifierParameters, DevOptions, NetworkOptions, ChainFeatures)
+    kinds = (ClassifierParameters, DevOptions, NetworkOptions, ChainFeatures, RankOptions)
     of_options = {option.name: option.metadata["choices"] for kind in kinds for option in fields(kind)}
     return of_options | {
         "solver": ["auto", *SOLVERS],

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ...errors import OptionError
 from ..options import option_flag
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ...models.explain.explanation import Explanation
+    from ...models.rank import Ranking
     from ...report.page import Report
     from ...trace import TraceRecord
 
     Trace = Sequence[TraceRecord]
 
-__all__ = ["Kind"]
+__all__ = ["Kind", "RankedFile"]
 
 # Arguments of `tag` that every kind of model has.
 _EVERY = ("model", "file", "output", "marginals", "threads")
+
+
+class RankedFile(NamedTuple):
+    """What to label next in a file.
+
+    Attributes:
+        ranking: the sentences, samples or texts, the most worthwhile first.
+        places: line of each, from 1; of a folder of texts the file, of an encoded corpus the number of the sentence.
+        contexts: each sentence with its least certain part in brackets.
+        text: the content of a file with the sentences, as the input has them; empty if it has no lines.
+    """
+
+    ranking: Ranking
+    places: list[str]
+    contexts: list[str]
+    text: bytes
 
 
 class Kind:
@@ -62,6 +79,10 @@ class Kind:
     def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
         """Return the report on the data of `arguments`, with the steps of the training and remarks on the figures."""
         self.refuse("report")
+
+    def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:
+        """Choose what to label next from a file, with other models; the share that has been scored is reported."""
+        self.refuse("rank", "only chains and classifiers rank data")
 
     def convert(self, output: str, format: str) -> None:
         """Write the model to a file in a format: `loglinear`, or another program's."""

@@ -30,7 +30,7 @@ from .kind import Kind
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ...data.column_layout import ColumnLayout
     from ...data.templates import TemplateText
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ...options import Options
     from ...report.page import Report
     from ...schemes import ChunkRule
-    from .kind import Trace
+    from .kind import RankedFile, Trace
 
 __all__ = ["Samples", "Sentences"]
 
@@ -419,6 +419,12 @@ class Sentences(Kind):
             trace=trace,
             notes=notes,
         )
+
+    def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:
+        """Choose what to label next from a file of sentences or samples."""
+        from .ranked import ranked_sentences
+
+        return ranked_sentences([self, *committee], arguments, progress)
 
     def training_command(self) -> str | None:
         """Return the command that trains the model again, with names in capitals for files; None if unknown."""

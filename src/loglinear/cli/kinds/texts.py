@@ -15,7 +15,7 @@ from .sentences import Samples, answered_one_by_one
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...data.words import WordCounts
     from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
+    from .kind import Kind, RankedFile
 
 __all__ = ["Texts"]
 
@@ -180,6 +181,12 @@ class Texts(Samples):
             parts = [replace(part, token=number) for part in text.contributions]
             numbered.append(Explanation([replace(text, token=number, contributions=parts)]))
         return numbered
+
+    def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:
+        """Choose what to label next from a file or folder of texts."""
+        from .ranked import ranked_texts
+
+        return ranked_texts([self, *committee], arguments, progress)
 
     def training_flags(self) -> list[str]:
         """Return the flags with which `train` makes such a model."""

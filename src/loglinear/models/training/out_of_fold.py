@@ -16,7 +16,7 @@ from .cross_validation import balanced_folds
 from .options import cores
 from .resampling import in_parallel
 
-__all__ = ["MOST_FOLDS", "Labelled", "OutOfFold", "leave_out"]
+__all__ = ["MOST_FOLDS", "Labelled", "OutOfFold", "in_order", "leave_out"]
 
 Model = TypeVar("Model")
 
@@ -106,7 +106,7 @@ def leave_out(data: Labelled[Model], folds: int, seed: int, threads: int) -> Out
     warned = set()
     for fold, (_, (own, rows, predicted), messages) in folds_done:
         for at, row, labelling in zip(np.flatnonzero(fold_of == fold).tolist(), rows, predicted, strict=True):
-            marginals[at], labellings[at] = _in_order(labels, own, row), labelling
+            marginals[at], labellings[at] = in_order(labels, own, row), labelling
         for message, category in messages:
             if (message, category) not in warned:
                 warned.add((message, category))
@@ -133,7 +133,7 @@ def _folds(data: Labelled[Any], n_folds: int, seed: int) -> Numbers:
     return folds
 
 
-def _in_order(labels: list[Any], own: list[Any], row: Vector) -> Vector:
+def in_order(labels: list[Any], own: list[Any], row: Vector) -> Vector:
     """Return probabilities of a model's own labels in the order of all labels."""
     if own == labels:
         return np.asarray(row)

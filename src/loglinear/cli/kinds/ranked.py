@@ -1,0 +1,135 @@
+"""What `loglinear rank` asks of chains and classifiers."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ...errors import OptionError
+from ...extras import needed_by
+from ..layout import (
+    note_labelled_columns,
+    refuse_json_lines,
+    start_of,
+    warn_of_labels,
+    warn_of_tokens,
+    warn_of_unknown_attributes,
+    warn_of_unknown_words,
+)
+from ..options import chosen
+from ..reading import guessing, naming, rereadable
+from .kind import RankedFile
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Sequence
+
+    from ...data.corpus import Corpus
+    from .kind import Kind
+
+__all__ = ["ranked_sentences", "ranked_texts"]
+
+
+def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
+    """Return what to label next in a file of sentences; the first model is the one that will learn."""
+    from ...data.excerpts import excerpts, together
+    from ...data.formats import is_corpus, named
+    from ...data.tokens import corpus_words
+    from ...models.training.ranking import RankOptions
+
+    with needed_by("loglinear rank", "sklearn"):
+        from ...models.rank import Chains, Voter, ranked, shown
+
+    options, file = chosen(RankOptions, arguments), arguments.file
+    if is_corpus(file) and arguments.output is not None:
+        message = f"{file}: an encoded corpus does not contain its text; give the text, or leave out --output"
+        raise OptionError(message)
+    kinds: list[Any] = _same_kind(members)
+    format, first = kinds[0].format(file, arguments.format), kinds[0]
+    with rereadable(file) as path:
+        corpora = _corpora(kinds, path, format, arguments)
+        corpus = corpora[first.model.template]
+        voters = [
+            Voter(kind.model, corpora[kind.model.template], kind.model.labels, arguments.threads) for kind in kinds
+        ]
+        data = Chains(voters, lambda at: corpus_words(corpus[at]), has_spans=first.items == "tokens")
+        with naming(file):
+            ranking = ranked(data, options, progress)
+        if is_corpus(path):
+            places = [str(position + 1) for position in ranking.positions.tolist()]
+            return RankedFile(ranking, places, [sentence.context for sentence in ranking.sentences], b"")
+        with naming(file):
+            passages = excerpts(path, named(format), corpus.columns, ranking.positions.tolist(), len(corpus))
+    contexts = []
+    for sentence, excerpt in zip(ranking.sentences, passages, strict=True):
+        words = [word for word in excerpt.words if word is not None]
+        are_all = len(words) == len(excerpt.words)
+        contexts.append(shown(words, sentence.start, sentence.end) if are_all else sentence.context)
+    return RankedFile(ranking, [str(excerpt.line) for excerpt in passages], contexts, together(passages, named(format)))
+
+
+def _same_kind(members: Sequence[Any]) -> list[Any]:
+    """Return models of one kind with labels in common; raise OptionError for others, which cannot vote."""
+    first, *others = kinds = [*members]
+    first.need_joint("rank")
+    for member in others:
+        if type(member) is not type(first):
+            message = f"{member.path} is {member.called}, {first.path} is {first.called}; give models of one kind"
+            raise OptionError(message)
+        if {*member.model.labels}.isdisjoint(first.model.labels):
+            message = f"{member.path} has none of the labels of {first.path}; give models of one task"
+            raise OptionError(message)
+    return kinds
+
+
+def _corpora(kinds: Sequence[Any], path: str, format: str, arguments: Namespace) -> dict[str | None, Corpus]:
+    """Return the sentences of a file with the attributes of each template that a model has."""
+    from ...data.corpus import read_unlabelled
+
+    first, start, corpora = kinds[0], start_of(path), {}
+    if format == "columns":
+        refuse_json_lines(path, start)
+    for kind in kinds:
+        if kind.model.template not in corpora:
+            columns = kind.columns(arguments, format)
+            with guessing(format, first.guess(arguments.file, arguments.format)):
+                corpora[kind.model.template] = read_unlabelled(path, format, kind.template, columns, arguments.threads)
+    columns = first.columns(arguments, format)
+    note_labelled_columns(arguments.file, corpora[first.model.template].columns, columns.n)
+    if format == "columns":
+        warn_of_unknown_words(arguments.file, start, columns, first.model)
+    warn_of_unknown_attributes(arguments.file, start, format, first.model)
+    return corpora
+
+
+def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
+    """Return what to label next in a file or folder of texts; the first model is the one that will learn."""
+    from ...data.excerpts import lines_numbered
+    from ...data.formats import file_name
+    from ...data.texts import read
+    from ...models.training.ranking import RankOptions
+
+    with needed_by("loglinear rank", "sklearn"):
+        from ...models.rank import Classifiers, ranked
+        from ...models.text_classifier import TextClassifier
+
+    options, file = chosen(RankOptions, arguments), arguments.file
+    if os.path.isdir(file) and arguments.output is not None:
+        message = f"{file}: the texts of a folder are files, whose names the table has; leave out --output"
+        raise OptionError(message)
+    kinds: list[Any] = _same_kind(members)
+    kinds[0].format(file, arguments.format)
+    with rereadable(file) as path:
+        documents = read(path, labelled=False)
+        warn_of_labels(file_name(file), documents.texts, kinds[0].model.labels)
+        warn_of_tokens(file_name(file), documents)
+        ranking = ranked(
+            Classifiers([TextClassifier.load(kind.path) for kind in kinds], documents.texts), options, progress
+        )
+        positions = ranking.positions.tolist()
+        contexts = [sentence.context for sentence in ranking.sentences]
+        if documents.files:
+            return RankedFile(ranking, [documents.files[at] for at in positions], contexts, b"")
+        numbers = [documents.lines[at] for at in positions]
+        lines = lines_numbered(path, {*numbers})
+    return RankedFile(ranking, [*map(str, numbers)], contexts, b"".join(lines[number] for number in numbers))

@@ -1,0 +1,106 @@
+"""Sentences of a file as they are written there, to be written to another file."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..errors import DataError
+from .column_layout import ColumnLayout
+from .formats import Format, file_name
+from .lines import decoded, read_lines
+
+__all__ = ["Excerpt", "compressed", "excerpts", "lines_numbered", "together"]
+
+_BOM = "\ufeff".encode()
+
+
+class Excerpt(NamedTuple):
+    """A sentence of a file.
+
+    Attributes:
+        line: number of its first line, from 1.
+        words: the word of each token; None for a token without a word.
+        raw: its lines, byte by byte, each with its end.
+    """
+
+    line: int
+    words: list[str | None]
+    raw: bytes
+
+
+def excerpts(
+    path: str, format: Format, columns: ColumnLayout, wanted: Sequence[int], n_sentences: int
+) -> list[Excerpt]:
+    """Return some sentences of a file.
+
+    Args:
+        path: of the file, compressed or not.
+        format: of the file.
+        columns: layout of a column file.
+        wanted: numbers of the sentences, from 0; sentences without tokens do not count.
+        n_sentences: number of sentences that the file has for a reader of its format.
+
+    Raises:
+        DataError: the file has another number of sentences.
+        OSError: the file cannot be read.
+    """
+    chosen: dict[int, Excerpt] = {}
+    needed, n = {*wanted}, 0
+    for lines in _sentences(path, format, columns):
+        if n in needed:
+            texts = (decoded(raw, file_name(path), number) for number, raw in lines)
+            words = [word for text in texts for word in format.words(text.rstrip("\r\n"), columns)]
+            chosen[n] = Excerpt(lines[0][0], words, b"".join(raw for _, raw in lines))
+        n += 1
+    if n != n_sentences:
+        message = (
+            f"{file_name(path)}: the lines of its {n_sentences:,} sentences cannot be told apart; put single blank "
+        )
+        message += "lines between sentences"
+        raise DataError(message)
+    return [chosen[number] for number in wanted]
+
+
+def lines_numbered(path: str, numbers: Collection[int]) -> dict[int, bytes]:
+    """Return the lines of a file with these numbers, from 1, with their ends."""
+    return {number: raw for number, raw in _lines(path) if number in numbers}
+
+
+def together(excerpts: Iterable[Excerpt], format: Format) -> bytes:
+    """Return the text of a file with these sentences."""
+    return b"".join(excerpt.raw if format.is_sentence else excerpt.raw + b"\n" for excerpt in excerpts)
+
+
+def compressed(content: bytes, path: str) -> bytes:
+    """Return the content of a file, compressed if its name ends in .gz or .xz; equal contents give equal files."""
+    if path.endswith(".gz"):
+        return gzip.compress(content, mtime=0)
+    return lzma.compress(content) if path.endswith(".xz") else content
+
+
+def _lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield number, from 1, and bytes of each line; the last one has an end, and the first one no byte order mark."""
+    for number, raw in enumerate(read_lines(path), start=1):
+        line = raw.removeprefix(_BOM) if number == 1 else raw
+        yield number, line if line.endswith(b"\n") else line + b"\n"
+
+
+def _sentences(path: str, format: Format, columns: ColumnLayout) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield numbers and bytes of the lines of each sentence that has tokens."""
+    lines: list[tuple[int, bytes]] = []
+    has_tokens = False
+    for number, raw in _lines(path):
+        is_blank = not raw.strip(b" \t\r\n")
+        text = "" if is_blank else raw.decode(errors="replace").rstrip("\r\n")
+        if not is_blank and (lines or not columns.is_comment(text)):
+            lines.append((number, raw))
+            has_tokens = has_tokens or bool(format.words(text, columns))
+        if is_blank or format.is_sentence:
+            if has_tokens:
+                yield lines
+            lines, has_tokens = [], False
+    if has_tokens:
+        yield lines
