@@ -229,3 +229,35 @@ def test_generators_are_read_once():
     X, y = [[["a"], ["b"]], [["c"], ["d"]], [["e"], ["a"]]], [["A", "B"], ["B", "A"], ["A", "A"]]
     kept, generated = (out_of_fold(ChainCRF(l2=1.0), data, y, folds=2) for data in (X, iter(X)))
     assert kept.folds.tolist() == generated.folds.tolist()
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y", "message"),
+    [
+        (MaxEnt(), [["a"]] * 10 + [["b"], ["c"]] * 4, ["A"] * 10 + ["B"] * 8, r"all 10 samples of class 'A' are in one "
+         r"fold \(samples that are the same stay together\).*single class; add other samples of this class"),
+        (MaxEnt(), [[f"w{i}"] for i in range(9)], [0] * 8 + [1], "the only sample of class 1 is in one fold, so"),
+        (TextClassifier(), ["a b", "a c", "d", "d"], ["+", "+", "-", "-"], "all 2 samples of class '-' are in one"),
+    ],
+)  # fmt: skip
+def test_a_class_that_one_fold_has_alone_is_named_with_the_reason(model, X, y, message):
+    for function in (audit, out_of_fold):
+        with pytest.raises(DataError, match=message):
+            function(model, X, y, folds=2)
+    with pytest.raises(DataError, match="the data have only one class"):
+        audit(model, X, [y[0]] * len(y))
+    three = ["C" if at in (0, 1) else "D" if at in (2, 3) else label for at, label in enumerate(map(str, y))]
+    if len(X) > 4:
+        with pytest.warns(DataWarning, match="cannot be judged"):
+            audit(model, [["x"], ["y"], ["z"], ["v"], *X[4:]], three, folds=2)
+
+
+def test_groups_of_several_classes_that_no_folds_divide_are_said_to_be(monkeypatch):
+    """Two different samples of a class may come into one fold by the luck of the folds."""
+    from loglinear.models.training import out_of_fold as module
+
+    monkeypatch.setattr(module, "balanced_folds", lambda targets, *_: (targets, None))
+    with pytest.raises(
+        DataError, match=r"all 5 samples of class 0 are in one fold, so .*; choose another number of folds"
+    ):
+        audit(MaxEnt(), [[f"w{i}"] for i in range(10)], [0, 1] * 5, folds=2)

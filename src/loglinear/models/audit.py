@@ -312,7 +312,9 @@ class _Samples:
             predicted = [own[number] for number in probabilities.argmax(axis=1).tolist()]
             return own, np.split(probabilities, ends[:-1]), _cut(predicted, ends)
 
-        self.labelled: Labelled[Any] = Labelled(labels.tolist(), targets, lengths, groups, train, answers, "sample")
+        self.labelled: Labelled[Any] = Labelled(
+            labels.tolist(), targets, lengths, groups, train, answers, "sample", True
+        )
 
     def reasons(self, held_out: OutOfFold[MaxEnt], suspects: Sequence[_Suspect]) -> list[str]:
         """Return for each suspect the columns that speak most for the suggested label."""

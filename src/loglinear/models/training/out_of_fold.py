@@ -56,6 +56,7 @@ class Labelled(Generic[Model]):
         answers: returns for some sentences the model's labels, their probabilities, shape (tokens, labels) for each
             sentence, and the predicted labels.
         noun: what messages call a sentence.
+        needs_several: whether a model needs two labels or more, as a classifier does.
     """
 
     labels: list[Any]
@@ -65,6 +66,7 @@ class Labelled(Generic[Model]):
     train: Callable[[Numbers, Callable[[Any, Any], bool]], Model]
     answers: Callable[[Model, Numbers], tuple[list[Any], Sequence[Vector], Sequence[list[Any]]]]
     noun: str = "sentence"
+    needs_several: bool = False
 
 
 def leave_out(data: Labelled[Model], folds: int, seed: int, threads: int) -> OutOfFold[Model]:
@@ -82,7 +84,7 @@ def leave_out(data: Labelled[Model], folds: int, seed: int, threads: int) -> Out
         threads: 0 for all cores.
 
     Raises:
-        DataError: all sentences are the same.
+        DataError: all sentences are the same, or a model that needs several labels would know one alone.
         OptionError: the number of folds is out of range.
 
     Warns:
@@ -130,7 +132,34 @@ def _folds(data: Labelled[Any], n_folds: int, seed: int) -> Numbers:
     of_token, _ = balanced_folds(data.targets[tokens], data.groups[sentence_of], counts, n_folds)
     folds = np.zeros(data.lengths.size, dtype=np.int64)
     folds[sentence_of] = of_token
+    if data.needs_several:
+        _check_several(data, np.repeat(folds, data.lengths), counts)
     return folds
+
+
+def _check_several(data: Labelled[Any], fold_of: Numbers, counts: Numbers) -> None:
+    """Raise DataError if the data have several labels, and all but one of them occur in one fold alone.
+
+    Args:
+        data: the data.
+        fold_of: fold of each token, shape (n_tokens,).
+        counts: number of tokens of each label.
+    """
+    n_labels = np.count_nonzero(counts)
+    for fold in range(int(fold_of.max()) + 1 if n_labels > 1 else 0):
+        inside = np.bincount(data.targets[fold_of == fold], minlength=counts.size)
+        lost = np.flatnonzero((inside == counts) & (counts > 0))
+        if n_labels - lost.size > 1:
+            continue
+        n, noun = int(counts[lost].sum()), data.noun
+        names = ", ".join(repr(data.labels[label]) for label in lost.tolist())
+        where = f"the only {noun} of class {names} is" if n == 1 else f"all {n:,} {noun}s of class {names} are"
+        reason, remedy = "", "choose another number of folds or another seed (--folds, --seed)"
+        if np.unique(np.repeat(data.groups, data.lengths)[np.isin(data.targets, lost)]).size == 1:
+            reason = "" if n == 1 else f" ({noun}s that are the same stay together)"
+            remedy = f"add other {noun}s of this class"
+        message = f"{where} in one fold{reason}, so a model without this fold would know a single class; {remedy}"
+        raise DataError(message)
 
 
 def in_order(labels: list[Any], own: list[Any], row: Vector) -> Vector:
