@@ -43,12 +43,12 @@ T = TypeVar("T")
 
 
 class _LabelNumbers(Action):
-    """Collects LABEL=NUMBER of a flag that may be repeated into a dict, or takes a single word, such as `balanced`."""
+    """Collects LABEL=NUMBER of a flag that may be repeated into a dict; a class weight may be the word `balanced`."""
 
     def __call__(self, parser: object, arguments: Namespace, text: Any, flag: str | None = None) -> None:
         numbers = getattr(arguments, self.dest)
         label, equals, number = str(text).rpartition("=")
-        if not equals and numbers is None:
+        if text == "balanced" and self.dest == "class_weight" and numbers is None:
             setattr(arguments, self.dest, text)
             return
         try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import _core
 from ..errors import OptionError
 
-__all__ = ["check_cells", "check_writable", "write_output"]
+__all__ = ["check_cells", "check_writable", "compressed", "write_output"]
 
 
 def write_output(path: str, content: bytes) -> None:
@@ -18,6 +18,19 @@ def write_output(path: str, content: bytes) -> None:
         OSError: the file cannot be written.
     """
     _core.write_output(path, content)
+
+
+def compressed(path: str, content: bytes) -> bytes:
+    """Return the content of a file, compressed if its name ends in .gz or .xz; equal content gives equal bytes."""
+    if path.endswith(".gz"):
+        import gzip
+
+        return gzip.compress(content, mtime=0)
+    if path.endswith(".xz"):
+        import lzma
+
+        return lzma.compress(content)
+    return content
 
 
 def check_cells(labels: Sequence[str], *, between_blanks: bool = False) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import json
 
 import pytest
@@ -67,6 +70,29 @@ def test_a_wrong_label_is_found_and_corrected(done, tmp_path, format):
     assert not any(row["word"] == first["word"] and row["given"] == "V" for row in rows(again.stdout))
 
 
+@pytest.mark.parametrize(("mark", "name"), [(",", "t.csv"), (";", "t.csv"), ("\t", "t.tsv.gz")])
+def test_a_table_may_be_csv_or_compressed_and_so_may_the_output_by_its_name(done, tmp_path, mark, name):
+    path, arguments = write(tmp_path, "columns")
+    audited, table, corrected = tmp_path / "audit.tsv.gz", tmp_path / name, tmp_path / "corrected.txt.gz"
+    done("audit", path, *arguments, "--l2", "0.3", "-o", audited)
+    header, first, *_ = csv.reader(gzip.decompress(audited.read_bytes()).decode().splitlines(), delimiter="\t")
+    first[0], first[-1] = "x", 'a "quoted", cell; here'
+    text = io.StringIO()
+    quoting = csv.QUOTE_NONE if mark == "\t" else csv.QUOTE_MINIMAL
+    csv.writer(text, delimiter=mark, quoting=quoting, quotechar=None if mark == "\t" else '"').writerows(
+        [header, first]
+    )
+    content = text.getvalue().encode("utf-8-sig")
+    table.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    done("audit", path, "--apply", table, "-o", corrected)
+    content = corrected.read_bytes()
+    assert content[4:8] == bytes(4)  # no time, so that the same labels give the same file
+    new = gzip.decompress(content).decode().splitlines()
+    old = path.read_text(encoding="utf-8").splitlines()
+    assert [at for at, (one, two) in enumerate(zip(old, new, strict=True), start=1) if one != two] == [int(first[2])]
+    done("audit", corrected, *arguments, "--l2", "0.3")
+
+
 def test_the_table_goes_to_stdout_and_the_summary_to_stderr(done, tmp_path):
     path, arguments = write(tmp_path, "columns")
     finished = done("audit", path, *arguments, "--l2", "0.3", "--top", "1")
@@ -124,5 +150,7 @@ def test_tables_that_do_not_fit_are_refused(misuse, tmp_path, table, message):
 
 def test_a_table_in_another_encoding_is_refused(misuse, tmp_path):
     path, _ = write(tmp_path, "columns")
-    (tmp_path / "t.tsv").write_text("accept\tline\n", encoding="utf-16")
+    (tmp_path / "t.tsv").write_text("accept\tlíne\n", encoding="latin-1")
     assert "save the table as text between tabs in UTF-8" in misuse("audit", path, "--apply", tmp_path / "t.tsv")
+    (tmp_path / "t.tsv").write_text("accept\tline\n", encoding="utf-16")
+    assert "the file is text in UTF-16; convert it" in misuse("audit", path, "--apply", tmp_path / "t.tsv")

@@ -52,7 +52,7 @@ def test_the_report_names_the_flags(done, rows):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["X"], "--class-weight X is neither None, 'balanced' nor a dict"),
+        (["X"], "--class-weight: X: not of the form LABEL=NUMBER"),
         (["X=heavy"], "X=heavy: not of the form LABEL=NUMBER"),
         (["X=1", "X=2"], "X has two values"),
         (["X=1", "balanced"], "balanced: not of the form LABEL=NUMBER"),
@@ -95,3 +95,6 @@ def test_tag_adds_biases_of_labels_in_place_of_those_of_the_model(done, run, row
     assert "X" not in tagged("--label-bias", "O=9")
     assert run("tag", model, rows, "--label-bias", "Z=1").returncode == 2
     assert run("tag", model, rows, "--label-bias", "X").returncode == 2
+    for word in ("X", "balanced"):
+        message = f"--label-bias: {word}: not of the form LABEL=NUMBER"
+        assert message in run("tag", model, rows, "--label-bias", word).stderr

@@ -68,7 +68,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     inputs = Inputs("TRAIN", model=False, data="train")
     add_data(parser, parser, inputs, "TRAIN", "labelled data (gzip, xz)")
-    add("-o", "--output", default="-", metavar="FILE", help="output file (default: stdout)")
+    add("-o", "--output", default="-", metavar="FILE", help="output file (.gz and .xz are compressed; default: stdout)")
     add("--folds", type=int, default=5, metavar="N", help="number of folds, each of which is left out (default: 5)")
     add("--top", type=count, metavar="N", help="write the N most suspicious findings (default: all)")
     accepted = "write the data with the suggested labels of the lines in this table that have x in the column accept"
@@ -86,7 +86,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Audit, or apply an audit."""
-    from ...data.writing import write_output
+    from ...data.writing import compressed, write_output
 
     if arguments.train == "-":
         message = "an audit names lines of a file; save the input to a file first"
@@ -95,7 +95,8 @@ def run(arguments: Namespace) -> None:
         _apply(arguments)
         return
     audit, places = _audited(arguments)
-    write_output(arguments.output, tab_separated(_COLUMNS, _rows(audit, places, arguments.top)).encode())
+    table = tab_separated(_COLUMNS, _rows(audit, places, arguments.top)).encode()
+    write_output(arguments.output, compressed(arguments.output, table))
     if not arguments.quiet:
         say(_summary(audit))
         if arguments.output != "-":
@@ -197,16 +198,38 @@ def _apply(arguments: Namespace) -> None:
     """Write the data with the accepted labels."""
     from ...data.formats import format_of
     from ...data.relabelling import relabelled
-    from ...data.writing import write_output
+    from ...data.writing import compressed, write_output
     from ..options import column_layout
 
     changes = _accepted(arguments.apply)
     layout = column_layout(arguments, ColumnLayout())
     format = format_of(arguments.train, arguments.format)
     lines = b"".join(relabelled(arguments.train, format, layout, changes))
-    write_output(arguments.output, lines)
+    write_output(arguments.output, compressed(arguments.output, lines))
     if not arguments.quiet:
         say(f"changed {counted(len(changes), 'label')}")
+
+
+def _read(path: str) -> list[tuple[int, dict[str, str | None]]]:
+    """Return the rows of a table with the numbers of their lines; a spreadsheet may have saved it with commas."""
+    from ...data.lines import read_lines
+
+    try:
+        lines = [line.decode("utf-8-sig") for line in read_lines(path)]
+    except UnicodeDecodeError as error:
+        message = f"{path}: not UTF-8; save the table as text between tabs in UTF-8"
+        raise DataError(message) from error
+    first = lines[0] if lines else ""
+    delimiter = next((mark for mark in "\t,;" if mark in first), "\t")
+    if delimiter == "\t":
+        table = csv.DictReader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    else:
+        table = csv.DictReader(lines, delimiter=delimiter)
+    try:
+        return [(table.line_num, row) for row in table]
+    except csv.Error as error:
+        message = f"{path}, line {table.line_num}: not a line of a table ({error}); save the table again"
+        raise DataError(message) from error
 
 
 def _accepted(path: str) -> list[Change]:
@@ -214,19 +237,15 @@ def _accepted(path: str) -> list[Change]:
     from ...data.relabelling import Change
 
     changes = []
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = [*csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
-    except UnicodeDecodeError as error:
-        message = f"{path}: not UTF-8; save the table as text between tabs in UTF-8"
-        raise DataError(message) from error
+    rows = _read(path)
     needed = ("accept", "line", "token", "word", "given", "suggested")
-    if lacking := [name for name in needed if name not in (rows[0] if rows else ())]:
+    if lacking := [name for name in needed if name not in (rows[0][1] if rows else ())]:
         message = (
-            f"{path}: no column {lacking[0]}; give a table that `loglinear audit` has written, with tabs between cells"
+            f"{path}: no column {lacking[0]}; give a table that `loglinear audit` has written, with tabs between cells "
+            "or as CSV"
         )
         raise DataError(message)
-    for number, row in enumerate(rows, start=2):
+    for number, row in rows:
         if (row["accept"] or "").strip().lower() not in _ACCEPTED:
             continue
         line, token, label = row["line"] or "", row["token"] or "", (row["suggested"] or "").strip()
