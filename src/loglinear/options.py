@@ -279,11 +279,15 @@ def check_class_weight(name: str, value: object) -> None:
         fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")
 
 
+# The largest bias of a label, in nats: sums of a long sentence's scores stay finite and exact enough.
+_MOST_BIAS = 1e6
+
+
 def check_label_bias(name: str, value: object) -> None:
-    """Raise OptionError if a value is neither None nor a mapping of labels to finite numbers."""
+    """Raise OptionError if a value is neither None nor a mapping of labels to numbers of a size that scores have."""
     if value is None:
         return
     if not isinstance(value, Mapping):
         fail(name, value, "is neither None nor a dict of labels and numbers, such as {'O': -0.5}")
     for label, bias in value.items():
-        real_number(f"{name}[{label!r}]", bias, "a finite number", lambda _: True)
+        real_number(f"{name}[{label!r}]", bias, "a number from -1e6 to 1e6", lambda x: abs(x) <= _MOST_BIAS)

@@ -50,3 +50,44 @@ def test_an_n_best_list_of_all_labellings_is_the_distribution_of_the_teacher():
     for p, q in zip(teacher.predict_marginals(X), student.predict_marginals(X), strict=True):
         for mine, theirs in zip(p, q, strict=True):
             assert mine == pytest.approx(theirs, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: normalized(3), "y: expected a sequence"),
+        (lambda: normalized([{"a": 1}]), "y, sentence 0: expected a sequence.*, not the dict"),
+        (lambda: normalized(["abc"]), "y, sentence 0: expected a sequence.*, not the str"),
+        (
+            lambda: normalized([[{"a": "x"}]]),
+            "sentence 0, token 0: the probability of 'a' is 'x', which is not a number",
+        ),
+        (lambda: normalized([[{"a": None}]]), "the probability of 'a' is None"),
+        (lambda: normalized([[{"a": 10**400}]]), "which is not a number"),
+        (lambda: normalized([[{"a": 1e308, "b": 1e308}]]), "no positive, finite sum"),
+        (lambda: normalized([[{"a": math.inf, "b": -math.inf}]]), "no positive, finite sum"),
+        (lambda: votes(3), "annotators: expected a sequence"),
+        (lambda: votes([["A", "B"]]), "annotator 0, sentence 0: expected a sequence"),
+        (lambda: votes([[["A"]]], weights=2), "weights: expected a sequence"),
+        (
+            lambda: votes([[["A"]]], weights=["a"]),
+            r"weights=\['a'\] must have a number >= 0 for each of the 1 annotators",
+        ),
+        (lambda: votes([[["A"]], [["B"]]], weights=[1e308, 1e308]), "with a finite sum"),
+        (lambda: votes([[["A"]], [[{"A": 1.0}]]]), "sentence 0, token 0: the vote {'A': 1.0} is not a label; give one"),
+        (lambda: votes([[["A", math.nan]]]), "sentence 0, token 1: the vote nan is not a label"),
+        (lambda: from_n_best([["a"]], []), "1 sentences but 0 lists of label sequences"),
+        (lambda: from_n_best([["a"]], [["A"]]), "labellings of sentence 0: 'A' is not a pair of labels and a log-prob"),
+        (lambda: from_n_best([["a"]], [None]), "labellings of sentence 0: expected a sequence"),
+        (
+            lambda: from_n_best([["a"]], [[("A", 0.0)]]),
+            "labellings of sentence 0: expected a sequence.*, not the str 'A'",
+        ),
+        (lambda: from_n_best([["a"]], [[(["A"], "x")]]), "the log-probability 'x' is not a number below infinity"),
+        (lambda: from_n_best([["a"]], [[(["A"], math.nan)]]), "the log-probability nan is not"),
+        (lambda: from_n_best([["a"]], [[(["A"], -math.inf)]]), "every log-probability is -inf"),
+    ],
+)
+def test_other_shapes_and_types_are_refused_with_the_place(call, message):
+    with pytest.raises(DataError, match=message):
+        call()

@@ -224,3 +224,48 @@ def test_a_file_records_the_options_of_the_training_whatever_was_set_after_it(tm
     assert (loaded.l1, loaded.l2, loaded.class_weight, loaded.min_count) == (0.25, 0.0, {"A": 2.0}, 2)
     assert (loaded.order, loaded.template) == (1, None)
     assert loaded.predict_marginals(X) == crf.predict_marginals(X)
+
+
+@pytest.mark.parametrize(
+    ("bias", "message"),
+    [
+        ({None: 1.0}, "names None, which is not a label; the labels are"),
+        ({1: 1.0}, "names 1, which is not a label"),
+        ({"A": 1e308}, r"label_bias\['A'\]=1e\+308 is out of range; give a number from -1e6 to 1e6"),
+        ({"A": -1.1e6}, "is out of range"),
+    ],
+)
+def test_biases_that_no_label_can_have_are_refused(bias, message):
+    crf, X, _ = trained(n=10)
+    crf.set_params(label_bias={"A": 1e6})
+    assert crf.predict(X) == [["A"] * len(sentence) for sentence in X]
+    assert all(row.sum() == pytest.approx(1.0) for rows in crf.marginals(X) for row in rows)
+    with pytest.raises(OptionError, match=message):
+        crf.set_params(label_bias=bias).predict(X)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (3, "labels=3 is not a list; give the labels"),
+        ("A", "labels='A' is not a list"),
+        ([], "has no label; name one"),
+        (["A", "Z"], "names 'Z', which is not a label"),
+        ([["A"]], r"names \['A'\], which is not a label"),
+    ],
+)
+def test_labels_to_tune_are_labels(labels, message):
+    crf, X, y = trained(n=10)
+    with pytest.raises(OptionError, match=message):
+        crf.tune_bias(X, y, metric="accuracy", labels=labels)
+    assert crf.label_bias is None
+
+
+def test_tuning_warns_of_the_best_biases_alone():
+    """Biases that are tried and make the model predict other labels alone are no reason to warn."""
+    X = [[["a"], ["b"]], [["a"], ["c"]], [["b"], ["a"]]] * 9
+    crf = ChainCRF(l2=0.1).fit(X, [["B-X", "O"], ["B-X", "O"], ["O", "B-X"]] * 9)
+    assert crf.tune_bias(X, [["O", "O"]] * 27).label_bias["O"] >= 0.0  # warnings are errors
+    with pytest.warns(DataWarning, match="no label in common") as caught:
+        crf.tune_bias(X, [["B-Q", "B-Q"]] * 27)
+    assert len(caught) == 1

@@ -275,3 +275,9 @@ def test_bad_costs_are_refused_by_sentence_and_token(token_weight, message):
 def test_bad_class_weights_are_refused(class_weight, message):
     with pytest.raises(OptionError, match=message):
         ChainObjective(Corpus.encode([[["a"], ["b"]]], [["A", "B"]]), ChainFeatures(class_weight=class_weight))
+
+
+@pytest.mark.parametrize("token_weight", [2.0, "abc", {"O": 3}])
+def test_token_weights_that_are_no_sequences_are_refused(token_weight):
+    with pytest.raises(DataError, match=r"token_weight: expected a sequence.*; give a sequence of numbers for each"):
+        Corpus.encode([[["a"]]], [["A"]], token_weight=token_weight)

@@ -263,7 +263,11 @@ class Corpus:
         text = template_text(template)
         X, y = as_lists(X, "X", tuples=text is not None), as_lists(y, "y")
         weights = None if sample_weight is None else checked_weights(as_lists(sample_weight, "sample_weight"))
-        costs = None if token_weight is None else [*map(checked_costs, as_lists(token_weight, "token_weight"))]
+        costs = None
+        if token_weight is not None:
+            token_weight = as_lists(token_weight, "token_weight")
+            check_ordered(token_weight, "token_weight", "give a sequence of numbers for each sentence")
+            costs = [*map(checked_costs, token_weight)]
         if isinstance(X, list) and X and y is not None:
             check_sentence(X[0], "sentence 0")  # before the labels, which are as wrong if both are columns of values
         labels = LabelNames(() if y is None else y)

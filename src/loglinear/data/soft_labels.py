@@ -7,15 +7,19 @@ called.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from ..errors import DataError
 from ..options import real_number
+from .columns import as_items, as_lists
+from .labels import check_ordered, numbers_by_label
 
 __all__ = ["from_n_best", "normalized", "votes"]
 
 T = TypeVar("T")
+
+_PAIRS = "give pairs of labels and their log-probability, as predict(X, n_best=3) returns them"
 
 
 def normalized(y: Iterable[Iterable[Any]], *, least: float = 0.0) -> list[list[Any]]:
@@ -27,7 +31,8 @@ def normalized(y: Iterable[Iterable[Any]], *, least: float = 0.0) -> list[list[A
             features with all attributes of its token, so 0.01 or so makes the marginals of a large model much cheaper.
 
     Raises:
-        DataError: a number is negative or not finite, or none is above 0; names sentence and token.
+        DataError: a number is negative or not finite, or none is above 0; names sentence and token. Or y is not a
+            sequence of labels for each sentence.
         OptionError: ``least`` is out of range.
 
     Example:
@@ -41,7 +46,7 @@ def normalized(y: Iterable[Iterable[Any]], *, least: float = 0.0) -> list[list[A
             _normalized(label, least, f"sentence {sentence}, token {token}") if isinstance(label, Mapping) else label
             for token, label in enumerate(labels)
         ]
-        for sentence, labels in enumerate(y)
+        for sentence, labels in enumerate(_rows(y, "y"))
     ]
 
 
@@ -63,16 +68,25 @@ def votes(annotators: Sequence[Iterable[Iterable[Any]]], weights: Sequence[float
         >>> votes([[["PER", "O", None]], [["PER", "PER", None]], [["PER", "O", "O"]]], weights=[1.0, 2.0, 1.0])
         [['PER', {'O': 0.5, 'PER': 0.5}, 'O']]
     """
-    counts = [1.0] * len(annotators) if weights is None else [float(weight) for weight in weights]
-    if len(counts) != len(annotators) or not all(0.0 <= count < math.inf for count in counts):
-        message = f"weights={weights!r} must have a number >= 0 for each of the {len(annotators)} annotators"
+    check_ordered(annotators, "annotators", "give for each annotator the labels of all sentences")
+    every = [_rows(sentences, f"annotator {at}") for at, sentences in enumerate(annotators)]
+    counts = [1.0] * len(every)
+    if weights is not None:
+        check_ordered(weights, "weights", "give a number >= 0 for each annotator")
+        counts = [_number(weight) for weight in weights]
+    if len(counts) != len(every) or not all(count >= 0.0 for count in counts) or not math.isfinite(sum(counts)):
+        message = (
+            f"weights={weights!r} must have a number >= 0 for each of the {len(every)} annotators, with a finite sum"
+        )
         raise DataError(message)
-    every = [[list(labels) for labels in sentences] for sentences in annotators]
     lengths = [[len(labels) for labels in sentences] for sentences in every]
     if any(lengths_of != lengths[0] for lengths_of in lengths):
         message = "the annotators have labelled different numbers of sentences or tokens; give None where one abstains"
         raise DataError(message)
-    return [[_vote(at, counts) for at in zip(*rows, strict=True)] for rows in zip(*every, strict=True)]
+    return [
+        [_vote(at, counts, f"sentence {sentence}, token {token}") for token, at in enumerate(zip(*rows, strict=True))]
+        for sentence, rows in enumerate(zip(*every, strict=True))
+    ]
 
 
 def from_n_best(
@@ -88,38 +102,93 @@ def from_n_best(
     Returns:
         The arguments X, y and ``sample_weight`` of `fit`.
 
+    Raises:
+        DataError: the numbers of sentences differ, or a sentence has something else than pairs of labels and
+            log-probabilities; names the sentence.
+
     Example:
         >>> from loglinear.data.soft_labels import from_n_best
         >>> from_n_best([["a", "b"]], [[(["X", "O"], -0.5), (["O", "O"], -0.5)]])
         ([['a', 'b'], ['a', 'b']], [['X', 'O'], ['O', 'O']], [0.5, 0.5])
     """
+    check_ordered(X, "X")
+    check_ordered(labellings, "labellings", _PAIRS)
+    inputs, lists = list(X), list(labellings)
+    if len(inputs) != len(lists):
+        message = f"{len(inputs)} sentences but {len(lists)} lists of label sequences; give one for each sentence"
+        raise DataError(message)
     sentences, y, weights = [], [], []
-    for sentence, pairs in zip(X, labellings, strict=True):
-        listed = list(pairs)
+    for at, (sentence, pairs) in enumerate(zip(inputs, lists, strict=True)):
+        listed = _labellings(pairs, f"labellings of sentence {at}")
         most = max((log_p for _, log_p in listed), default=0.0)
         shares = [math.exp(log_p - most) for _, log_p in listed]
         for (labels, _), share in zip(listed, shares, strict=True):
             sentences.append(sentence)
-            y.append(list(labels))
+            y.append(labels)
             weights.append(share / sum(shares))
     return sentences, y, weights
 
 
-def _normalized(label: Mapping[Any, Any], least: float, where: str) -> dict[Any, float]:
-    total = math.fsum(label.values())
-    if not all(0.0 <= share < math.inf for share in label.values()) or not 0.0 < total < math.inf:
-        message = f"{where}: {dict(label)!r:.80} has no positive sum; give numbers >= 0, one of them above 0"
+def _rows(y: Any, what: str) -> list[list[Any]]:
+    """Return labels, a sequence for each sentence, as lists; errors call them `what`."""
+    y = as_lists(y, what)
+    check_ordered(y, what, "give a sequence of labels for each sentence")
+    rows = []
+    for sentence, labels in enumerate(y):
+        labels = as_items(labels)
+        check_ordered(labels, f"{what}, sentence {sentence}", "give a sequence of labels for each sentence")
+        rows.append(list(labels))
+    return rows
+
+
+def _labellings(pairs: Any, where: str) -> list[tuple[list[Any], float]]:
+    """Return pairs of labels and a log-probability, the largest of which is finite; errors begin with `where`."""
+    check_ordered(pairs, where, _PAIRS)
+    listed: list[tuple[list[Any], float]] = []
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            message = f"{where}: {pair!r:.60} is not a pair of labels and a log-probability; {_PAIRS}"
+            raise DataError(message)
+        labels, log_p = pair
+        check_ordered(labels, where, _PAIRS)
+        number = _number(log_p)
+        if not number < math.inf:
+            message = f"{where}: the log-probability {log_p!r:.60} is not a number below infinity; {_PAIRS}"
+            raise DataError(message)
+        listed.append((list(labels), number))
+    if listed and max(log_p for _, log_p in listed) == -math.inf:
+        message = f"{where}: every log-probability is -inf; leave out such a sentence"
         raise DataError(message)
-    kept_shares = {name: share for name, share in label.items() if share and share >= least * total}
+    return listed
+
+
+def _number(value: Any) -> float:
+    """Return a number as a float, NaN for anything else."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _normalized(label: Mapping[Any, Any], least: float, where: str) -> dict[Any, float]:
+    shares = numbers_by_label(label, where)
+    total = math.fsum(shares.values()) if sum(shares.values()) < math.inf else math.inf
+    if not all(0.0 <= share for share in shares.values()) or not 0.0 < total < math.inf:
+        message = f"{where}: {dict(label)!r:.80} has no positive, finite sum; give numbers >= 0, one of them above 0"
+        raise DataError(message)
+    kept_shares = {name: share for name, share in shares.items() if share and share >= least * total}
     if not kept_shares:
-        kept_shares = {max(label, key=lambda name: label[name]): 1.0}
+        kept_shares = {max(shares, key=lambda name: shares[name]): 1.0}
     rest = math.fsum(kept_shares.values())
     return {name: share / rest for name, share in kept_shares.items()}
 
 
-def _vote(labels: Iterable[Any], counts: Iterable[float]) -> Any:
+def _vote(labels: Iterable[Any], counts: Iterable[float], where: str) -> Any:
     shares: dict[Any, float] = {}
     for label, count in zip(labels, counts, strict=True):
+        if isinstance(label, (Mapping, Set, list)) or label != label:  # NaN
+            message = f"{where}: the vote {label!r:.60} is not a label; give one label, or None where one abstains"
+            raise DataError(message)
         if label is not None and count:
             shares[label] = shares.get(label, 0.0) + count
     if len(shares) < 2:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.labels import typed
-from ..errors import DataWarning, OptionError, warn
+from ..errors import DataWarning, OptionError, warn, warnings_kept
+from ..objectives.class_weights import refuse_unknown
 from ..options import Options, check_label_bias, fail, option, option_class
 from .estimator import check_fitted
 from .files.chain import biased
@@ -65,10 +66,8 @@ class LabelBias:
             check_label_bias("label_bias", self.label_bias)
             name_of = dict(zip(self.classes_, self.model_.labels, strict=True))
             bias = dict(self.label_bias or {})
-            unknown = next((label for label in bias if label not in name_of), None)
-            if unknown is not None:
-                shown = ", ".join(map(repr, self.classes_[:8])) + (", ..." if len(self.classes_) > 8 else "")
-                fail("label_bias", bias, f"names {unknown!r}, which is not a label; the labels are {shown}")
+            if unknown := [label for label in bias if label not in name_of]:
+                refuse_unknown("label_bias", bias, unknown[0], self.classes_, "label")
             self.model_ = biased(self.model_, {name_of[label]: float(score) for label, score in bias.items()})
             self._bias = None if self.label_bias is None else bias
         return self.model_
@@ -77,6 +76,19 @@ class LabelBias:
         """Return the labels of each sentence with the current biases."""
         model, _ = self._inputs(corpus)
         return typed(model.predict(corpus.core), type(self.classes_[0]).__name__)
+
+    def _tuned(self, labels: Sequence[Any]) -> list[Any]:
+        """Return different labels of the model whose biases are tuned."""
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            fail("labels", labels, "is not a list; give the labels whose biases are tuned, such as ['O']")
+        tuned: list[Any] = []
+        for label in labels:
+            if label not in self.classes_:
+                refuse_unknown("labels", labels, label, self.classes_, "label")
+            tuned += [] if label in tuned else [label]
+        if not tuned:
+            fail("labels", labels, "has no label; name one, or leave out labels")
+        return tuned
 
     def tune_bias(
         self: T,
@@ -105,7 +117,7 @@ class LabelBias:
             The estimator itself.
 
         Raises:
-            OptionError: unknown metric, or a label that the model does not have.
+            OptionError: unknown metric, no label to tune, or a label that the model does not have.
             DataError: invalid data; or labels that do not follow a tagging scheme, with a metric of chunks.
 
         Warns:
@@ -123,16 +135,18 @@ class LabelBias:
         gold = corpus.true_labels()
         score_of(gold, gold)  # says what is wrong
         outside = OUTSIDE if OUTSIDE in self.classes_ else self.classes_[0]
-        tuned = [outside] if labels is None else list(labels)
+        tuned = [outside] if labels is None else self._tuned(labels)
         before, best = self.label_bias, dict(self.label_bias or {})
         best |= {label: best.get(label, 0.0) for label in tuned}
         scores: dict[tuple[float, ...], tuple[float, ...]] = {}
+        warnings: dict[tuple[float, ...], list[tuple[str, type[Warning]]]] = {}
 
         def score(bias: Mapping[Any, float]) -> tuple[float, ...]:
             key = tuple(bias[label] for label in tuned)
             if key not in scores:
                 self.label_bias = dict(bias)
-                scores[key] = score_of(gold, self._labelled(corpus))
+                with warnings_kept() as warnings[key]:  # only those of the best biases matter
+                    scores[key] = score_of(gold, self._labelled(corpus))
             return scores[key]
 
         try:
@@ -148,6 +162,8 @@ class LabelBias:
                 "precision",
                 DataWarning,
             )
+        for message, category in warnings[tuple(best[label] for label in tuned)]:
+            warn(message, category)
         self.label_bias = best
         return self
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..options import fail
 
 if TYPE_CHECKING:
     from ..vectors import Vector
 
-__all__ = ["cost_factors", "weights_by_class"]
+__all__ = ["cost_factors", "refuse_unknown", "weights_by_class"]
 
 # Number of classes that a message lists.
 _SHOWN = 8
@@ -27,14 +27,30 @@ def weights_by_class(class_weight: Mapping[Any, float], classes: Sequence[object
     names = set(classes)
     unknown = [label for label in class_weight if label not in names]
     if unknown and not all(label in class_weight for label in classes):
-        shown = ", ".join(map(repr, classes[:_SHOWN])) + (", ..." if len(classes) > _SHOWN else "")
-        problem = f"names {unknown[0]!r}, which is not a class; the classes are {shown}"
-        twins = [label for label in classes if str(label) == str(unknown[0])]
-        if twins:
-            theirs, ours = type(unknown[0]).__name__, type(twins[0]).__name__
-            problem += f" (the name has type {theirs}, the class has type {ours}; write {twins[0]!r})"
-        fail("class_weight", dict(class_weight), problem)
+        refuse_unknown("class_weight", dict(class_weight), unknown[0], classes)
     return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
+
+
+def refuse_unknown(
+    name: str, value: object, unknown: object, labels: Sequence[object], noun: str = "class"
+) -> NoReturn:
+    """Raise OptionError: an option names something that is not a label.
+
+    Args:
+        name: name of the option.
+        value: value of the option.
+        unknown: what is not a label.
+        labels: the labels.
+        noun: "class" or "label".
+    """
+    shown = ", ".join(map(repr, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")
+    nouns = "classes" if noun == "class" else f"{noun}s"
+    problem = f"names {unknown!r}, which is not a {noun}; the {nouns} are {shown}"
+    twins = [label for label in labels if str(label) == str(unknown)]
+    if twins:
+        theirs, ours = type(unknown).__name__, type(twins[0]).__name__
+        problem += f" (the name has type {theirs}, the {noun} has type {ours}; write {twins[0]!r})"
+    fail(name, value, problem)
 
 
 def cost_factors(
