@@ -256,6 +256,15 @@ def test_scores_far_apart_stay_within_the_range_of_single_precision():
     np.testing.assert_allclose(w, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_transitions_without_features_follow_the_largest_score():
+    y = [["A", "B", "C", "A"], ["B"], ["C", "A", "B"], ["A"], ["C"], ["B", "C"], ["A", "B", "C", "A", "B"]]
+    X = [[["a"] if label == "A" else ["b"] for label in sentence] for sentence in y]
+    data = PerSample(X, y)
+    assert data.whole.feature_counts[0] == 3  # of nine transitions
+    for size in (1, 2):
+        compare_batches(data, 1, size, 0.01, 0.1, 1.5)
+
+
 def test_the_first_pass_goes_sample_by_sample_and_the_others_by_batches():
     sizes = []
 

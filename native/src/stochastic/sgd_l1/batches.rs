@@ -20,6 +20,7 @@ use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::sgd_l1::Outcome;
 use crate::stochastic::sgd_l1::batches::chain::Chain;
 use crate::stochastic::sgd_l1::batches::sums::Sums;
+use crate::stochastic::weights::pair_places;
 use crate::threads::Interrupt;
 use pulp::{Simd, WithSimd};
 
@@ -55,7 +56,7 @@ pub fn pass(
 ) -> Result<Outcome> {
     let features = &*view.objective.features;
     let sums = Sums::new(features, w, q);
-    let chain = Chain::new(features.n_labels, sums.width);
+    let chain = Chain::new(features.n_labels, sums.width, pair_places(features));
     let mut pass = Pass { settings, sums, chain, scale: 1.0, u, evaluations: 0 };
     arch().dispatch(Batches { pass: &mut pass, view, interrupt });
     interrupt.check()?;
@@ -106,7 +107,10 @@ impl Pass<'_> {
     #[inline(always)]
     fn update<S: Simd>(&mut self, simd: S, batch: &[Sample<'_>], rates: &[f64]) {
         let Pass { settings, sums, chain, .. } = self;
-        chain.set_transitions(simd, &sums.pairs, self.u as f32, self.scale as f32);
+        let has_pairs = batch.iter().any(|sample| sample.tokens().len() > 1);
+        if has_pairs {
+            chain.set_transitions(simd, &sums.pairs, self.u as f32, self.scale as f32);
+        }
         // What the batch adds to the penalty is not in the weights that its samples see.
         let u = self.u as f32;
         let seen = self.scale as f32;
@@ -114,7 +118,7 @@ impl Pass<'_> {
             self.scale /= 1.0 + rate * settings.l2;
             self.u += rate * settings.l1 / self.scale;
         }
-        chain.begin_batch();
+        chain.begin_batch(has_pairs);
         for (&sample, &rate) in batch.iter().zip(rates) {
             let is_empty = sample.tokens().is_empty() || sample.knowledge != Known::All;
             self.evaluations += usize::from(!is_empty);
@@ -127,7 +131,9 @@ impl Pass<'_> {
                 sums.add(simd, sample, steps);
             }
         }
-        chain.step_pairs(&mut sums.pairs, batch);
+        if has_pairs {
+            chain.step_pairs(&mut sums.pairs, batch);
+        }
         if self.scale < SMALLEST_SCALE {
             sums.multiply(self.scale as f32);
             self.u *= self.scale;

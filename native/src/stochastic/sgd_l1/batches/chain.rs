@@ -8,7 +8,7 @@ use crate::numeric::aligned::Aligned;
 use crate::numeric::products::{Number, multiply, multiply_in_place, transposed_product, vector_matrix};
 use crate::numeric::single;
 use crate::stochastic::samples::Sample;
-use crate::stochastic::sgd_l1::batches::sums::{Sums, threshold};
+use crate::stochastic::sgd_l1::batches::sums::{LANES, Sums, threshold};
 use pulp::Simd;
 use std::ops::Range;
 
@@ -26,6 +26,12 @@ pub struct Chain {
     /// exp(scores of transitions), and the same transposed; padding is 0.
     exp: Aligned<f32>,
     exp_transposed: Aligned<f32>,
+    /// The places of transitions with features in these matrices.
+    places: Vec<[u32; 2]>,
+    /// Their weights, then exp(scores); padded by at least one transition without a feature.
+    listed: Aligned<f32>,
+    /// exp(score) of the transitions without features in `exp`.
+    unlisted: f32,
     /// Potentials of the sentence, tokens x width.
     potentials: Aligned<f32>,
     alpha: Aligned<f32>,
@@ -42,8 +48,10 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// For rows of `labels` labels, padded to `width`.
-    pub fn new(labels: usize, width: usize) -> Chain {
+    /// For rows of `labels` labels, padded to `width`, and `pairs`, the transitions with features.
+    pub fn new(labels: usize, width: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Chain {
+        let places: Vec<_> =
+            pairs.map(|(from, to)| [from * width + to, to * width + from].map(|at| at as u32)).collect();
         let matrix = || Aligned::new(labels * width, 0.0);
         let (mut ones, mut floor) = (Aligned::new(width, 0.0), Aligned::new(width, f32::MIN));
         ones[..labels].fill(1.0);
@@ -55,6 +63,9 @@ impl Chain {
             floor,
             exp: matrix(),
             exp_transposed: matrix(),
+            listed: Aligned::new((places.len() + 1).next_multiple_of(LANES), f32::NAN),
+            places,
+            unlisted: 0.0,
             potentials: Aligned::default(),
             alpha: Aligned::default(),
             beta: Aligned::new(width, 0.0),
@@ -66,35 +77,44 @@ impl Chain {
         }
     }
 
-    /// Takes over the weights of transitions, scale * threshold(pairs, u).
+    /// Takes over the weights of transitions, scale * threshold(pairs, u). The transitions without features have the same score.
     #[inline(always)]
     pub fn set_transitions<S: Simd>(&mut self, simd: S, pairs: &[f32], u: f32, scale: f32) {
-        let Chain { labels, width, exp, exp_transposed, ones, .. } = self;
+        let Chain { width, exp, exp_transposed, ones, places, listed, unlisted, .. } = self;
+        listed[places.len()..].fill(f32::NAN);
+        listed.iter_mut().zip(&*places).for_each(|(listed, &[place, _])| *listed = pairs[place as usize]);
         let (u, by) = (simd.splat_f32s(u), simd.splat_f32s(scale));
-        // Padding counts as a score of 0 here.
         let mut most = simd.splat_f32s(0.0);
-        for (exp, &p) in f32::cut_mut::<S>(exp).iter_mut().zip(f32::cut::<S>(pairs)) {
-            *exp = simd.mul_f32s(by, threshold(simd, p, u));
-            most = simd.max_f32s(most, *exp);
+        for listed in f32::cut_mut::<S>(listed) {
+            *listed = simd.mul_f32s(by, threshold(simd, *listed, u));
+            most = simd.max_f32s(most, *listed);
         }
         let most = simd.splat_f32s(simd.reduce_max_f32s(most));
-        for exp in f32::cut_mut::<S>(exp) {
-            *exp = at_least(simd, simd.sub_f32s(*exp, most));
+        for listed in f32::cut_mut::<S>(listed) {
+            *listed = at_least(simd, simd.sub_f32s(*listed, most));
         }
-        single::exp_in_place(simd, exp);
-        exp.chunks_exact_mut(*width).for_each(|row| multiply_in_place(simd, row, ones, 1.0));
-        for (to, row) in exp_transposed.chunks_exact_mut(*width).enumerate() {
-            let column = exp[to..].iter().step_by(*width);
-            row[..*labels].iter_mut().zip(column).for_each(|(transposed, &exp)| *transposed = exp);
+        single::exp_in_place(simd, listed);
+        if *unlisted != listed[places.len()] {
+            *unlisted = listed[places.len()];
+            for matrix in [&mut *exp, &mut *exp_transposed] {
+                matrix.fill(*unlisted);
+                matrix.chunks_exact_mut(*width).for_each(|row| multiply_in_place(simd, row, ones, 1.0));
+            }
+        }
+        for (&listed, &[place, transposed]) in listed.iter().zip(&*places) {
+            exp[place as usize] = listed;
+            exp_transposed[transposed as usize] = listed;
         }
     }
 
-    /// Forgets the sentences of the batch before.
-    pub fn begin_batch(&mut self) {
+    /// Forgets the sentences of the batch before; `has_pairs` if the next batch has labels in a row.
+    pub fn begin_batch(&mut self, has_pairs: bool) {
         self.steps.clear();
         self.ranges.clear();
         self.lengths.clear();
-        self.counts.fill(0.0);
+        if has_pairs {
+            self.counts.fill(0.0);
+        }
     }
 
     /// The steps of the cells of a sentence, by its number in the batch.
@@ -191,8 +211,9 @@ impl Chain {
     /// Makes the steps of all sentences of the batch on the sums of transitions.
     #[inline(always)]
     pub fn step_pairs(&self, pairs: &mut [f32], batch: &[Sample<'_>]) {
-        let counts = self.counts.iter().zip(&*self.exp);
-        pairs.iter_mut().zip(counts).for_each(|(p, (count, exp))| *p -= count * exp);
+        for (&[place, _], exp) in self.places.iter().zip(&*self.listed) {
+            pairs[place as usize] -= self.counts[place as usize] * exp;
+        }
         for (sample, length) in batch.iter().zip(&self.lengths).filter(|(_, length)| **length != 0.0) {
             for pair in sample.gold.windows(2) {
                 pairs[pair[0] as usize * self.width + pair[1] as usize] += length;
