@@ -115,6 +115,7 @@ def draw(rows: list[Row], path: Path) -> None:
                 axis.fill_between(grid, values.min(axis=0), values.max(axis=0), color=line.get_color(), alpha=0.12)
             axis.set_xlabel(name)
             axis.xaxis.set_major_formatter("{x:,.0f}")
+            axis.locator_params(axis="x", nbins=5)
             axis.grid(alpha=0.3)
             axis.set_ylim(0.80, 0.93)
         axes[0].set_ylabel("F1 of chunks")
