@@ -28,7 +28,7 @@ PYTHON_FLOORS = (
     ("solvers",),
     ("minimize",),
     ("path",),
-    ("data", "calibration", "metrics", "schemes", "constraints"),
+    ("bootstrap", "data", "calibration", "metrics", "schemes", "constraints"),
     ("networks",),
     ("objectives", "datasets", "report"),
     ("models",),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loglinear import ChainCRF, Span, Tagging
-from loglinear.errors import DataError
+from loglinear.errors import DataError, DataWarning, OptionError
 from loglinear.metrics import calibration, chunks, evaluate, tagging_calibration
 
 answers = st.lists(st.tuples(st.floats(0.0, 1.0) | st.integers(0, 10).map(lambda k: k / 10), st.booleans()))
@@ -58,7 +58,75 @@ def test_a_table_shows_every_bin():
     assert "confidence in spans" in lines[0]
     assert lines[8].split() == ["70", "to", "80", "2", "75.00", "50.00"]
     assert lines[1].split() == ["0", "to", "10", "0", ".", "."]
-    assert lines[-1].split() == ["expected", "calibration", "error", "16.67"]
+    assert lines[11].split() == ["expected", "calibration", "error", "16.67"]
+    assert lines[12] == ""
+    assert lines[13].split() == ["spans", "to", "accept", "at", "least", "share", "precision", "95", "%", "interval"]
+    assert lines[14].split()[:6] == ["for", "precision", "90", "100.0000", "33.33", "100.00"]
+    assert lines[14].endswith("(few answers)")
+    assert len(lines) == 19
+
+
+@given(answers, st.sampled_from([0.25, 0.5, 2 / 3, 0.9, 1.0]))
+def test_a_threshold_is_the_lowest_probability_that_reaches_the_precision(pairs, wanted):
+    found = calibration([p for p, _ in pairs], [right for _, right in pairs])
+    (threshold,) = found.thresholds([wanted]).values()
+    reached = []
+    for low in {p for p, _ in pairs}:
+        accepted = [right for p, right in pairs if p >= low]
+        if sum(accepted) >= wanted * len(accepted):
+            reached.append((low, len(accepted), sum(accepted)))
+    if not reached:
+        assert threshold is None
+        with pytest.raises(DataError, match="no threshold reaches a precision of"):
+            found.threshold(precision=wanted)
+        return
+    low, n, right = min(reached)
+    assert (threshold.probability, threshold.n, threshold.precision) == (low, n, right / n)
+    assert threshold.share == n / len(pairs)
+    assert 0.0 <= threshold.interval.low <= threshold.interval.high <= 1.0
+
+
+def test_the_interval_of_a_threshold_draws_whole_groups():
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(40), 10)
+    right = np.repeat(rng.random(40) < 0.9, 10)  # answers of one group stand and fall together
+    confidences = np.full(400, 0.8)
+    wide = calibration(confidences, right, groups).threshold(precision=0.5)
+    narrow = calibration(confidences, right).threshold(precision=0.5)
+    deviation = np.std(right) / np.sqrt([40, 400])
+    for threshold, expected in zip((wide, narrow), deviation, strict=True):
+        low, high = threshold.interval
+        assert low < threshold.precision < high
+        assert (high - low) / (2 * 1.96 * expected) == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.parametrize("precision", [0.0, 1.5, -1, True, "0.9", float("nan")])
+def test_a_precision_is_a_fraction(precision):
+    with pytest.raises(OptionError, match=r"precision=.* is not allowed"):
+        calibration([0.5], [True]).threshold(precision=precision)
+
+
+def test_few_accepted_answers_are_warned_of():
+    found = calibration([0.9] * 29 + [0.1] * 71, [True] * 29 + [False] * 71)
+    with pytest.warns(DataWarning, match=r"only 29 of 100 answers are accepted.*which takes 30; give more data"):
+        assert found.threshold(precision=0.9).n == 29
+    calibration([0.9] * 30, [True] * 30).threshold(precision=0.9)  # no warning
+    with pytest.raises(DataError, match=r"there are no answers"):
+        calibration([], []).threshold(precision=0.9)
+    with pytest.raises(DataError, match=r"the highest is 0.75, of the 4 answers with a probability of at least 0.5"):
+        calibration([0.5] * 4, [True, True, True, False]).threshold(precision=0.9)
+
+
+def test_sequences_are_right_as_a_whole():
+    taggings = [Tagging(["A", "B"], [0.9, 0.8], [], np.log(0.7)), Tagging([], [], [], 0.0)]
+    taggings.append(Tagging(["A", "B"], [0.9, 0.8], [], np.log(0.6)))
+    found = tagging_calibration([["A", "B"], [], ["A", "A"]], taggings).sequences
+    assert [(round(p, 6), right, number) for p, right, number in found.answers] == [(0.7, True, 1), (0.6, False, 3)]
+
+
+def test_groups_come_one_per_answer():
+    with pytest.raises(DataError, match="1 groups for 2 answers"):
+        calibration([0.5, 0.5], [True, True], [1])
 
 
 X = [[["w=Ada"], ["w=Lovelace"], ["w=wrote"]], [["w=She"], ["w=sang"]]]

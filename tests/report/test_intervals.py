@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from loglinear import evaluate
-from loglinear.report.intervals import bootstrap, resamples
+from loglinear.bootstrap import resamples
+from loglinear.report.intervals import bootstrap
 
 
 def labelled(n_sentences):

@@ -1,36 +1,26 @@
-"""Confidence intervals of scores by the bootstrap: sentences are resampled with replacement."""
+"""Confidence intervals of the scores of an evaluation by the bootstrap."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..bootstrap import DRAWS, Interval, Table, interval_of, resamples
 from ..metrics import Evaluation
 from ..schemes import Chunk, is_tag, parsed_tag, read_chunks
 
-__all__ = ["DRAWS", "Interval", "Intervals", "bootstrap", "resamples"]
+__all__ = ["Intervals", "bootstrap"]
 
-DRAWS = 1_000
 # Numbers (one per count of a sentence and draw) held in memory at a time.
 _TOGETHER = 1 << 21
-# Percentiles of an interval of 95 %.
-_ENDS = (2.5, 97.5)
 
 Labels = Sequence[Sequence[Any]]
 Key = tuple[str, Any, str]
-Table = npt.NDArray[np.float64]
-
-
-class Interval(NamedTuple):
-    """The ends of a confidence interval, as fractions."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -50,13 +40,6 @@ class Intervals:
     per_label: dict[Any, dict[str, Interval]]
     draws: int
     seed: int
-
-
-def resamples(n_sentences: int, draws: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield, draw by draw, the numbers of the sentences that are drawn with replacement, shape (n_sentences,)."""
-    random = np.random.default_rng(seed)
-    for _ in range(draws):
-        yield random.integers(n_sentences, size=n_sentences)
 
 
 def bootstrap(
@@ -87,8 +70,8 @@ def bootstrap(
     column = {key: at for at, key in enumerate(dict.fromkeys(key for sentence in counted for key in sentence))}
     sums = _Sums(_drawn(_Counts.of(counted, column), len(counted), draws, seed), column)
     overall = {
-        "accuracy": _interval(sums.of("all", "", "right"), sums.of("all", "", "tokens")),
-        "sentence_accuracy": _interval(sums.of("all", "", "right sentence"), sums.of("all", "", "sentence")),
+        "accuracy": interval_of(sums.of("all", "", "right"), sums.of("all", "", "tokens")),
+        "sentence_accuracy": interval_of(sums.of("all", "", "right sentence"), sums.of("all", "", "sentence")),
     }
     if chunks:
         overall |= sums.scores("type", scores.per_type)
@@ -156,17 +139,10 @@ class _Sums:
             predicted = predicted + self.of(kind, name, "predicted")
             correct = correct + self.of(kind, name, "correct")
         return {
-            "precision": _interval(correct, predicted),
-            "recall": _interval(correct, gold),
-            "f1": _interval(2.0 * correct, gold + predicted),
+            "precision": interval_of(correct, predicted),
+            "recall": interval_of(correct, gold),
+            "f1": interval_of(2.0 * correct, gold + predicted),
         }
-
-
-def _interval(numerators: Table, denominators: Table) -> Interval:
-    """Return the interval of a quotient, which is 0 where its denominator is, as in `evaluate`."""
-    quotients = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0.0)
-    low, high = np.percentile(quotients, _ENDS).tolist()
-    return Interval(low, high)
 
 
 def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, scheme: str | None, chunks: bool) -> Counter[Key]:

@@ -208,13 +208,19 @@ def test_calibration_is_that_of_python(done, chunker):
     scores = json.loads(done("evaluate", "-m", chunker.model, chunker.test, "--json", "--calibration").stdout)
     rows = read_columns(chunker.test.read_text())
     taggings = loglinear.ChainCRF.load(chunker.model).tag([[row[:2] for row in sentence] for sentence in rows])
-    tokens, spans = tagging_calibration([[row[-1] for row in sentence] for sentence in rows], taggings)
-    assert scores.pop("calibration") == {"tokens": tokens.to_dict(), "spans": spans.to_dict()}
+    tokens, spans, sequences = tagging_calibration([[row[-1] for row in sentence] for sentence in rows], taggings)
+    assert scores.pop("calibration") == {
+        "tokens": tokens.to_dict(),
+        "spans": spans.to_dict(),
+        "sequences": sequences.to_dict(),
+    }
     assert scores == plain
     assert 0.0 < tokens.expected_error < 0.2
     shown = done("evaluate", "-m", chunker.model, chunker.test, "--calibration").stdout
     table = done("evaluate", "-m", chunker.model, chunker.test).stdout.rstrip("\n")
-    assert shown == f"{table}\n\n{tokens.report('tokens')}\n\n{spans.report('spans')}\n"
+    assert (
+        shown == f"{table}\n\n{tokens.report('tokens')}\n\n{spans.report('spans')}\n\n{sequences.report('sequences')}\n"
+    )
 
 
 def test_calibration_is_drawn(done, chunker, tmp_path):
@@ -223,11 +229,11 @@ def test_calibration_is_drawn(done, chunker, tmp_path):
         assert (tmp_path / name).read_bytes().startswith(first)
 
 
-def test_without_a_scheme_only_tokens_are_calibrated(done, sample, chunker):
+def test_without_a_scheme_no_spans_are_calibrated(done, sample, chunker):
     scores = json.loads(done("evaluate", "-m", sample.model, sample.test, "--json", "--calibration").stdout)
-    assert set(scores["calibration"]) == {"tokens"}
+    assert set(scores["calibration"]) == {"tokens", "sequences"}
     arguments = ("evaluate", "-m", chunker.model, chunker.test, "--json", "--scheme", "none", "--calibration")
-    assert set(json.loads(done(*arguments).stdout)["calibration"]) == {"tokens"}
+    assert set(json.loads(done(*arguments).stdout)["calibration"]) == {"tokens", "sequences"}
 
 
 def test_calibration_of_classifiers_is_of_samples(done, misuse, sample, tmp_path):

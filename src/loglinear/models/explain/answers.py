@@ -85,4 +85,7 @@ class Answers(NamedTuple):
         from ...metrics import tagging_calibration
 
         by_item = tagging_calibration(self.gold, self.taggings)
-        return {items: by_item.tokens} if by_item.spans is None else {items: by_item.tokens, "spans": by_item.spans}
+        found = {items: by_item.tokens}
+        if by_item.spans is not None:
+            found["spans"] = by_item.spans
+        return found | {"sequences": by_item.sequences} if items == "tokens" else found
