@@ -61,7 +61,7 @@ def test_a_table_shows_every_bin():
     assert lines[11].split() == ["expected", "calibration", "error", "16.67"]
     assert lines[12] == ""
     assert lines[13].split() == ["spans", "to", "accept", "at", "least", "share", "precision", "95", "%", "interval"]
-    assert lines[14].split()[:6] == ["for", "precision", "90", "100.0000", "33.33", "100.00"]
+    assert lines[14].split()[:6] == ["for", "precision", "90", "1.000000", "33.33", "100.00"]
     assert lines[14].endswith("(few answers)")
     assert len(lines) == 19
 

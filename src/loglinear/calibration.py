@@ -67,8 +67,9 @@ class Threshold(NamedTuple):
     Example:
         >>> from loglinear.metrics import calibration
         >>> confidences = [0.9] * 99 + [0.6] * 100
-        >>> calibration(confidences, [True] * 150 + [False] * 49).threshold(precision=0.8).share
-        0.4974874371859296
+        >>> threshold = calibration(confidences, [True] * 150 + [False] * 49).threshold(precision=0.8)
+        >>> threshold.probability, threshold.n
+        (0.9, 99)
     """
 
     wanted: float
@@ -119,7 +120,7 @@ class Calibration:
         """Return the lowest probability from which on answers have at least this precision.
 
         The answers below it are those to send to a person. The precision is of the data of this calibration, which
-        must not be those of the training; on other data it scatters around it, about as the interval shows.
+        must not be training data; on other data it scatters around it, about as the interval shows.
 
         Args:
             precision: fraction of accepted answers that must be right, > 0 and <= 1.
@@ -143,8 +144,8 @@ class Calibration:
         if isinstance(precision, bool) or not isinstance(precision, (int, float)) or not 0.0 < precision <= 1.0:
             message = f"precision={precision!r} is not allowed; give a fraction above 0 and up to 1, such as 0.99"
             raise OptionError(message)
-        found = self.thresholds([precision])[precision]
-        if found is None:
+        threshold = self.thresholds([precision])[precision]
+        if threshold is None:
             message = f"no threshold reaches a precision of {precision:g}: "
             best = max(self._points(), key=lambda point: point.right / point.n, default=None)
             message += (
@@ -154,12 +155,12 @@ class Calibration:
                 f"least {best.probability:.6g}; ask for less, or improve the model"
             )
             raise DataError(message)
-        if not found.is_supported:
-            message = f"only {found.n:,} of {self.n:,} answers are accepted, too few to tell a precision of "
+        if not threshold.is_supported:
+            message = f"only {threshold.n:,} of {self.n:,} answers are accepted, too few to tell a precision of "
             message += f"{precision:g}"
             least = "" if precision == 1.0 else f", which takes {_answers_needed(precision):,}"
             warn(f"{message}{least}; give more data, or ask for less", DataWarning)
-        return found
+        return threshold
 
     def thresholds(self, precisions: Sequence[float] = _PRECISIONS) -> dict[float, Threshold | None]:
         """Return the threshold of each precision, or None where no threshold reaches it; see `threshold`."""
@@ -169,10 +170,10 @@ class Calibration:
             for wanted in precisions
             if (point := min((point for point in points if point.right >= wanted * point.n), default=None))
         }
-        found = zip(chosen.items(), self._intervals([*chosen.values()]), strict=True)
+        pairs = zip(chosen.items(), self._intervals([*chosen.values()]), strict=True)
         thresholds = {
             wanted: Threshold(wanted, point.probability, point.n, point.n / self.n, point.right / point.n, interval)
-            for (wanted, point), interval in found
+            for (wanted, point), interval in pairs
         }
         return {wanted: thresholds.get(wanted) for wanted in precisions}
 
@@ -194,6 +195,9 @@ class Calibration:
     def report(self, answers: str) -> str:
         """Return a table of the bins for people, in per cent, and one of the answers to accept.
 
+        The probabilities from which on answers are accepted are fractions, as ``loglinear tag --min-probability`` and
+        `Tagging.accepted` take them.
+
         Args:
             answers: what the answers are: "tokens", for example.
         """
@@ -214,7 +218,7 @@ class Calibration:
             low, high = (f"{100 * end:.2f}" for end in each.interval)
             few = "" if each.is_supported else "  (few answers)"
             lines.append(
-                f"{row} {100 * each.probability:9.4f} {100 * each.share:7.2f} {100 * each.precision:9.2f}  "
+                f"{row} {floored(each.probability):>9} {100 * each.share:7.2f} {100 * each.precision:9.2f}  "
                 f"{low} to {high}{few}"
             )
         return "\n".join(lines)
@@ -379,6 +383,11 @@ def tagging_calibration(gold: Iterable[Sequence[Any]], taggings: Iterable[_Taggi
     return TaggingCalibration(_of_rows(tokens), of_spans, _of_rows(sequences))
 
 
+def floored(probability: float) -> str:
+    """Return a probability with six decimals that is not above it, so that it accepts the same answers."""
+    return f"{math.floor(probability * 1e6) / 1e6:.6f}"
+
+
 def _answers_needed(precision: float) -> int:
     return math.ceil(_NONE_WRONG / (1.0 - precision) - 1e-6)
 
@@ -390,4 +399,4 @@ def _together(
 
 
 def _of_rows(rows: list[tuple[float, bool, int]]) -> Calibration:
-    return calibration(*([row[k] for row in rows] for k in range(3)))
+    return calibration([p for p, _, _ in rows], [right for _, right, _ in rows], [group for _, _, group in rows])

@@ -111,12 +111,14 @@ REFUSALS = {
         "train": "loglinear.PairwiseMRF",
         "convert": "only chains and classifiers have other formats",
         "rank": "only chains and classifiers rank data",
+        "calibrate": "only chains and classifiers have a temperature",
     },
     "graph": {
         **dict.fromkeys(["train", "tag", "evaluate", "report"], "loglinear.GraphCRF"),
         "explain": "loglinear inspect",
         "convert": "only chains and classifiers have other formats",
         "rank": "only chains and classifiers rank data",
+        "calibrate": "only chains and classifiers have a temperature",
     },
 }
 

@@ -8,8 +8,9 @@ use crate::bindings::stream::to_stdout;
 use crate::chain::features::source::Source as Trained;
 use crate::chain::inference::{Allowed, ChunkRule, Labelling, Pair, Span, constraints};
 use crate::chain::model::Model;
-use crate::chain::tagging::answer::Wanted;
+use crate::chain::tagging::answer::{Least, Request, Wanted};
 use crate::chain::tagging::confidence::{Decode, Probabilities};
+use crate::chain::tagging::scorer::Tally;
 use crate::chain::tagging::stream::tag_stream;
 use crate::chain::tagging::tagger;
 use crate::corpus::hash::key_of;
@@ -123,9 +124,10 @@ impl ChainModel {
         self.inner.template.as_deref().map(Template::source)
     }
 
-    /// The model with its settings replaced by these (JSON), under the same constraints.
-    fn with_settings(&self, py: Python<'_>, settings: &str) -> PyResult<Self> {
-        Ok(py.detach(|| self.inner.with_settings(settings))?.into())
+    /// The model with its settings replaced by these (JSON) and its weights multiplied by a factor, under the same constraints.
+    #[pyo3(signature = (settings, *, factor=1.0))]
+    fn rewritten(&self, py: Python<'_>, settings: &str, factor: f64) -> PyResult<Self> {
+        Ok(py.detach(|| self.inner.rewritten(factor, settings))?.into())
     }
 
     /// The model with its constraints replaced by these (JSON). Returns itself, or the model of the last call, if the
@@ -329,10 +331,13 @@ impl ChainModel {
         self.run(py, threads, |interrupt| self.inner.log_partition(&corpus.inner, interrupt))
     }
 
-    /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`. Returns the number of bytes written.
+    /// Labels a file (`-` is stdin) and writes the result to a file, or to stdout for `-`.
+    /// `least` has a probability, of what it is, and the label written in place of one that is less probable; with `rest`,
+    /// sentences with such a label go to that file as they are. Returns the numbers of sentences and tokens, in each case all and
+    /// those with such a label.
     /// With `stream`, answers go to stdout as soon as sentences arrive, and `stream` is called with the beginning of the text.
     #[pyo3(signature = (path, output=PathBuf::from("-"), *, format="columns", marginals=false, n_best=None, probabilities=None,
-        rule=None, layout=None, detail=None, columns=None, stream=None, threads=0))]
+        rule=None, layout=None, detail=None, columns=None, stream=None, least=None, rest=None, threads=0))]
     #[allow(clippy::too_many_arguments)]
     fn tag_file(
         &self,
@@ -348,27 +353,39 @@ impl ChainModel {
         detail: Option<u8>,
         columns: Option<Columns>,
         stream: Option<Py<PyAny>>,
+        least: Option<(f64, String, Option<String>)>,
+        rest: Option<PathBuf>,
         threads: usize,
-    ) -> PyResult<usize> {
+    ) -> PyResult<(usize, usize, usize, usize)> {
         let format: Format = format.parse()?;
         let rule = rule.map(|rule| self.rule(rule)).transpose()?;
         let probabilities = probabilities.map(|name| Probabilities::new(name, rule.as_ref())).transpose()?;
         let answer = Wanted { marginals, n_best, probabilities, layout, detail }.answer()?;
+        let least = least.as_ref().map(|(probability, of, below)| -> PyResult<Least<'_>> {
+            let of = Probabilities::new(of, rule.as_ref())?;
+            Ok(Least { probability: *probability, of, below: below.as_deref(), apart: rest.is_some() })
+        });
+        let request = Request { answer, least: least.transpose()? };
+        let numbers = |tally: Tally| (tally.sentences, tally.sentences_below, tally.tokens, tally.tokens_below);
         let own = self.inner.layout;
         let lines = if columns.is_some() { data::layout(columns)? } else { own };
         if let Some(look) = stream {
             let (name, input) = Input::open(&path)?;
             let pool = threads::pool(threads)?;
             return to_stdout(py, look, |output, interrupt| {
-                tag_stream(&self.inner, &name, input, format, lines, answer, pool, output, interrupt)
-            });
+                tag_stream(&self.inner, &name, input, format, lines, request, pool, output, interrupt)
+            })
+            .map(numbers);
         }
         let tagged = self.run(py, threads, |interrupt| {
             let text = source(&path, interrupt)?.text()?;
-            tagger::tag(&self.inner, &text, format, lines, answer, interrupt)
+            tagger::tag(&self.inner, &text, format, lines, request, interrupt)
         })?;
-        write_output(py, output, &tagged)?;
-        Ok(tagged.len())
+        if let Some(rest) = rest {
+            write_output(py, rest, &tagged.rest)?;
+        }
+        write_output(py, output, &tagged.answers)?;
+        Ok(numbers(tagged.tally))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Text that is labelled while it arrives, for Python: answers go to stdout.
 
 use crate::bindings::interrupt::interruptible;
+use crate::chain::tagging::scorer::Tally;
 use crate::chain::tagging::stream::Output;
 use crate::error::{Error, Result};
 use crate::text::arriving::write_interruptibly;
@@ -12,8 +13,8 @@ use pyo3::types::PyBytes;
 pub fn to_stdout(
     py: Python<'_>,
     look: Py<PyAny>,
-    tag: impl FnOnce(ToStdout<'_>, &Interrupt) -> Result<usize> + Send,
-) -> PyResult<usize> {
+    tag: impl FnOnce(ToStdout<'_>, &Interrupt) -> Result<Tally> + Send,
+) -> PyResult<Tally> {
     let mut raised = None;
     let written = interruptible(py, |interrupt| tag(ToStdout { look, raised: &mut raised, interrupt }, interrupt));
     raised.map_or(written, Err)

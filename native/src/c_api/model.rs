@@ -47,9 +47,10 @@ impl OpenModel {
     pub fn label_text(&self, text: &[u8]) -> Result<Vec<u8>, Failure> {
         let text = Source::of_bytes("the text", text.to_vec())?.text()?;
         let format = if self.model.template.is_some() { Format::Columns } else { Format::Crfsuite };
-        let label = || tagger::tag(&self.model, &text, format, self.model.layout, Answer::Best, &Interrupt::default());
+        let label =
+            || tagger::tag(&self.model, &text, format, self.model.layout, Answer::Best.into(), &Interrupt::default());
         let labelled = if text.content().len() < LONG { label() } else { threads::pool(0)?.install(label) };
-        Ok(labelled?)
+        Ok(labelled?.answers)
     }
 
     /// Labels one sequence, which `read` passes to a sink token by token. Writes the number of each token's label, or `UNKNOWN`

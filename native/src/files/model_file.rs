@@ -21,6 +21,7 @@ use crate::files::signature;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, TensorView};
 use safetensors::{SafeTensors, serialize};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -144,16 +145,26 @@ pub fn encode(tensors: Vec<Tensor<'_>>, mut metadata: HashMap<String, String>) -
     Ok(Storage::owned(&bytes))
 }
 
-/// The bytes of a model file with the tensors of a file that `decode` has checked, and with other metadata.
-pub fn with_metadata(
+/// The bytes of a model file with the tensors of a file that `decode` has checked, the weights (all tensors of floating-point
+/// numbers) multiplied by a factor, and with other metadata.
+pub fn rewritten(
     bytes: &[u8],
     contents: &Contents,
     (expected, optional): (&[Expected], &[Expected]),
+    factor: f64,
     metadata: HashMap<String, String>,
 ) -> Result<Storage> {
+    let scaled = |chunk: &[u8]| (f64::from_le_bytes(chunk.try_into().expect("eight bytes")) * factor).to_le_bytes();
     let present = optional.iter().filter(|(name, ..)| !contents.range(name).is_empty());
-    let tensors = expected.iter().chain(present).map(|&(name, kind, columns)| {
-        let bytes = &bytes[contents.range(name)];
+    let named: Vec<(&Expected, Cow<'_, [u8]>)> = expected
+        .iter()
+        .chain(present)
+        .map(|tensor| match (tensor, &bytes[contents.range(tensor.0)]) {
+            (&(_, Dtype::F64, _), bytes) if factor != 1.0 => (tensor, bytes.chunks_exact(8).flat_map(scaled).collect()),
+            (_, bytes) => (tensor, Cow::Borrowed(bytes)),
+        })
+        .collect();
+    let tensors = named.iter().map(|&(&(name, kind, columns), ref bytes)| {
         let rows = bytes.len() * 8 / kind.bitsize() / columns;
         Tensor { name, kind, shape: if columns == 1 { vec![rows] } else { vec![rows, columns] }, bytes }
     });

@@ -38,6 +38,7 @@ COMMANDS = {
     "explain": "explain why each token has its label, feature by feature",
     "report": "write an HTML report about a model: scores, confusions, errors in context, calibration",
     "inspect": "show the contents of a model: features, labels, template, strongest weights, training",
+    "calibrate": "correct how sure a model is of its answers, on labelled data",
     "audit": "find labels of training data that are probably wrong, and correct them",
     "rank": "choose which unlabelled sentences or texts to label next",
     "select": "select features, or follow a regularisation path and pick its best model",

@@ -31,6 +31,7 @@ from .estimator import LightEstimator, check_end, check_fitted
 from .files.chain import ChainModel, checked_n_best, open_model, stating
 from .files.settings import class_weight_of
 from .files.tagging import DECODE, Decode, Tagging, tag_corpus
+from .temperature import Temperature
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,6 +52,7 @@ __all__ = ["ChainCRF"]
 
 class ChainCRF(
     LabelBias,
+    Temperature,
     WeightsByName,
     SingleSentences,
     LightEstimator,

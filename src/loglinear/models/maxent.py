@@ -37,6 +37,7 @@ from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unf
 from .files import maxent as maxent_file
 from .files.settings import class_weight_of, class_weight_settings, training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
+from .temperature import fitted_temperature
 from .training.apart import Trained, log_shares, train_apart, untrained
 from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_prior import Centres, ClassifierPrior, Evidence
@@ -370,6 +371,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
         The number of samples is the data's by default, which may have copies of them.
         """
+        self._temperature = 1.0
         self._sizes = {"n_samples": data.n_samples if n_samples is None else n_samples, "n_features": data.n_features}
         dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
         starting = None if start is None else self._starting(start)
@@ -688,12 +690,67 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def predict_log_proba(self, X: Corpus | Samples) -> Vector:
         """Return log p(y | x), in nats, shape (n_samples, n_classes)."""
-        scores = self._scores(X)
+        return self._log_probabilities(self._scores(X))
+
+    def _log_probabilities(self, scores: Vector) -> Vector:
         if scores.shape[1] == 1:
             return np.asarray(scipy.special.log_expit(np.hstack([-scores, scores])))
         if self.multi_class == "ovr":
             return log_shares(scores)
         return np.asarray(scipy.special.log_softmax(scores, axis=1))
+
+    def calibrate(self: M, X_dev: Corpus | Samples, y_dev: Classes | None = None) -> M:
+        """Divide the weights by the temperature at which development data are most likely.
+
+        Probabilities become more even if the model was too sure, and more extreme if it was not sure enough; predicted
+        classes stay the same. Nothing changes if the likelihood does not grow by more than chance allows (likelihood
+        ratio test, 5 %). Training data must not be used: a model is too sure of them. `temperature_` is the product of
+        all temperatures since training. With "ovr" all models have the same temperature.
+
+        Source: Guo, Pleiss, Sun & Weinberger, ICML 2017, section 4.2.
+
+        Args:
+            X_dev: samples, as for `fit`.
+            y_dev: classes, shape (n_samples,); None with a Corpus.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            DataError: invalid data, or the model has none of the classes.
+
+        Warns:
+            DataWarning: the model makes no mistakes in the data, so the temperature has no lower limit.
+
+        Example:
+            >>> from loglinear import MaxEnt
+            >>> model = MaxEnt(l2=0.01).fit([["a"], ["b"]] * 20, ["A", "B"] * 20)
+            >>> y_dev = ["B", "A"] * 5 + ["A", "B"] * 15  # a quarter is not as in the training
+            >>> model.calibrate([["a"], ["b"]] * 20, y_dev).predict_proba([["a"]]).round(2).tolist()
+            [[0.75, 0.25]]
+        """
+        corpus = attribute_corpus(X_dev)
+        if corpus is not None and corpus is X_dev:
+            y_dev, _ = labels_and_weights(corpus, y_dev, None)
+        scores = self._scores(X_dev)
+        labels = classes_of(y_dev, n_samples=len(scores))
+        rows, columns = np.nonzero(labels[:, None] == self.classes_[None, :])
+        if not rows.size:
+            message = "the model has the class of no sample; give development data with the classes of the training"
+            raise DataError(message)
+        temperature = fitted_temperature(
+            lambda factor: -float(self._log_probabilities(factor * scores[rows])[np.arange(rows.size), columns].sum())
+        )
+        if temperature != 1.0:
+            self.coef_, self.intercept_ = self.coef_ / temperature, self.intercept_ / temperature
+            self._temperature = self.temperature_ * temperature
+        return self
+
+    @property
+    def temperature_(self) -> float:
+        """What the weights have been divided by since training; 1 without `calibrate`."""
+        check_is_fitted(self)
+        return float(vars(self).get("_temperature", 1.0))
 
     def report(
         self,
@@ -879,9 +936,12 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         )
 
     def _settings(self) -> dict[str, Any]:
+        temperature = {"temperature": self.temperature_} if self.temperature_ != 1.0 else {}
         if not self._results:  # loaded from a file
-            return self._stored | {"multi_class": self.multi_class}  # which predictions depend on
+            # Predictions depend on how classes are put together.
+            return self._stored | {"multi_class": self.multi_class} | temperature
         return {
+            **temperature,
             **vars(self._options(ClassifierParameters)),
             "format": self._format,
             **self._layout.settings(),
@@ -917,6 +977,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         self._template, self._format = contents.template, contents.settings.get("format", "python")
         self._layout = ColumnLayout.of_settings(contents.settings)
         self._stored = contents.settings
+        self._temperature = float(contents.settings.get("temperature", 1.0))
         training = contents.settings.get("training") or {}
         if "iterations_by_class" in training:
             self._set_iterations(training["iterations_by_class"])

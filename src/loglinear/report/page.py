@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ..calibration import Calibration
+from ..calibration import Calibration, floored
 from ..data.writing import check_writable, write_output
 from ..extras import needed_by
 from ..metrics import Evaluation
@@ -106,6 +106,7 @@ class Report:
 
         environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
         environment.filters |= {"percent": _percent, "shade": _shade, "interval": _interval, "count": _count}
+        environment.filters["floored"] = floored
         template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
         return template.render(
             report=self,

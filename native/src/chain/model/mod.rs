@@ -87,11 +87,11 @@ impl Model {
         }
     }
 
-    /// The same model with other settings (JSON).
-    pub fn with_settings(&self, settings: &str) -> Result<Model> {
+    /// The same model with its weights multiplied by a factor, and with other settings (JSON).
+    pub fn rewritten(&self, factor: f64, settings: &str) -> Result<Model> {
         let mut metadata = self.contents.metadata.clone();
         metadata.insert("settings".into(), settings.into());
-        let bytes = model_file::with_metadata(&self.storage, &self.contents, (&TENSORS, &TRIPLES), metadata)?;
+        let bytes = model_file::rewritten(&self.storage, &self.contents, (&TENSORS, &TRIPLES), factor, metadata)?;
         let model = Model::from_storage(bytes.into(), "the model")?;
         Ok(model.under(self.transitions.allowed.clone()))
     }

@@ -54,6 +54,49 @@ pub enum PeerFormat {
     },
 }
 
+/// What is written for the sentences of a text: an answer, and whether some of its labels are withheld.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub answer: Answer<'a>,
+    pub least: Option<Least<'a>>,
+}
+
+/// The least probability of a label that is written.
+#[derive(Clone, Copy)]
+pub struct Least<'a> {
+    pub probability: f64,
+    /// Of what it is the probability: of a token's label, of the span that contains the token, or of the whole sentence.
+    pub of: Probabilities<'a>,
+    /// The label written in place of one below it; None for the mark of a token without a label.
+    pub below: Option<&'a str>,
+    /// Whether sentences with a label below it are written apart, with their labels.
+    pub apart: bool,
+}
+
+impl<'a> From<Answer<'a>> for Request<'a> {
+    fn from(answer: Answer<'a>) -> Self {
+        Request { answer, least: None }
+    }
+}
+
+impl Request<'_> {
+    /// Error: this format does not support the answer, or the least probability.
+    pub fn check(self, writing: Writing) -> Result<()> {
+        self.answer.check(writing)?;
+        let option = match (self.least, self.answer, writing) {
+            (None, ..) => return Ok(()),
+            (_, Answer::NBest(_), _) => "--n-best",
+            (_, Answer::As(_), _) => "--layout",
+            (Some(Least { apart: true, .. }), _, Writing::Cells | Writing::Labels { .. }) => {
+                let message = "--rest writes the sentences of columns or JSON lines; leave it out for other formats";
+                return Err(Error::Option(message.into()));
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Option(format!("--min-probability and {option} cannot be combined; leave out {option}")))
+    }
+}
+
 /// Options that say what is written.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted<'a> {

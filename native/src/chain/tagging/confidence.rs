@@ -157,8 +157,8 @@ impl Tagging {
         around.map_or(self.probabilities[token], |&(_, p)| p)
     }
 
-    /// Adds the probabilities to a sentence in JSON.
-    pub fn add_field(&self, probabilities: Probabilities<'_>, sentence: &mut Map<String, Value>) {
+    /// Adds the probabilities to a sentence in JSON; spans with less than this probability are left out.
+    pub fn add_field(&self, probabilities: Probabilities<'_>, least: f64, sentence: &mut Map<String, Value>) {
         let (name, value) = match probabilities {
             Probabilities::Token => ("probabilities", self.probabilities.clone().into()),
             Probabilities::Sequence => ("probability", self.log_probability.exp().into()),
@@ -167,7 +167,7 @@ impl Tagging {
                     let kind = &rule.types[span.kind as usize];
                     json!({"type": kind, "start": span.start, "end": span.end, "probability": p})
                 };
-                ("spans", self.spans.iter().map(one).collect())
+                ("spans", self.spans.iter().filter(|&&(_, p)| p >= least).map(one).collect())
             }
         };
         sentence.insert(name.into(), value);

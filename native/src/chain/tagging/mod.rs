@@ -6,7 +6,7 @@ pub mod batch;
 pub mod confidence;
 pub mod keyed;
 mod printing;
-mod scorer;
+pub mod scorer;
 pub mod sequence;
 pub mod stream;
 pub mod tagger;

@@ -164,7 +164,15 @@ impl<'m> Scorer<'m> {
 
     /// The name of the label that `path` gives a token.
     fn name(&self, token: usize) -> &'m str {
-        self.model.labels.get(self.path[token] as usize).map_or(NONE, String::as_str)
+        self.shown(token).unwrap_or(NONE)
+    }
+
+    /// The label written for a token; None if the token has none, or one that is less probable than requested.
+    fn shown(&self, token: usize) -> Option<&'m str> {
+        match self.least {
+            Some(least) if !least.apart && self.below.get(token) == Some(&true) => least.below,
+            _ => self.model.labels.get(self.path[token] as usize).map(String::as_str),
+        }
     }
 
     fn write(&mut self, text: std::fmt::Arguments<'_>) {
@@ -179,7 +187,7 @@ impl<'m> Scorer<'m> {
             path.iter().map(|&label| labels.get(label as usize).map(String::as_str)).collect()
         };
         let labellings = std::mem::take(&mut self.labellings);
-        let predicted = named(&self.path);
+        let predicted: Vec<_> = (0..self.path.len()).map(|token| self.shown(token)).collect();
         match self.answer {
             Answer::Best | Answer::As(_) => {}
             Answer::Marginals => {
@@ -196,7 +204,11 @@ impl<'m> Scorer<'m> {
                 let empty = self.path.is_empty().then_some(&empty);
                 sentence.insert("n_best".into(), labellings.iter().chain(empty).map(one).collect());
             }
-            Answer::Confident(probabilities) => self.tagging.add_field(probabilities, &mut sentence),
+            Answer::Confident(probabilities) => {
+                let withheld = self.least.filter(|least| !least.apart);
+                let least = withheld.map_or(0.0, |least| least.probability);
+                self.tagging.add_field(probabilities, least, &mut sentence);
+            }
         }
         sentence.insert("predicted".into(), predicted.into());
         serde_json::to_writer(&mut self.out, &sentence).expect("writing to memory");

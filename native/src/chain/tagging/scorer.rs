@@ -2,14 +2,51 @@
 
 use crate::chain::inference::Labelling;
 use crate::chain::model::{Model, ModelWeights};
-use crate::chain::tagging::answer::{Answer, PeerFormat};
-use crate::chain::tagging::confidence::{Decode, Tagging};
+use crate::chain::tagging::answer::{Answer, Least, PeerFormat, Request};
+use crate::chain::tagging::confidence::{Decode, Probabilities, Tagging};
 use crate::chain::tagging::sequence::Sequence;
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::format::{Reading, Writing};
 use crate::text::layout::Separator;
 use std::ops::Range;
+
+/// What is written for a text.
+#[derive(Default)]
+pub struct Written {
+    pub answers: Vec<u8>,
+    /// The sentences that are written apart.
+    pub rest: Vec<u8>,
+    pub tally: Tally,
+}
+
+/// How many sentences and tokens were labelled, and how many of them have a label that is less probable than requested.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Tally {
+    pub sentences: usize,
+    pub sentences_below: usize,
+    pub tokens: usize,
+    pub tokens_below: usize,
+}
+
+impl Written {
+    /// Adds what is written for the text that follows.
+    pub(super) fn append(&mut self, mut next: Written) {
+        self.answers.append(&mut next.answers);
+        self.rest.append(&mut next.rest);
+        self.tally.add(next.tally);
+    }
+}
+
+impl Tally {
+    /// Adds the numbers of the text that follows.
+    pub(super) fn add(&mut self, next: Tally) {
+        self.sentences += next.sentences;
+        self.sentences_below += next.sentences_below;
+        self.tokens += next.tokens;
+        self.tokens_below += next.tokens_below;
+    }
+}
 
 /// Scores sentences while they are read.
 pub(super) struct Scorer<'m> {
@@ -18,6 +55,9 @@ pub(super) struct Scorer<'m> {
     sequence: Sequence,
     pub(super) path: Vec<u32>,
     pub(super) answer: Answer<'m>,
+    pub(super) least: Option<Least<'m>>,
+    /// Whether each label is less probable than requested.
+    pub(super) below: Vec<bool>,
     /// The labels with the probabilities of single labels, of spans or of the best labelling, where these are wanted.
     pub(super) tagging: Tagging,
     /// The best labellings, where several are wanted.
@@ -25,6 +65,8 @@ pub(super) struct Scorer<'m> {
     /// Labelling -> token -> its score, where they are wanted.
     pub(super) token_scores: Vec<Vec<f64>>,
     pub(super) out: Vec<u8>,
+    rest: Vec<u8>,
+    tally: Tally,
     /// How the labels are written.
     pub(super) writing: Writing,
     /// What separates the cells of a line.
@@ -61,6 +103,7 @@ impl Sink for Scorer<'_> {
     }
 
     fn locate(&mut self, places: &[Range<usize>]) {
+        let start = self.out.len();
         match self.writing {
             Writing::Lines => self.print_sentence(Some(places)),
             Writing::Labels { .. } => self.print_sentence(None),
@@ -78,22 +121,30 @@ impl Sink for Scorer<'_> {
                 }
             }
         }
+        if self.least.is_some_and(|least| least.apart) && self.below.contains(&true) {
+            self.rest.extend(self.out.drain(start..));
+        }
+        self.below.clear();
     }
 }
 
 impl<'m> Scorer<'m> {
     /// A scorer without buffers.
-    pub(super) fn new(model: &'m Model, answer: Answer<'m>, reading: &Reading<'m>, content: &'m [u8]) -> Self {
+    pub(super) fn new(model: &'m Model, request: Request<'m>, reading: &Reading<'m>, content: &'m [u8]) -> Self {
         Scorer {
             model,
             weights: model.weights(),
             sequence: Sequence::new(model),
             path: Vec::new(),
-            answer,
+            answer: request.answer,
+            least: request.least,
+            below: Vec::new(),
             tagging: Tagging::default(),
             labellings: Vec::new(),
             token_scores: Vec::new(),
             out: Vec::new(),
+            rest: Vec::new(),
+            tally: Tally::default(),
             writing: reading.format.writing(),
             separator: reading.separator(),
             content,
@@ -102,11 +153,11 @@ impl<'m> Scorer<'m> {
     }
 
     /// What has been written for the text.
-    pub(super) fn written(mut self) -> Vec<u8> {
+    pub(super) fn written(mut self) -> Written {
         if self.writing == Writing::Cells {
             self.out.extend_from_slice(&self.content[self.copied..]);
         }
-        self.out
+        Written { answers: self.out, rest: self.rest, tally: self.tally }
     }
 
     /// Labels the sentence read so far and makes ready for the next.
@@ -121,15 +172,33 @@ impl<'m> Scorer<'m> {
                     None => self.path.resize(self.sequence.tokens(), UNKNOWN),
                 }
             }
-            Answer::Marginals | Answer::Confident(_) => {
-                let rule = if let Answer::Confident(probabilities) = self.answer { probabilities.rule() } else { None };
+            Answer::Best if self.least.is_none() => self.path.extend_from_slice(self.sequence.best_labels(self.model)),
+            Answer::Best | Answer::Marginals | Answer::Confident(_) => {
+                let shown =
+                    if let Answer::Confident(probabilities) = self.answer { probabilities.rule() } else { None };
+                let rule = shown.or_else(|| self.least.and_then(|least| least.of.rule()));
                 self.tagging = self.model.tag_lattice(&mut self.sequence.lattice, Decode::Viterbi, rule);
                 self.path.clone_from(&self.tagging.labels);
             }
             Answer::As(peer_format) => self.decode_as(peer_format),
-            Answer::Best => self.path.extend_from_slice(self.sequence.best_labels(self.model)),
         }
+        self.judge();
         self.sequence.begin(self.model);
+    }
+
+    /// Finds the labels that are less probable than requested.
+    fn judge(&mut self) {
+        let Some(least) = self.least else { return };
+        let probability = |token: usize| match least.of {
+            Probabilities::Sequence => self.tagging.log_probability.exp(),
+            Probabilities::Token | Probabilities::Span(_) => self.tagging.beside(token),
+        };
+        self.below.clear();
+        self.below.extend((0..self.path.len()).map(|token| probability(token) < least.probability));
+        self.tally.sentences += 1;
+        self.tally.sentences_below += usize::from(self.below.contains(&true));
+        self.tally.tokens += self.below.len();
+        self.tally.tokens_below += self.below.iter().filter(|&&below| below).count();
     }
 
     /// Finds what another program writes of the sentence.

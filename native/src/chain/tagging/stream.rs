@@ -1,7 +1,8 @@
 //! Text that is labelled while it arrives: every sentence is answered as soon as it is complete.
 
 use crate::chain::model::Model;
-use crate::chain::tagging::answer::Answer;
+use crate::chain::tagging::answer::Request;
+use crate::chain::tagging::scorer::{Tally, Written};
 use crate::chain::tagging::tagger::{PIECE, Piece, TextTagger};
 use crate::error::{Error, Result};
 use crate::files::signature;
@@ -25,7 +26,7 @@ pub trait Output {
 
 /// Labels a text as `tagger::tag` does, but whatever is complete at once. All sentences that are there are labelled in parallel
 /// while more are read. A mistake ends the work, after the answers to the sentences before it. A compressed text is read to its end
-/// first. Returns the number of bytes written.
+/// first. Returns how much was labelled.
 #[allow(clippy::too_many_arguments)]
 pub fn tag_stream<O: Output>(
     model: &Model,
@@ -33,14 +34,22 @@ pub fn tag_stream<O: Output>(
     input: Input,
     format: Format,
     layout: Layout,
-    answer: Answer<'_>,
+    request: Request<'_>,
     pool: Pool,
     output: O,
     interrupt: &Interrupt,
-) -> Result<usize> {
-    let tagger = TextTagger::new(model, format, layout, answer)?;
-    let mut stream =
-        Stream { tagger, name, output, interrupt, lines: 0, written: 0, beginning: Vec::new(), looked: false };
+) -> Result<Tally> {
+    let tagger = TextTagger::new(model, format, layout, request)?;
+    let mut stream = Stream {
+        tagger,
+        name,
+        output,
+        interrupt,
+        lines: 0,
+        tally: Tally::default(),
+        beginning: Vec::new(),
+        looked: false,
+    };
     let arriving = Arriving::new(input)?;
     let mut pending = Vec::new();
     // Offset of the first line that may belong to an unfinished sentence.
@@ -70,7 +79,7 @@ pub fn tag_stream<O: Output>(
         }
         if ended {
             stream.look(true)?;
-            return Ok(stream.written);
+            return Ok(stream.tally);
         }
     }
 }
@@ -91,8 +100,8 @@ struct Stream<'a, O> {
     interrupt: &'a Interrupt,
     /// Lines labelled.
     lines: usize,
-    /// Bytes written.
-    written: usize,
+    /// How much was labelled.
+    tally: Tally,
     /// The beginning of the text, until it has been looked at.
     beginning: Vec<u8>,
     looked: bool,
@@ -105,23 +114,23 @@ impl<O: Output> Stream<'_, O> {
             let room = LOOKED_AT - self.beginning.len();
             self.beginning.extend_from_slice(&content[..room.min(content.len())]);
         }
-        let mut out = Vec::new();
+        let mut written = Written::default();
         let mut wrong = None;
         for (range, tagged) in self.pieces(content, pool)? {
             match tagged {
-                Ok(mut answers) => out.append(&mut answers),
+                Ok(answers) => written.append(answers),
                 Err(mistake) => {
                     let before = range.start..mistake.offset.clamp(range.start, range.end);
                     let complete = last_line(&content[before.clone()], 0, self.tagger.reading.format);
                     let sound = self.tagger.piece(content, range.start..range.start + complete);
-                    out.append(&mut sound.unwrap_or_default());
+                    written.append(sound.unwrap_or_default());
                     wrong = Some(mistake);
                     break;
                 }
             }
         }
-        self.output.write(&out)?;
-        self.written += out.len();
+        self.output.write(&written.answers)?;
+        self.tally.add(written.tally);
         if let Some(mistake) = wrong {
             return Err(mistake.into_error(self.name, content, self.lines));
         }

@@ -1,8 +1,8 @@
 //! From text to labels: attributes are hashed, looked up and added to the scores while they are read, and never stored.
 
 use crate::chain::model::Model;
-use crate::chain::tagging::answer::Answer;
-use crate::chain::tagging::scorer::Scorer;
+use crate::chain::tagging::answer::Request;
+use crate::chain::tagging::scorer::{Scorer, Written};
 use crate::error::{Error, Located, Result};
 use crate::text::encode::map_pieces;
 use crate::text::format::{Format, Reading, Writing};
@@ -26,34 +26,34 @@ pub fn tag(
     text: &Text,
     format: Format,
     layout: Layout,
-    answer: Answer<'_>,
+    request: Request<'_>,
     interrupt: &Interrupt,
-) -> Result<Vec<u8>> {
+) -> Result<Written> {
     let content = text.content();
-    let mut tagger = TextTagger::new(model, format, layout, answer)?;
-    let mut out = Vec::with_capacity(content.len() * 3 / 2);
+    let mut tagger = TextTagger::new(model, format, layout, request)?;
+    let mut written = Written { answers: Vec::with_capacity(content.len() * 3 / 2), ..Written::default() };
     for (_, piece) in tagger.pieces(&text.name, content, interrupt)? {
-        out.append(&mut piece.map_err(|mistake| mistake.into_error(&text.name, content, 0))?);
+        written.append(piece.map_err(|mistake| mistake.into_error(&text.name, content, 0))?);
     }
-    Ok(out)
+    Ok(written)
 }
 
 /// A piece of a text, and what is written for it, or the first mistake in it.
-pub(super) type Piece = (Range<usize>, std::result::Result<Vec<u8>, Located>);
+pub(super) type Piece = (Range<usize>, std::result::Result<Written, Located>);
 
 /// Labels a text part by part.
 pub(super) struct TextTagger<'m> {
     model: &'m Model,
     pub(super) reading: Reading<'m>,
-    answer: Answer<'m>,
+    request: Request<'m>,
 }
 
 impl<'m> TextTagger<'m> {
     /// Error: the format does not fit the model or the answer.
-    pub(super) fn new(model: &'m Model, format: Format, layout: Layout, answer: Answer<'m>) -> Result<Self> {
-        answer.check(format.writing())?;
+    pub(super) fn new(model: &'m Model, format: Format, layout: Layout, request: Request<'m>) -> Result<Self> {
+        request.check(format.writing())?;
         let reading = Reading::new(format, model.template.as_deref(), Labels::Ignored)?.with(layout);
-        Ok(TextTagger { model, reading, answer })
+        Ok(TextTagger { model, reading, request })
     }
 
     /// Labels the pieces of a part of the text, in parallel. The part begins and ends between sentences.
@@ -67,8 +67,8 @@ impl<'m> TextTagger<'m> {
     }
 
     /// Labels a piece.
-    pub(super) fn piece(&self, content: &[u8], range: Range<usize>) -> std::result::Result<Vec<u8>, Located> {
-        let mut scorer = Scorer::new(self.model, self.answer, &self.reading, &content[..range.end]);
+    pub(super) fn piece(&self, content: &[u8], range: Range<usize>) -> std::result::Result<Written, Located> {
+        let mut scorer = Scorer::new(self.model, self.request, &self.reading, &content[..range.end]);
         scorer.copied = range.start;
         self.reading.read(content, range, &mut scorer)?;
         Ok(scorer.written())

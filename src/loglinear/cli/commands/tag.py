@@ -15,6 +15,12 @@ structure`, the input is a table, and each missing cell in a column of the model
   sequence  a line `# 0.478113` before each sentence: the probability of its label sequence. JSON lines get
             `probability`.
 
+--min-probability accepts only answers that are probable enough, and leaves the others to a person. `loglinear evaluate
+--calibration` shows, on labelled data, how probable answers must be to be right often enough. The labels of other
+answers are written as `?` (in JSON lines as null), or as --below says; with --rest, the sentences that contain them go
+to a separate file, with their labels. The probability is of a span and its tokens, or of O outside spans; of a
+token, if the labels have no spans; or of what --probabilities names, which is then written as well.
+
 --layout writes the output format of another program:
   wapiti    like `wapiti label`: each input line, a TAB, the label. -v 1 is like `-s`: a line `# 0 12.500000` (rank,
             score) before each sentence, and `label/score` instead of the label. -v 2 is like `-s -p`: each token gets
@@ -38,10 +44,11 @@ from ...errors import OptionError
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_label_bias, add_threads
+from ..withheld import add_withheld
 
 EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag pos.loglinear"
 READS: tuple[str, ...] = ("file", "model")
-WRITES: tuple[str, ...] = ("output",)
+WRITES: tuple[str, ...] = ("output", "rest")
 
 LAYOUTS = ("crf++", "crfsuite", "wapiti")
 
@@ -68,6 +75,7 @@ def configure(parser: ArgumentParser) -> None:
         "(default: as in training)"
     )
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
+    add_withheld(parser)
     add_label_bias(parser)
     add_format(parser)
     add_columns(parser)

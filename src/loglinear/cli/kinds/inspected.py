@@ -61,6 +61,7 @@ def shown(
             for name in ("chosen", "status", "objective", "nll", "violation", "iterations", "passes", "seconds")
         },
         "constraints": settings.get("constraints"),
+        **{name: settings[name] for name in ("temperature",) if name in settings},
         "imported": settings.get("imported"),
         **{name: settings[name] for name in ("inference",) if name in settings},
         **{name: training[name] for name in _TOLD if name in training},
@@ -120,6 +121,8 @@ def _rendered(report: dict[str, Any], format: str | None, requested_gap: float |
         named = isinstance(report["constraints"], str)
         pairs = counted(len(report["constraints"]), "forbidden pair") + " of labels"
         lines.append(f"constraints      {report['constraints'] if named else pairs}")
+    if "temperature" in report:
+        lines.append(f"temperature      {report['temperature']:.4g}, by which the weights were divided after training")
     if "start" in report:
         from ...result import WarmStart
 

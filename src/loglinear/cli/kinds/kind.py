@@ -68,6 +68,10 @@ class Kind:
         """Compare the model with labelled data; return what to print."""
         self.refuse("evaluate")
 
+    def calibrate(self, arguments: Namespace) -> str:
+        """Write the model at the temperature that fits labelled data best; return what to print."""
+        self.refuse("calibrate", "only chains and classifiers have a temperature")
+
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Say why each sample of a file has its labels."""
         self.refuse("explain")

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from ...models.explain.answers import Answers
     from ...models.files.chain import ChainModel
 
-__all__ = ["check_calibration", "numbered", "scheme_hint", "shown", "tagged_columns", "tell_of_blanks"]
+__all__ = [
+    "check_calibration",
+    "numbered",
+    "scheme_hint",
+    "shown",
+    "shown_temperature",
+    "tagged_columns",
+    "tell_of_blanks",
+]
 
 
 _HAS_BLANK = re.compile(r"\s")
@@ -161,3 +169,24 @@ def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, items: st
 
     tables = [scores.report(samples=samples, noun=items.removesuffix("s"), width=shutil.get_terminal_size().columns)]
     return "\n\n".join(tables + [calibration.report(name) for name, calibration in calibrations.items()])
+
+
+def shown_temperature(
+    temperature: float, before_and_after: tuple[dict[str, Calibration], dict[str, Calibration]], *, as_json: bool
+) -> str:
+    """Return a temperature, and the calibration errors before and after the weights were divided by it.
+
+    Args:
+        temperature: of the model.
+        before_and_after: calibration by what has probabilities.
+        as_json: whether to return JSON.
+    """
+    before, after = ({name: of.expected_error for name, of in each.items()} for each in before_and_after)
+    if as_json:
+        return json.dumps({"temperature": temperature, "before": before, "after": after})
+    lines = [f"temperature {temperature:.4g}"]
+    if temperature == 1.0:
+        lines[0] += ": no other one is better by more than chance allows; the model stays as it is"
+    lines.append(f"{'expected calibration error':<28} {'before':>7} {'after':>7}")
+    lines += [f"  {name:<26} {100.0 * error:7.2f} {100.0 * after[name]:7.2f}" for name, error in before.items()]
+    return "\n".join(lines)

@@ -26,6 +26,7 @@ from ..layout import (
 from ..options import flags_of
 from ..output import say
 from ..reading import guessing, naming, rereadable
+from ..withheld import Withheld
 from .kind import Kind
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from ...data.column_layout import ColumnLayout
+    from ...data.corpus import Corpus
     from ...data.templates import TemplateText
     from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
@@ -143,16 +145,27 @@ class Sentences(Kind):
 
     def tag(self, arguments: Namespace) -> None:
         """Label a file of sentences, or an encoded corpus."""
+        from ...data.formats import file_name
         from ...data.lines import check_text
         from ...models.files.chain import checked_n_best
 
         format = self.format(arguments.file, arguments.format)
         n_best = None if arguments.n_best is None else checked_n_best("--n-best", arguments.n_best)
         wanted = "--marginals" if arguments.marginals else "--n-best" if n_best is not None else None
+        withheld = Withheld.of(arguments)
+        wanted = "--min-probability" if withheld is not None and wanted is None else wanted
         if wanted is not None or arguments.detail:
             self.need_joint(wanted or f"-v {arguments.detail}")
         rule = self.chunk_rule(arguments.probabilities)
+        least = None
+        if withheld is not None:
+            judged = arguments.probabilities or self.judged
+            rule = rule or self.chunk_rule(judged)
+            least = (withheld.least, judged, withheld.below)
         streams = answered_one_by_one(arguments)
+        if streams and arguments.rest is not None:
+            message = "--rest needs all sentences before it writes; add -o FILE, or read from a file without --stream"
+            raise OptionError(message)
         if format == "corpus":
             self._tag_corpus(arguments)
             return
@@ -190,7 +203,7 @@ class Sentences(Kind):
         if regular:
             note_empty(arguments.file, start)
         with guessing(format, self.guess(arguments.file, arguments.format)):
-            model.tag_file(
+            tally = model.tag_file(
                 arguments.file,
                 arguments.output,
                 format=format,
@@ -202,8 +215,12 @@ class Sentences(Kind):
                 detail=arguments.detail,
                 columns=columns.options,
                 stream=look_at_stream if streams else None,
+                least=least,
+                rest=arguments.rest,
                 threads=arguments.threads,
             )
+        if withheld is not None:
+            withheld.tell(file_name(arguments.file), *tally)
         if is_noted:
             note_columns(arguments.file, start, columns)
 
@@ -229,6 +246,13 @@ class Sentences(Kind):
             message += "scheme such as B-PER, I-PER, O; use --probabilities token"
             raise OptionError(message)
         return rule
+
+    @property
+    def judged(self) -> str:
+        """What has the probability by which answers are withheld: "span" if the labels have spans, else "token"."""
+        from ...schemes import chunk_rule
+
+        return "token" if chunk_rule(tuple(self.model.labels)) is None else "span"
 
     def _constrained(self, arguments: Namespace) -> ChainModel:
         """Return the model under --constraints and --label-bias, or as it was stored."""
@@ -259,7 +283,8 @@ class Sentences(Kind):
         from ...data.corpus import Corpus
         from ...data.writing import check_cells, write_output
 
-        if any(vars(arguments)[name] for name in ("marginals", "n_best", "probabilities", "layout", "detail")):
+        refused = ("marginals", "n_best", "probabilities", "layout", "detail", "min_probability")
+        if any(vars(arguments)[name] for name in refused):
             message = f"{arguments.file}: an encoded corpus is tagged with labels only; give the text for other output"
             raise OptionError(message)
         check_cells(self.model.labels)
@@ -302,6 +327,31 @@ class Sentences(Kind):
         elif arguments.output:
             write_output(arguments.output, scored.numbered(answers, flat=scheme == "none"))
         return scored.shown(scores, calibrations, items=self.items, as_json=arguments.json)
+
+    def calibrate(self, arguments: Namespace) -> str:
+        """Write the model at the temperature at which a file's labels are most likely."""
+        from ...models.files.tagging import tag_corpus
+        from ...models.temperature import temperature_of, tempered
+        from . import scored
+
+        self.need_joint("calibrate, and use MaxEnt.calibrate in Python")
+        format, threads = self.format(arguments.file, arguments.format), arguments.threads
+        columns, guess = self.columns(arguments, format), self.guess(arguments.file, arguments.format)
+        before = self.answers(arguments.file, format, columns, sure=True, spans=True, threads=threads, guess=guess)
+        corpus = self.labelled_corpus(before)
+        with naming(arguments.file):
+            temperature = temperature_of(self.model, corpus, by=arguments.by, threads=threads)
+        model = self.model if temperature == 1.0 else tempered(self.model, temperature)
+        spans = self.items == "tokens"
+        after = before._replace(taggings=tag_corpus(model, corpus, spans=spans, threads=threads))
+        model.save(arguments.output)
+        of_both = (before.calibrations(self.items), after.calibrations(self.items))
+        return scored.shown_temperature(temperature, of_both, as_json=arguments.json)
+
+    def labelled_corpus(self, answers: Answers) -> Corpus:
+        """Return the corpus that the answers are about, with its labels."""
+        assert answers.corpus is not None
+        return answers.corpus
 
     def answers(
         self,
@@ -483,6 +533,7 @@ class Samples(Sentences):
     estimator = "MaxEnt"
     items = "samples"
     explained = "samples"
+    judged = "token"
 
     def tag(self, arguments: Namespace) -> None:
         """Label a file of samples, which no sequence of labels constrains."""

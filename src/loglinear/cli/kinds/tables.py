@@ -21,6 +21,7 @@ from ...models.network import PairwiseMRF
 from ..options import flags_of
 from ..output import counted, say
 from ..reading import naming
+from ..withheld import Withheld
 from ..wrapping import unbroken
 from .inspected import training_lines
 from .kind import Kind
@@ -84,9 +85,11 @@ class Tables(Kind):
         """Write the table with the most probable state in place of each missing value.
 
         With --marginals, a column p(NAME) follows for each variable that had missing values: the probability of the
-        state that was filled in, and nothing where the value was there. All other cells stay as they were read.
+        state that was filled in, and nothing where the value was there. All other cells stay as they were read. With
+        --min-probability, cells whose best state is less probable stay empty, or get what --below says.
         """
-        self.take_only(vars(arguments))
+        self.take_only(vars(arguments), "min_probability", "below")
+        withheld = Withheld.of(arguments)
         table, samples = self.read(arguments.file)
         columns = table.columns if table.texts is None else [np.array(cells, dtype=object) for cells in table.texts]
         columns, sure = list(columns), {}
@@ -98,7 +101,11 @@ class Tables(Kind):
                 probabilities = probabilities_of[i][gaps]
                 at = table.names.index(name) if name in table.names else i
                 columns[at] = columns[at].copy()
-                columns[at][gaps] = self.network.categories_[i][probabilities.argmax(axis=1)].tolist()
+                states = self.network.categories_[i][probabilities.argmax(axis=1)].tolist()
+                if withheld is not None:
+                    pairs = zip(states, probabilities.max(axis=1), strict=True)
+                    states = [state if p >= withheld.least else withheld.below for state, p in pairs]
+                columns[at][gaps] = states
                 sure[f"p({name})"] = np.full(table.n_samples, None, dtype=object)
                 sure[f"p({name})"][gaps] = [f"{p:.6f}" for p in probabilities.max(axis=1)]
         if not sure:

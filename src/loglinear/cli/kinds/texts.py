@@ -11,6 +11,7 @@ from ..layout import warn_of_labels, warn_of_tokens
 from ..options import flags_of
 from ..output import say
 from ..reading import rereadable
+from ..withheld import NO_LABEL, Withheld
 from .sentences import Samples, answered_one_by_one
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ class Texts(Samples):
 
         check_cells(self.model.labels)
         self.format(arguments.file, arguments.format)
-        self.take_only(vars(arguments), "format", "stream")
-        if arguments.marginals:
-            self.need_joint("--marginals")
+        self.take_only(vars(arguments), "format", "stream", "min_probability", "below")
+        withheld = Withheld.of(arguments)
+        if arguments.marginals or withheld is not None:
+            self.need_joint("--marginals" if arguments.marginals else "--min-probability")
         if os.path.isdir(arguments.file):
             self._tag_folder(arguments)
             return
@@ -109,9 +111,13 @@ class Texts(Samples):
         """Return the output lines of texts, from the line after the last answered one on."""
         model, threads = self.model, arguments.threads
         rows = model.predict(corpus.core, threads=threads)
-        if arguments.marginals:
+        withheld = Withheld.of(arguments)
+        if arguments.marginals or withheld is not None:
             for row, probabilities in zip(rows, model.marginals(corpus.core, threads=threads), strict=True):
-                row += [f"{label}:{p:.6f}" for label, p in zip(model.labels, probabilities, strict=True)]
+                if withheld is not None and max(probabilities) < withheld.least:
+                    row[0] = NO_LABEL if withheld.below is None else withheld.below
+                if arguments.marginals:
+                    row += [f"{label}:{p:.6f}" for label, p in zip(model.labels, probabilities, strict=True)]
         if documents.files:
             rows = [[file, *row] for file, row in zip(documents.files, rows, strict=True)]
         lines = [""] * (documents.lines[-1] - answered)
@@ -155,6 +161,13 @@ class Texts(Samples):
         predicted = [label for (label,) in self.model.predict(corpus.core, threads=threads)]
         probabilities = [max(row) for row in self.model.marginals(corpus.core, threads=threads)] if sure else None
         return Answers.of_samples(gold, predicted, probabilities, documents.texts)
+
+    def labelled_corpus(self, answers: Answers) -> Corpus:
+        """Return the texts as sentences of one token, with their labels."""
+        from ...data.corpus import Corpus
+
+        rows = self.counts.rows([text for (text,) in answers.words])
+        return Corpus.encode([[row] for row in rows], answers.gold)
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the label of each text of a file."""

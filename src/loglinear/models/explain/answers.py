@@ -85,7 +85,7 @@ class Answers(NamedTuple):
         from ...metrics import tagging_calibration
 
         by_item = tagging_calibration(self.gold, self.taggings)
-        found = {items: by_item.tokens}
+        by_kind = {items: by_item.tokens}
         if by_item.spans is not None:
-            found["spans"] = by_item.spans
-        return found | {"sequences": by_item.sequences} if items == "tokens" else found
+            by_kind["spans"] = by_item.spans
+        return by_kind | {"sequences": by_item.sequences} if items == "tokens" else by_kind

@@ -74,7 +74,7 @@ def biased(model: ChainModel, bias: Mapping[str, float]) -> ChainModel:
     """Return the model with a bias for the scores of labels, by their names, in place of the biases it has."""
     settings = json.loads(model.settings)
     settings.pop("label_bias", None)
-    return model.with_settings(json.dumps(settings | ({"label_bias": dict(bias)} if bias else {})))
+    return model.rewritten(json.dumps(settings | ({"label_bias": dict(bias)} if bias else {})))
 
 
 def stating(model: ChainModel, constraints: Constraints) -> ChainModel:
@@ -82,7 +82,7 @@ def stating(model: ChainModel, constraints: Constraints) -> ChainModel:
     settings, stated = json.loads(model.settings), json.loads(as_json(constraints))
     if settings.get("constraints") == stated:
         return model
-    return model.with_settings(json.dumps(settings | {"constraints": stated}))
+    return model.rewritten(json.dumps(settings | {"constraints": stated}))
 
 
 def checked_n_best(name: str, value: object) -> int:

@@ -323,6 +323,7 @@ _EVERY: dict[str, Check] = {
     "loglinear": text,
     "columns": _object(_COLUMNS),
     "format": _is("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value))),
+    "temperature": _is("a number above 0", lambda value: _is_number(value) and value > 0.0),
     "imported": partial(one_of, choices=tuple(PROGRAMS)),
     # Options that were left at None, for which the settings have what training chose.
     "defaults": _texts,

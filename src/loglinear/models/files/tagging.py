@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ...data.labels import typed
+from ...options import one_of, real_number
 from ...schemes import chunk_rule
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ __all__ = ["DECODE", "Decode", "Span", "Tagging", "tag_corpus"]
 
 Decode = Literal["viterbi", "marginal"]
 DECODE: tuple[Decode, ...] = get_args(Decode)
+By = Literal["span", "token", "sequence"]
+BY: tuple[By, ...] = get_args(By)
 
 
 class Span(NamedTuple):
@@ -67,6 +70,36 @@ class Tagging(NamedTuple):
     def probability(self) -> float:
         """The probability of all labels together; 0 for long sentences whose probability no float can hold."""
         return math.exp(self.log_probability)
+
+    def accepted(self, least: float, *, by: By = "span", below: Any = None) -> list[Any]:
+        """Return the labels, with another one in place of those that are less probable than some threshold.
+
+        `Calibration.threshold` finds the threshold that answers must reach to be right often enough.
+
+        Args:
+            least: the least probability of a label that stays, from 0 to 1.
+            by: of what: "span" of the span that contains the token, and of its label outside spans; "token" of its
+                label; "sequence" of all labels of the sentence together.
+            below: what is in place of the others, such as "O".
+
+        Raises:
+            OptionError: `least` is not a probability, or `by` is unknown.
+
+        Example:
+            >>> from loglinear import Span, Tagging
+            >>> tagging = Tagging(["B-PER", "O"], [0.9, 0.95], [Span("PER", 0, 1, 0.75)], -0.3)
+            >>> tagging.accepted(0.8), tagging.accepted(0.8, by="token")
+            ([None, 'O'], ['B-PER', 'O'])
+        """
+        one_of("by", by, BY)
+        real_number("least", least, "a probability, from 0 to 1", lambda p: 0.0 <= p <= 1.0)
+        sure = list(self.probabilities)
+        if by == "sequence":
+            sure = [self.probability] * len(sure)
+        elif by == "span":
+            for span in self.spans:
+                sure[span.start : span.end] = [span.probability] * (span.end - span.start)
+        return [label if p >= least else below for label, p in zip(self.labels, sure, strict=True)]
 
 
 def tag_corpus(
