@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,7 +10,7 @@ from .column_layout import ColumnLayout
 from .formats import Format, file_name
 from .lines import decoded, read_lines
 
-__all__ = ["Excerpt", "compressed", "excerpts", "lines_numbered", "together"]
+__all__ = ["Excerpt", "excerpts", "lines_numbered", "together"]
 
 _BOM = "\ufeff".encode()
 
@@ -72,13 +70,6 @@ def lines_numbered(path: str, numbers: Collection[int]) -> dict[int, bytes]:
 def together(excerpts: Iterable[Excerpt], format: Format) -> bytes:
     """Return the text of a file with these sentences."""
     return b"".join(excerpt.raw if format.is_sentence else excerpt.raw + b"\n" for excerpt in excerpts)
-
-
-def compressed(content: bytes, path: str) -> bytes:
-    """Return the content of a file, compressed if its name ends in .gz or .xz; equal contents give equal files."""
-    if path.endswith(".gz"):
-        return gzip.compress(content, mtime=0)
-    return lzma.compress(content) if path.endswith(".xz") else content
 
 
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:

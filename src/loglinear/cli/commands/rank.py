@@ -60,14 +60,13 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Rank."""
-    from ...data.excerpts import compressed
-    from ...data.writing import write_output
+    from ...data.writing import compressed, write_output
 
     model, committee = opened(arguments.model), [*map(opened, arguments.committee)]
     with _progress(quiet=arguments.quiet) as progress:
         ranked = model.rank(arguments, committee, progress)
     if arguments.output is not None:
-        write_output(arguments.output, compressed(ranked.text, arguments.output))
+        write_output(arguments.output, compressed(arguments.output, ranked.text))
     if arguments.output != "-":
         write_output("-", tab_separated(_COLUMNS, _rows(ranked)).encode(errors="surrogateescape"))
     if not arguments.quiet:
