@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.optimize import minimize_scalar
 
-from loglinear import ChainCRF, MaxEnt
+from loglinear import ChainCRF, Corpus, MaxEnt, TextClassifier
 from loglinear.errors import DataError, DataWarning, OptionError
 from loglinear.metrics import tagging_calibration
 
@@ -122,6 +123,24 @@ def test_bad_input_is_named(crf):
     plain = ChainCRF(l2=0.1).fit([[["a"], ["b"]]], [["A", "B"]])
     with pytest.raises(OptionError, match="by='span' needs labels that follow a tagging scheme"):
         plain.calibrate([[["a"]]], [["A"]], by="span")
+
+
+@pytest.mark.parametrize("kind", ["texts", "attributes", "corpus", "sparse"])
+def test_classifiers_are_calibrated_on_samples_of_any_kind(kind):
+    texts, y = ["fine nice", "awful bad"] * 20, ["A", "B"] * 20
+    y_dev = ["B", "A"] * 5 + ["A", "B"] * 15
+    if kind == "texts":
+        calibrated = TextClassifier(l2=0.01).fit(texts, y).calibrate(texts, y_dev)
+        p = calibrated.predict_proba(texts[:1])
+    else:
+        X = [text.split() for text in texts]
+        corpora = Corpus.encode([[row] for row in X], [[label] for label in y_dev])
+        if kind == "sparse":
+            X = scipy.sparse.csr_array(np.eye(2)[np.arange(40) % 2])
+        model = MaxEnt(l2=0.01).fit(X, y)
+        calibrated = model.calibrate(corpora) if kind == "corpus" else model.calibrate(X, y_dev)
+        p = calibrated.predict_proba(X[:1])
+    np.testing.assert_allclose(p, [[0.75, 0.25]], atol=1e-3)
 
 
 @pytest.mark.parametrize("multi_class", ["softmax", "ovr"])

@@ -729,9 +729,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             >>> model.calibrate([["a"], ["b"]] * 20, y_dev).predict_proba([["a"]]).round(2).tolist()
             [[0.75, 0.25]]
         """
-        corpus = attribute_corpus(X_dev)
-        if corpus is not None and corpus is X_dev:
-            y_dev, _ = labels_and_weights(corpus, y_dev, None)
+        if isinstance(X_dev, Corpus):
+            y_dev, _ = labels_and_weights(X_dev, y_dev, None)
         scores = self._scores(X_dev)
         labels = classes_of(y_dev, n_samples=len(scores))
         rows, columns = np.nonzero(labels[:, None] == self.classes_[None, :])

@@ -197,9 +197,9 @@ class Temperature:
 
         Probabilities become more even if the model was too sure, and more extreme if it was not sure enough; predicted
         labels stay the same. Nothing changes if the likelihood does not grow by more than chance allows (likelihood
-        ratio test, 5 %). Training data must not be used: a model is too sure of them. The training has
-        another optimum; a model with this one as its prior stays near the new weights. `label_bias` is divided
-        as well. `temperature_` is the product of all temperatures since training.
+        ratio test, 5 %). Training data must not be used: a model is too sure of them. The weights are no
+        longer at the optimum of the training, and a model with this one as its prior stays near the new ones.
+        `label_bias` is divided as well. `temperature_` is the product of all temperatures since training.
 
         One number cannot calibrate everything: what makes the probabilities of tokens right may make span probabilities
         worse, so `by` names the ones that will be used. `tagging_calibration` shows all of them.
