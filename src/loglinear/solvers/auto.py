@@ -68,7 +68,7 @@ EXACT: Mapping[str, object] = {"memory": 50, "tolerance": EXACT_TOLERANCE}
 # On sparse data of two classes without an intercept, passes of dual coordinate descent are the fastest if the squared
 # length of a sample, times its weight, is at most so many times l2 on average. This tolerance stops them about 1e-6 of
 # the objective above the optimum, as L-BFGS's does.
-MOST_SQUARE = 10.0
+MOST_SQUARE = 15.0
 DUAL: Mapping[str, object] = {"tolerance": 0.1}
 # Learning rate of the passes of SGD that come first: this number over the attributes of a sequence and of a token, for
 # the more attributes have a part in a step, and in a score, the further does the step go.
