@@ -126,6 +126,7 @@ def test_stdin_is_refused(misuse):
     ("table", "message"),
     [
         ("a\tb\n1\t2\n", "no column accept"),
+        ("accept\tline\ttoken\tword\tgiven\tsuggested\n", "no line is accepted"),
         ("accept\tline\ttoken\tword\tgiven\tsuggested\n\t1\t0\tthe\tN\tV\n", "no line is accepted"),
         (
             "accept\tline\ttoken\tword\tgiven\tsuggested\nx\t\t0\tthe\tN\tV\n",

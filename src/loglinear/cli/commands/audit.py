@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...data.column_layout import ColumnLayout
@@ -210,8 +210,8 @@ def _apply(arguments: Namespace) -> None:
         say(f"changed {counted(len(changes), 'label')}")
 
 
-def _read(path: str) -> list[tuple[int, dict[str, str | None]]]:
-    """Return the rows of a table with the numbers of their lines; a spreadsheet may have saved it with commas."""
+def _read(path: str) -> tuple[Sequence[str], list[tuple[int, dict[str, str | None]]]]:
+    """Return the columns of a table, and its rows with the numbers of their lines; cells may be between commas."""
     from ...data.lines import read_lines
 
     try:
@@ -226,7 +226,7 @@ def _read(path: str) -> list[tuple[int, dict[str, str | None]]]:
     else:
         table = csv.DictReader(lines, delimiter=delimiter)
     try:
-        return [(table.line_num, row) for row in table]
+        return table.fieldnames or (), [(table.line_num, row) for row in table]
     except csv.Error as error:
         message = f"{path}, line {table.line_num}: not a line of a table ({error}); save the table again"
         raise DataError(message) from error
@@ -237,9 +237,9 @@ def _accepted(path: str) -> list[Change]:
     from ...data.relabelling import Change
 
     changes = []
-    rows = _read(path)
+    columns, rows = _read(path)
     needed = ("accept", "line", "token", "word", "given", "suggested")
-    if lacking := [name for name in needed if name not in (rows[0][1] if rows else ())]:
+    if lacking := [name for name in needed if name not in columns]:
         message = (
             f"{path}: no column {lacking[0]}; give a table that `loglinear audit` has written, with tabs between cells "
             "or as CSV"
