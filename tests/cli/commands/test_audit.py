@@ -155,3 +155,30 @@ def test_a_table_in_another_encoding_is_refused(misuse, tmp_path):
     assert "save the table as text between tabs in UTF-8" in misuse("audit", path, "--apply", tmp_path / "t.tsv")
     (tmp_path / "t.tsv").write_text("accept\tline\n", encoding="utf-16")
     assert "the file is text in UTF-16; convert it" in misuse("audit", path, "--apply", tmp_path / "t.tsv")
+
+
+def test_a_page_holds_the_table_and_saves_it_beside_itself(done, tmp_path):
+    path, arguments = write(tmp_path, "columns")
+    arguments = [*arguments, "--l2", "0.3", "--folds", "4"]
+    header, *lines = [line.split("\t") for line in done("audit", path, *arguments).stdout.splitlines()]
+    said = done("audit", path, *arguments, "-o", tmp_path / "found.html").stderr
+    assert f"--apply {tmp_path / 'found.tsv'} -o CORRECTED" in said
+    page = (tmp_path / "found.html").read_text(encoding="utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert (data["columns"], data["rows"]) == (header, lines)
+    assert data["labels"] == sorted(set(LABELS.values()), key=data["labels"].index)
+    assert (data["file"], data["command"] in said) == ("found.tsv", True)
+    # What the page saves after a click on Accept.
+    saved = ["\t".join(cells) for cells in (header, ["x", *lines[0][1:]], *lines[1:])]
+    (tmp_path / "found.tsv").write_text("\n".join(saved) + "\n", encoding="utf-8")
+    done("audit", path, "--apply", tmp_path / "found.tsv", "-o", tmp_path / "corrected")
+    assert (tmp_path / "corrected").read_text().splitlines()[WRONG * 4 + 1].split()[1] == "N"
+
+
+def test_words_of_the_data_cannot_end_the_script_of_a_page(done, tmp_path):
+    text = "".join(f"</script><b>{at} {label}\n\n" for at in range(4) for label in ("A", "A", "A", "B"))
+    (tmp_path / "data").write_text(text, encoding="utf-8")
+    done("audit", tmp_path / "data", "--preset", "pos", "--folds", "4", "--l2", "0.1", "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("</script>") == 2
+    assert json.loads(page.split('id="data">')[1].split("</script>")[0])["rows"]

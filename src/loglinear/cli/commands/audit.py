@@ -6,12 +6,14 @@ for the suggested one, the labels of tokens with the same attributes, and the se
 finding.
 
 To correct the data, write x into the column `accept` of the lines whose suggested label is right, or write the right
-label into the column `suggested` first. Then --apply writes a copy of the data with these labels.
+label into the column `suggested` first. Then --apply writes a copy of the data with these labels. With -o audit.html,
+the findings are a page, on which you decide in the browser; it saves the table.
 """
 
 from __future__ import annotations
 
 import csv
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -68,7 +70,13 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     inputs = Inputs("TRAIN", model=False, data="train")
     add_data(parser, parser, inputs, "TRAIN", "labelled data (gzip, xz)")
-    add("-o", "--output", default="-", metavar="FILE", help="output file (.gz and .xz are compressed; default: stdout)")
+    add(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="output file (.html: a page; .gz and .xz are compressed; default: stdout)",
+    )
     add("--folds", type=int, default=5, metavar="N", help="number of folds, each of which is left out (default: 5)")
     add("--top", type=count, metavar="N", help="write the N most suspicious findings (default: all)")
     accepted = "write the data with the suggested labels of the lines in this table that have x in the column accept"
@@ -95,11 +103,15 @@ def run(arguments: Namespace) -> None:
         _apply(arguments)
         return
     audit, places = _audited(arguments)
-    table = tab_separated(_COLUMNS, _rows(audit, places, arguments.top)).encode()
-    write_output(arguments.output, compressed(arguments.output, table))
+    table = tab_separated(_COLUMNS, _rows(audit, places, arguments.top))
+    is_page = arguments.output.endswith((".html", ".htm"))
+    content = _page(arguments, audit, table) if is_page else table.encode()
+    write_output(arguments.output, compressed(arguments.output, content))
     if not arguments.quiet:
         say(_summary(audit))
-        if arguments.output != "-":
+        if is_page:
+            say(f"wrote {arguments.output}; open it in a browser, decide, save the table, then: {_way_on(arguments)}")
+        elif arguments.output != "-":
             say(f"wrote {arguments.output}; put x into `accept`, then: {_way_on(arguments)}")
 
 
@@ -177,6 +189,25 @@ def _rows(audit: Audit, places: list[list[tuple[int, int]]], top: int | None) ->
             ]
 
 
+def _page(arguments: Namespace, audit: Audit, table: str) -> bytes:
+    """Return the page on which a person decides about the lines of a table."""
+    from ...data.formats import file_name
+    from ...report.audit_page import audit_page
+
+    rows = [line.split("\t") for line in table.split("\n")[1:-1]]
+    labels = [str(label) for label in audit.out_of_fold.labels]
+    title = f"Audit of {file_name(arguments.train)}"
+    return audit_page(
+        _COLUMNS, rows, labels, title=title, file=os.path.basename(_table_of(arguments)), command=_way_on(arguments)
+    )
+
+
+def _table_of(arguments: Namespace) -> str:
+    """Return the name of the table of the findings, which a page saves beside itself."""
+    output: str = arguments.output
+    return os.path.splitext(output)[0] + ".tsv" if output.endswith((".html", ".htm")) else output
+
+
 def _summary(audit: Audit) -> str:
     """Return lines for people: how many findings, and of what kind."""
     n_tokens = sum(len(finding.words) for finding in audit.findings)
@@ -191,7 +222,7 @@ def _summary(audit: Audit) -> str:
 def _way_on(arguments: Namespace) -> str:
     """Return the command that applies the audit."""
     format = "" if arguments.format is None else f" --format {arguments.format}"
-    return f"loglinear audit {arguments.train}{format} --apply {arguments.output} -o CORRECTED"
+    return f"loglinear audit {arguments.train}{format} --apply {_table_of(arguments)} -o CORRECTED"
 
 
 def _apply(arguments: Namespace) -> None:
