@@ -138,7 +138,7 @@ class ChainCRF(
                 stay in the model; c is 0 for new ones. `result_.prior` reports how many. The estimator needs the
                 template of the prior, or none, and at least its order. Only batch solvers support a prior.
             prior_strength: strength of that penalty, which takes the place of l2; l2 by default. ``math.inf`` keeps the
-                weights of the prior, 0 trains on the new data alone without an L2 penalty.
+                weights of the prior, 0 trains on the new data alone without an L2 penalty; otherwise at most 1e6.
             callbacks: called as callback(record, state) after each step; return True to stop. With a prior, the
                 weights of a state are their change from the prior.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash.
@@ -217,6 +217,9 @@ class ChainCRF(
         dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
         dev = None if dev_corpus is None else DevSet(dev_corpus, use, threads=self._threads)
         data = data_by(template, None if prior is None else prior.older)
+        if prior is not None and not data.n_samples:
+            message = "no sentences: there is nothing to train on"
+            raise DataError(message)
         if dev_corpus is not None and dev is not None:
             dev_corpus.check_label_type(data.label_type)
             dev.check_known(data.label_names)

@@ -150,7 +150,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 and classes that the new data lack stay in the model; c is 0 for new ones. `result_.prior` reports how
                 many. Only batch solvers support a prior.
             prior_strength: strength of that penalty, which takes the place of l2; l2 by default. ``math.inf`` keeps the
-                weights of the prior, 0 trains on the new data alone without an L2 penalty.
+                weights of the prior, 0 trains on the new data alone without an L2 penalty; otherwise at most 1e6.
             callbacks: called as callback(record, state) after each step; return True to stop. With a prior, the
                 weights of a state are their change from the prior.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with

@@ -189,10 +189,27 @@ def test_threads_do_not_change_a_bit():
     np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("strength", [-1.0, math.nan, "much", True])
+@pytest.mark.parametrize("strength", [-1.0, math.nan, "much", True, 2e6, 10**400])
 def test_a_strength_out_of_range_is_refused(strength):
-    with pytest.raises(OptionError, match="prior_strength"):
+    with pytest.raises(
+        OptionError, match=r"prior_strength=.* is out of range; give a number from 0 to 1e.06, or math.inf"
+    ):
         ChainCRF().fit(*NEW, prior=ChainCRF().fit(*OLD), prior_strength=strength)
+
+
+def test_the_strongest_finite_prior_keeps_the_older_weights_without_a_warning():
+    old = ChainCRF(l2=0.1).fit(*OLD)
+    near, kept = (ChainCRF().fit(*NEW, prior=old, prior_strength=strength) for strength in (1e6, math.inf))
+    np.testing.assert_allclose(near.log_partition(OLD[0]), kept.log_partition(OLD[0]), atol=1e-4)
+
+
+def test_a_prior_alone_is_nothing_to_train_on():
+    old = ChainCRF(l2=0.1).fit(*OLD)
+    before = old.log_partition(OLD[0])
+    for train in (lambda: ChainCRF().fit([], [], prior=old), lambda: old.partial_fit([], [])):
+        with pytest.raises(DataError, match="no sentences: there is nothing to train on"):
+            train()
+    np.testing.assert_array_equal(old.log_partition(OLD[0]), before)
 
 
 def test_what_does_not_go_together_is_refused(tmp_path):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Centre", "ChainEvidence", "ChainPrior", "check_pieces", "check_prior", "estimated", "n_seen_by"]
 
+# The strongest finite prior: beyond it, steps are so short that line searches fail.
+MOST_STRENGTH = 1e6
+
 
 class WithDiagonal(Protocol):
     """An objective that knows the diagonal of its Hessian."""
@@ -50,8 +53,15 @@ def check_prior(start: object, prior: object, prior_strength: object) -> None:
     if start is not None:
         message = "both start and prior are given; training with a prior starts at its weights, so leave out start"
         raise OptionError(message)
-    if prior_strength is not None and prior_strength != math.inf:
-        strength("prior_strength", prior_strength)
+    if prior_strength is None or prior_strength == math.inf:
+        return
+    try:
+        fits = strength("prior_strength", prior_strength) <= MOST_STRENGTH
+    except OptionError:
+        fits = False
+    if not fits:
+        range = f"a number from 0 to {MOST_STRENGTH:g}, or math.inf (--prior-strength inf) to keep the older weights"
+        fail("prior_strength", prior_strength, f"is out of range; give {range}")
 
 
 @dataclass(frozen=True)
