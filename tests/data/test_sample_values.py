@@ -82,7 +82,6 @@ BAD = {
     "Fraction": ([*map(fractions.Fraction, Y.tolist())], "y has values of type Fraction; give strings"),
     "days": ([datetime.date(2020, 1, 1 + k) for k in Y], "y has values of type date; give strings"),
     "objects": ([object()] * 12, "y has values of type object; give strings"),
-    "dicts": ([{"a": 1}] * 12, "y has values of type dict; give strings"),
     "texts and numbers": ([1, "a"] * 6, "the classes have several types: int, str; use one type"),
     "truth values and numbers": ([True, 2] * 6, "the classes have several types: bool, int; use one type"),
     "bytes and texts": ([b"a", "a"] * 6, "the classes have several types: bytes, str; use one type"),

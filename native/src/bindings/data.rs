@@ -67,14 +67,14 @@ pub struct Text<'a> {
 }
 
 /// How the lines of column files are laid out: the name of the separator, the column of the label, whether comments are skipped, the
-/// number of columns of the training data, or 0.
-pub type Columns = (Option<String>, isize, bool, usize);
+/// number of columns of the training data, or 0, the column of the costs of wrong labels, if there is one.
+pub type Columns = (Option<String>, isize, bool, usize, Option<isize>);
 
 /// The layout that Python names. Error: there is no such separator.
 pub fn layout(columns: Option<Columns>) -> PyResult<Layout> {
-    let Some((separator, label, skips_comments, n)) = columns else { return Ok(Layout::default()) };
+    let Some((separator, label, skips_comments, n, weight)) = columns else { return Ok(Layout::default()) };
     let separator = separator.as_deref().map(Separator::named).transpose()?;
-    Ok(Layout { separator, label, skips_comments, trained: Some(n).filter(|&n| n > 0) })
+    Ok(Layout { separator, label, weight, skips_comments, trained: Some(n).filter(|&n| n > 0) })
 }
 
 /// What was noticed of a text: columns besides the label, whether tabs separate them, sentences that begin with a comment, sentences

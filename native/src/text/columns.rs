@@ -23,6 +23,8 @@ pub struct Shape {
     tabs: usize,
     /// The column of the label, which may be there though labels are ignored.
     label: Option<usize>,
+    /// The column of the costs of wrong labels.
+    weight: Option<usize>,
     /// Number of cells, the label not counted, that the template may look at.
     inputs: usize,
     /// How to take the label; `Ignored` if it is none.
@@ -50,10 +52,15 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
     }
     let label =
         if labels.given() { Some(layout.label_column(name, columns)?) } else { layout.ignored_label(name, columns) };
+    let weight = if labels.given() { layout.weight_column(name, columns)? } else { None };
     let look = look(start, layout, separator, label);
-    let inputs = columns - usize::from(labels.given());
+    let inputs = columns - usize::from(labels.given()) - usize::from(weight.is_some());
     if inputs < template.columns {
-        let beside = if labels.given() { " besides the label" } else { "" };
+        let beside = match (labels.given(), weight) {
+            (false, _) => "",
+            (true, None) => " besides the label",
+            (true, Some(_)) => " besides the label and the weight",
+        };
         return Err(Error::Template(format!(
             "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}{}",
             template.columns - 1,
@@ -62,7 +69,19 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
         )));
     }
     let (tabs, odd, delimiter) = (tabbed(line).count(), odd_first(line), delimiter(start, layout));
-    Ok(Some(Shape { layout, separator, columns, tabs, label, inputs: template.columns, labels, odd, look, delimiter }))
+    Ok(Some(Shape {
+        layout,
+        separator,
+        columns,
+        tabs,
+        label,
+        weight,
+        inputs: template.columns,
+        labels,
+        odd,
+        look,
+        delimiter,
+    }))
 }
 
 impl Separator {
@@ -97,10 +116,12 @@ impl Shape {
             }
             self.note(line, &mut sentence.notes);
         }
-        let (mut count, mut inputs, mut label) = (0, 0, None);
+        let (mut count, mut inputs, mut label, mut weight) = (0, 0, None, None);
         self.separator.each(line, |cell| {
             if Some(count) == self.label {
                 label = Some(cell);
+            } else if Some(count) == self.weight {
+                weight = Some(cell);
             } else if inputs < self.inputs {
                 sentence.cells.cells.push(cell);
                 inputs += 1;
@@ -116,6 +137,9 @@ impl Shape {
             }
             sentence.labels.extend(self.labels.parse(cell)?);
         }
+        if let Some(cell) = weight {
+            sentence.costs.push(cost(cell)?);
+        }
         sentence.places.push(start..start + line.len());
         Ok(())
     }
@@ -123,7 +147,7 @@ impl Shape {
     /// Notes what is odd about the first line of a sentence.
     #[inline(always)]
     fn note(self, line: &[u8], notes: &mut Notes) {
-        notes.columns = self.columns - usize::from(self.label.is_some());
+        notes.columns = self.columns - usize::from(self.label.is_some()) - usize::from(self.weight.is_some());
         notes.tabs = self.separator == Separator::Tab;
         notes.look = self.look;
         match line.first() {
@@ -169,6 +193,15 @@ impl Shape {
         };
         format!("{counts}; {remedy}")
     }
+}
+
+/// The cost of a wrong label that a cell holds.
+fn cost(cell: &[u8]) -> std::result::Result<f64, String> {
+    let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
+    number.filter(|cost| (0.0..f64::INFINITY).contains(cost)).ok_or_else(|| {
+        let shown = String::from_utf8_lossy(cell);
+        format!("the weight {shown:?} is not a finite number >= 0 (--weight-column)")
+    })
 }
 
 /// Whether every cell of a line, two at least, is a word and a label with a mark between them.

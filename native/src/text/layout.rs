@@ -52,6 +52,8 @@ pub struct Layout {
     pub separator: Option<Separator>,
     /// The column of the label, from 0, or from -1 for the last.
     pub label: isize,
+    /// The column of the costs of wrong labels, counted likewise, in labelled data; none without one.
+    pub weight: Option<isize>,
     /// Whether lines with `#` or `-DOCSTART-` at the beginning of a sentence are no tokens.
     pub skips_comments: bool,
     /// Columns of the training data besides the label; none if they are not known.
@@ -60,7 +62,7 @@ pub struct Layout {
 
 impl Default for Layout {
     fn default() -> Self {
-        Layout { separator: None, label: -1, skips_comments: false, trained: None }
+        Layout { separator: None, label: -1, weight: None, skips_comments: false, trained: None }
     }
 }
 
@@ -72,6 +74,8 @@ impl Layout {
         Layout {
             separator: columns["separator"].as_str().and_then(|name| Separator::named(name).ok()),
             label: columns["label"].as_i64().map_or(-1, |label| label as isize),
+            // A column of training data alone.
+            weight: None,
             skips_comments: columns["skip_comments"].as_bool().unwrap_or(false),
             trained: columns["n"].as_u64().map(|n| n as usize).filter(|&n| n > 0),
         }
@@ -123,15 +127,34 @@ impl Layout {
 
     /// The column of the label in lines of some columns. Error: there is no such column.
     pub fn label_column(self, name: &str, columns: usize) -> Result<usize> {
-        let column = if self.label < 0 { columns as isize + self.label } else { self.label };
-        if (0..columns as isize).contains(&column) {
-            return Ok(column as usize);
-        }
-        let (label, last) = (self.label, columns - 1);
-        Err(Error::Data(format!(
-            "{name}: no column {label} for the label (--label-column): the first line has {columns} columns, 0 to {last}"
-        )))
+        place(self.label, columns, name, "the label (--label-column)")
     }
+
+    /// The column of the costs in labelled lines of some columns, if there is one. Error: there is no such column, or it is that of
+    /// the label.
+    pub fn weight_column(self, name: &str, columns: usize) -> Result<Option<usize>> {
+        let Some(weight) = self.weight else { return Ok(None) };
+        let column = place(weight, columns, name, "the weights (--weight-column)")?;
+        if column == self.label_column(name, columns)? {
+            return Err(Error::Data(format!(
+                "{name}: column {column} is both the label and the weight: set --label-column and --weight-column to \
+                 different columns"
+            )));
+        }
+        Ok(Some(column))
+    }
+}
+
+/// The column with a number, from -1 for the last, in lines of some columns. Error: there is no such column for `what`.
+fn place(number: isize, columns: usize, name: &str, what: &str) -> Result<usize> {
+    let column = if number < 0 { columns as isize + number } else { number };
+    if (0..columns as isize).contains(&column) {
+        return Ok(column as usize);
+    }
+    let last = columns - 1;
+    Err(Error::Data(format!(
+        "{name}: no column {number} for {what}: the first line has {columns} columns, 0 to {last}"
+    )))
 }
 
 /// The cells of a line between runs of spaces and tabs.

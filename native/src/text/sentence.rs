@@ -15,6 +15,8 @@ pub struct Sentence<'t> {
     pub cells: Cells<'t>,
     /// Token -> what its label says; empty if labels are ignored.
     pub labels: Vec<Gold<'t>>,
+    /// Token -> the cost of a wrong label; empty if lines have none.
+    pub costs: Vec<f64>,
     /// Token -> the bytes of the text that represent it when its label is written.
     pub places: Vec<Range<usize>>,
     /// The bytes of the comment that was passed over last, until the sink has it.
@@ -52,10 +54,14 @@ pub fn read<'t, S: Sink>(
     let mut end = |sentence: &mut Sentence<'t>, sink: &mut S| {
         if !sentence.places.is_empty() {
             expander.expand(&sentence.cells, sink, |token| sentence.labels.get(token).cloned());
+            if !sentence.costs.is_empty() {
+                sink.costs(&sentence.costs);
+            }
             sink.end_sentence(1.0);
             sink.locate(&sentence.places);
             sentence.cells.clear();
             sentence.labels.clear();
+            sentence.costs.clear();
             sentence.places.clear();
         }
     };

@@ -20,7 +20,7 @@ class CorpusWriter:
         template: str | None = None,
         *,
         labels: str = "none",
-        columns: tuple[str | None, int, bool, int] | None = None,
+        columns: tuple[str | None, int, bool, int, int | None] | None = None,
         threads: int = 0,
     ) -> None: ...
     def keep(self, least: int) -> int: ...
@@ -31,7 +31,7 @@ class CorpusWriter:
         template: str | None = None,
         *,
         labels: str = "whole",
-        columns: tuple[str | None, int, bool, int] | None = None,
+        columns: tuple[str | None, int, bool, int, int | None] | None = None,
         threads: int = 0,
     ) -> Notes: ...
     def push(self, corpus: Corpus) -> None: ...

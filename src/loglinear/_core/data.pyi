@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 Notes = tuple[int, bool, int, int, int, int, str, bool, bool, bool, int]
 
-def look_at(text: bytes, columns: tuple[str | None, int, bool, int] | None) -> Notes: ...
+def look_at(text: bytes, columns: tuple[str | None, int, bool, int, int | None] | None) -> Notes: ...
 
 class Corpus:
     @staticmethod
@@ -27,7 +27,7 @@ class Corpus:
         template: str | None = None,
         *,
         labels: str = "whole",
-        columns: tuple[str | None, int, bool, int] | None = None,
+        columns: tuple[str | None, int, bool, int, int | None] | None = None,
         range: tuple[int, int] | None = None,
         threads: int = 0,
     ) -> Corpus: ...

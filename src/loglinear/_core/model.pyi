@@ -72,7 +72,7 @@ class ChainModel:
         rule: tuple[Sequence[str | None], bytes] | None = None,
         layout: str | None = None,
         detail: int | None = None,
-        columns: tuple[str | None, int, bool, int] | None = None,
+        columns: tuple[str | None, int, bool, int, int | None] | None = None,
         stream: Callable[[bytes], None] | None = None,
         least: tuple[float, str, str | None] | None = None,
         rest: str | None = None,

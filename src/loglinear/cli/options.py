@@ -28,6 +28,7 @@ __all__ = [
     "add_templates",
     "add_threads",
     "add_verbose",
+    "add_weight_column",
     "check_is_of_texts",
     "chosen",
     "column_layout",
@@ -234,9 +235,20 @@ def add_columns(parser: Arguments) -> None:
     add("--skip-comments", action="store_true", default=None, help=comments)
 
 
+def add_weight_column(parser: Arguments) -> None:
+    """Add --weight-column, of column files to train on."""
+    text = "column of a number >= 0 for each token: the cost of a wrong label; counted like --label-column"
+    parser.add_argument("--weight-column", type=int, metavar="N", help=text)
+
+
 def column_layout(arguments: Namespace, layout: ColumnLayout) -> ColumnLayout:
     """Return a layout of column files with the changes that the flags of `add_columns` ask for."""
-    names = {"separator": "separator", "label": "label_column", "skip_comments": "skip_comments"}
+    names = {
+        "separator": "separator",
+        "label": "label_column",
+        "weight": "weight_column",
+        "skip_comments": "skip_comments",
+    }
     flags = {name: getattr(arguments, flag, None) for name, flag in names.items()}
     return layout._replace(**{name: value for name, value in flags.items() if value is not None})
 

@@ -221,6 +221,7 @@ class Reading(NamedTuple):
                 partial=self.partial,
                 separator=self.columns.separator,
                 label_column=self.columns.label,
+                weight_column=self.columns.weight,
                 skip_comments=self.columns.skip_comments,
                 threads=self.threads,
             )

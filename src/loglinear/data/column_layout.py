@@ -116,13 +116,16 @@ class ColumnLayout(NamedTuple):
         separator: "tab", or "blank" for runs of spaces and tabs; None for what the beginning of the file shows.
         label: column of the label: 0 is the first one, -1 the last one.
         skip_comments: whether lines with `#` or `-DOCSTART-` at the beginning of sentences are skipped.
-        n: number of columns without the label; 0 if it is not known.
+        n: number of columns without the label and the weight; 0 if it is not known.
+        weight: column of the costs of wrong labels, counted like `label`; None without one. It belongs to training
+            data: no model asks for it.
     """
 
     separator: str | None = None
     label: int = -1
     skip_comments: bool = False
     n: int = 0
+    weight: int | None = None
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> ColumnLayout:
@@ -132,16 +135,18 @@ class ColumnLayout(NamedTuple):
 
     def settings(self) -> dict[str, Any]:
         """Return the entry of a model's settings, nothing for data without columns."""
-        return {"columns": self._asdict()} if self.n else {}
+        columns = self._asdict()
+        del columns["weight"]
+        return {"columns": columns} if self.n else {}
 
     def seen(self, noticed: Noticed) -> ColumnLayout:
         """Return the layout with what a reader has found out about it."""
         return self._replace(separator="tab" if noticed.tabs else self.separator, n=noticed.n_columns)
 
     @property
-    def options(self) -> tuple[str | None, int, bool, int]:
+    def options(self) -> tuple[str | None, int, bool, int, int | None]:
         """What the native half needs to read a file."""
-        return self.separator, self.label, self.skip_comments, self.n
+        return self.separator, self.label, self.skip_comments, self.n, self.weight
 
     def describe(self, n_read: int = 0) -> str:
         """Return the number of columns and the place of the label, for people.
@@ -159,17 +164,18 @@ class ColumnLayout(NamedTuple):
         """Return the flags of the command line that ask for this layout."""
         separator = [] if self.separator is None else ["--separator", self.separator]
         label = [] if self.label == -1 else ["--label-column", str(self.label)]
-        return [*separator, *label, *(["--skip-comments"] if self.skip_comments else [])]
+        weight = [] if self.weight is None else ["--weight-column", str(self.weight)]
+        return [*separator, *label, *weight, *(["--skip-comments"] if self.skip_comments else [])]
 
     def check(self, format: str) -> None:
         """Raise OptionError if a file of this format has no such layout."""
         if self.separator is not None and self.separator not in SEPARATORS:
             message = f"separator={self.separator!r} is not a separator; choose {' or '.join(SEPARATORS)}"
             raise OptionError(message)
-        if format != "columns" and self[:3] != ColumnLayout()[:3]:
+        if format != "columns" and self._replace(n=0) != ColumnLayout():
             message = (
-                f"--separator, --label-column and --skip-comments are for the format columns, not {format}; "
-                "leave them out"
+                f"--separator, --label-column, --weight-column and --skip-comments are for the format columns, not "
+                f"{format}; leave them out"
             )
             raise OptionError(message)
 
@@ -185,13 +191,14 @@ class ColumnLayout(NamedTuple):
 
     def label_of(self, cells: list[str]) -> int | None:
         """Return the column of the label in a line with these cells, from 0; None if the line has no label."""
-        has_label = not self.n or len(cells) == self.n + 1
+        has_label = not self.n or len(cells) == self.n + (1 if self.weight is None else 2)
         return self.label % len(cells) if has_label and -len(cells) <= self.label < len(cells) else None
 
     def word(self, line: str) -> str:
-        """Return the first cell of a line that is not the label."""
+        """Return the first cell of a line that is neither the label nor the weight."""
         cells = self.cells(line)
-        return cells[1] if len(cells) > 1 and self.label_of(cells) == 0 else cells[0]
+        others = {self.label_of(cells), None if self.weight is None else self.weight % len(cells)}
+        return next((cell for at, cell in enumerate(cells) if at not in others), cells[0])
 
 
 def odd_lines(core: _core.Corpus, template: str | None) -> list[str]:

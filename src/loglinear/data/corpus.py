@@ -80,6 +80,7 @@ class Corpus:
         partial: bool = False,
         separator: str | None = None,
         label_column: int = -1,
+        weight_column: int | None = None,
         skip_comments: bool = False,
         threads: int = 0,
     ) -> Corpus:
@@ -99,6 +100,8 @@ class Corpus:
                 line the same number of columns.
             label_column: column of the label in a column file: 0 is the first one, -1 the last one. The template counts
                 the other columns only.
+            weight_column: column of a number >= 0 for each token, the cost of a wrong label, counted like
+                ``label_column``; see ``token_weight`` of `ChainCRF.fit`. JSON lines have ``"token_weights"``.
             skip_comments: skip the lines of a column file that begin with `#` or `-DOCSTART-` before the first token of
                 a sentence.
             threads: number of threads; 0 for all cores.
@@ -116,7 +119,7 @@ class Corpus:
             corpus = cls.open(path)
             corpus.check_template(text)
             return corpus
-        layout = ColumnLayout(separator, label_column, skip_comments)
+        layout = ColumnLayout(separator, label_column, skip_comments, weight=weight_column)
         return cls._of_file(
             path, format_of(path, format), text, labels_as(labelled=labelled, partial=partial), layout, threads
         )

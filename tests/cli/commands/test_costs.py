@@ -98,3 +98,23 @@ def test_tag_adds_biases_of_labels_in_place_of_those_of_the_model(done, run, row
     for word in ("X", "balanced"):
         message = f"--label-bias: {word}: not of the form LABEL=NUMBER"
         assert message in run("tag", model, rows, "--label-bias", word).stderr
+
+
+def test_a_column_of_weights_costs_what_token_weights_do(done, misuse, tmp_path):
+    rows = [("Ann", "B-PER", 2.0), ("left", "O", 0.5), ("Oslo", "B-LOC", 3.0), ("is", "O", 0.0)] * 3
+    (tmp_path / "data").write_text("".join(f"{word} {label} {cost}\n\n" for word, label, cost in rows))
+    (tmp_path / "template").write_text("U0:%x[0,0]\n")
+    lines = [{"tokens": [w], "labels": [label], "token_weights": [cost]} for w, label, cost in rows]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    train = ("--template", tmp_path / "template", "--l2", "0.1", "-q")
+    columns = ("--label-column", "1", "--weight-column", "2")
+    done("train", tmp_path / "data", *columns, *train, "-m", tmp_path / "a")
+    done("train", tmp_path / "data.jsonl", *train, "-m", tmp_path / "b")
+    (tmp_path / "new").write_text("Ann\nOslo\n")
+    tag = (tmp_path / "new", "--format", "columns", "--marginals")
+    probabilities = [done("tag", tmp_path / name, *tag).stdout for name in "ab"]
+    assert probabilities[0] == probabilities[1]
+    says = misuse(
+        "train", tmp_path / "data", "--weight-column", "1", "--label-column", "1", *train, "-m", tmp_path / "c"
+    )
+    assert "column 1 is both the label and the weight: set --label-column and --weight-column" in says

@@ -32,6 +32,7 @@ from ..options import (
     add_templates,
     add_threads,
     add_verbose,
+    add_weight_column,
     check_is_of_texts,
     chosen,
     flag,
@@ -73,6 +74,7 @@ def configure(parser: ArgumentParser) -> None:
     add_data(parser, data, inputs, "TRAIN", train)
     add_format(data, default="columns")
     add_columns(data)
+    add_weight_column(data)
     add_templates(data)
     partial = "allow partial labels: ? means any label, A|B means A or B, A:0.7|B:0.3 gives probabilities"
     data.add_argument("--partial", action="store_true", help=partial)

@@ -1,0 +1,81 @@
+"""A column of weights says the same as the token weights of JSON lines."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from loglinear import ChainCRF, Corpus
+from loglinear.errors import DataError, OptionError, TemplateError
+
+ROWS = [
+    [("Ann", "B-PER", 2.0), ("left", "O", 0.5)],
+    [("Oslo", "B-LOC", 1.0), ("is", "O", 0.0), ("big", "O", 3.25)],
+    [("Bo", "B-PER", 0.0), ("saw", "O", 0.0), ("Oslo", "B-LOC", 7.5)],
+]
+TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB\n"
+
+
+def columns(order, separator=" "):
+    """Return the rows as columns: w is the word, l its label, c the weight, x something else."""
+    cells = {"w": lambda row: row[0], "l": lambda row: row[1], "c": lambda row: f"{row[2]:g}", "x": lambda row: "x"}
+    lines = [[separator.join(cells[name](row) for name in order) for row in rows] for rows in ROWS]
+    return "\n\n".join(map("\n".join, lines)) + "\n"
+
+
+def trained(corpus):
+    return ChainCRF(l2=0.1).fit(corpus)
+
+
+@pytest.fixture(scope="module")
+def of_lists():
+    X, y = [[[word] for word, _, _ in rows] for rows in ROWS], [[label for _, label, _ in rows] for rows in ROWS]
+    corpus = Corpus.encode(X, y, template=TEMPLATE, token_weight=[[cost for _, _, cost in rows] for rows in ROWS])
+    return trained(corpus)
+
+
+@pytest.mark.parametrize(
+    ("order", "label", "weight"), [("wlc", 1, 2), ("wcl", -1, -2), ("lwc", 0, -1), ("cwl", 2, 0), ("wxcl", 3, 2)]
+)
+def test_weights_are_those_of_lists_wherever_the_column_is(of_lists, tmp_path, order, label, weight):
+    (tmp_path / "data").write_text(columns(order))
+    options = {"template": TEMPLATE, "label_column": label, "weight_column": weight}
+    corpus = Corpus.read(tmp_path / "data", **options)
+    assert corpus.columns.n == len(order) - 2
+    crf = trained(corpus)
+    np.testing.assert_array_equal(crf.result_.w, of_lists.result_.w)
+    corpus.save(tmp_path / "encoded")
+    np.testing.assert_array_equal(trained(Corpus.open(tmp_path / "encoded")).result_.w, of_lists.result_.w)
+    plain = trained(Corpus.read(tmp_path / "data", template=TEMPLATE, label_column=label)) if order == "wlc" else None
+    assert plain is None or not np.array_equal(plain.result_.w, of_lists.result_.w)
+
+
+def test_weights_do_not_change_how_a_model_reads_other_files(of_lists, tmp_path):
+    (tmp_path / "data").write_text(columns("wcl"))
+    crf = trained(Corpus.read(tmp_path / "data", template=TEMPLATE, weight_column=1))
+    settings = json.loads(crf.model_.settings)
+    assert settings["columns"] == {"separator": None, "label": -1, "skip_comments": False, "n": 1}
+    crf.save(tmp_path / "m")
+    assert ChainCRF.load(tmp_path / "m").predict([["Ann"], ["Oslo"]]) == of_lists.predict([["Ann"], ["Oslo"]])
+
+
+@pytest.mark.parametrize("cell", ["-1", "nan", "inf", "1e999", "heavy", "0,5"])
+def test_a_cell_that_is_no_weight_is_named(tmp_path, cell):
+    (tmp_path / "data").write_text(f"Ann 1 B-PER\nleft {cell} O\n")
+    with pytest.raises(DataError, match=rf"data, line 2: the weight \"{cell}\" is not a finite number >= 0"):
+        Corpus.read(tmp_path / "data", template=TEMPLATE, weight_column=1)
+
+
+def test_what_does_not_go_together_is_refused(tmp_path):
+    (tmp_path / "data").write_text("Ann 1 B-PER\nleft 2 O\n")
+    for weight, says in ((2, "column 2 is both the label and the weight"), (-1, "is both"), (3, "no column 3 for the")):
+        with pytest.raises(DataError, match=says):
+            Corpus.read(tmp_path / "data", template=TEMPLATE, weight_column=weight)
+    (tmp_path / "short").write_text("1 B-PER\n2 O\n")
+    with pytest.raises(TemplateError, match="has 0 columns besides the label and the weight"):
+        Corpus.read(tmp_path / "short", template=TEMPLATE, weight_column=0)
+    (tmp_path / "data.jsonl").write_text('{"tokens": [["Ann"]], "labels": ["B-PER"]}\n')
+    with pytest.raises(OptionError, match="--weight-column and --skip-comments are for the format columns"):
+        Corpus.read(tmp_path / "data.jsonl", template=TEMPLATE, weight_column=0)
