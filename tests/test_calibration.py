@@ -73,7 +73,7 @@ def test_a_threshold_is_the_lowest_probability_that_reaches_the_precision(pairs,
     reached = []
     for low in {p for p, _ in pairs}:
         accepted = [right for p, right in pairs if p >= low]
-        if sum(accepted) >= wanted * len(accepted):
+        if sum(accepted) / len(accepted) >= wanted:
             reached.append((low, len(accepted), sum(accepted)))
     if not reached:
         assert threshold is None
@@ -102,7 +102,7 @@ def test_the_interval_of_a_threshold_draws_whole_groups():
 
 @pytest.mark.parametrize("precision", [0.0, 1.5, -1, True, "0.9", float("nan")])
 def test_a_precision_is_a_fraction(precision):
-    with pytest.raises(OptionError, match=r"precision=.* is not allowed"):
+    with pytest.raises(OptionError, match=r"precision=.* is out of range; give a fraction above 0 and up to 1"):
         calibration([0.5], [True]).threshold(precision=precision)
 
 
@@ -122,6 +122,17 @@ def test_sequences_are_right_as_a_whole():
     taggings.append(Tagging(["A", "B"], [0.9, 0.8], [], np.log(0.6)))
     found = tagging_calibration([["A", "B"], [], ["A", "A"]], taggings).sequences
     assert [(round(p, 6), right, number) for p, right, number in found.answers] == [(0.7, True, 1), (0.6, False, 3)]
+
+
+@pytest.mark.parametrize(("right", "n"), [(55, 100), (56, 100), (7, 50), (7, 25), (15, 29)])
+def test_a_precision_that_is_reached_exactly_is_reached(right, n):
+    found = calibration([0.9] * n, [True] * right + [False] * (n - right)).thresholds([right / n])
+    assert found[right / n].precision == right / n
+
+
+def test_what_is_neither_right_nor_wrong_is_refused():
+    with pytest.raises(DataError, match="answer 2: 'no' in correct does not say whether the answer is"):
+        calibration([0.5, 0.5], [True, "no"])
 
 
 def test_groups_come_one_per_answer():

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from loglinear.errors import DataError, DataWarning, OptionError, warn
+from loglinear.errors import DataError, DataWarning, warn
 from loglinear.extras import needed_by
+from loglinear.options import real_number
 from loglinear.schemes import is_tag, parsed_tag, read_chunks
 
 if TYPE_CHECKING:
@@ -141,9 +142,7 @@ class Calibration:
             >>> found.probability, found.share, found.precision
             (0.75, 0.8, 0.975)
         """
-        if isinstance(precision, bool) or not isinstance(precision, (int, float)) or not 0.0 < precision <= 1.0:
-            message = f"precision={precision!r} is not allowed; give a fraction above 0 and up to 1, such as 0.99"
-            raise OptionError(message)
+        precision = real_number("precision", precision, "a fraction above 0 and up to 1", lambda p: 0.0 < p <= 1.0)
         threshold = self.thresholds([precision])[precision]
         if threshold is None:
             message = f"no threshold reaches a precision of {precision:g}: "
@@ -168,7 +167,7 @@ class Calibration:
         chosen = {
             wanted: point
             for wanted in precisions
-            if (point := min((point for point in points if point.right >= wanted * point.n), default=None))
+            if (point := min((point for point in points if point.right / point.n >= wanted), default=None))
         }
         pairs = zip(chosen.items(), self._intervals([*chosen.values()]), strict=True)
         thresholds = {
@@ -319,6 +318,9 @@ def calibration(
             raise DataError(message)
         if not 0.0 <= confidence <= 1.0:
             message = f"answer {number}: the confidence {confidence!r} is not a probability, between 0 and 1"
+            raise DataError(message)
+        if is_right not in (False, True):
+            message = f"answer {number}: {is_right!r} in correct does not say whether the answer is; give True or False"
             raise DataError(message)
         at = max(bisect_left(_EDGES, confidence) - 1, 0)
         counts[at] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -94,7 +95,13 @@ def test_the_file_holds_the_temperature(crf, tmp_path):
 def test_biases_are_divided_too(crf):
     biased = copy_of(crf).set_params(label_bias={"O": 0.7})
     calibrated = copy_of(biased).calibrate(*DEV, by="token")
-    assert calibrated.label_bias == {"O": pytest.approx(0.7 / calibrated.temperature_)}
+    assert calibrated.label_bias == {"O": 0.7}
+    inside = json.loads(calibrated.model_.settings)["label_bias"]
+    assert inside == {"O": pytest.approx(0.7 / calibrated.temperature_)}
+    again = calibrated.fit(*sentences(40, 0, 0.0)).log_partition(DEV[0])
+    np.testing.assert_array_equal(
+        again, ChainCRF(**biased.get_params()).fit(*sentences(40, 0, 0.0)).log_partition(DEV[0])
+    )
     assert calibrated.predict(DEV[0]) == biased.predict(DEV[0])
 
 
@@ -109,7 +116,7 @@ def test_a_model_that_is_as_sure_as_it_is_right_stays():
 def test_training_data_without_mistakes_are_warned_of():
     X, y = sentences(200, 0, 0.0)
     crf = ChainCRF(l2=1.0).fit(X, y)
-    with pytest.warns(DataWarning, match=r"ask for a temperature below 0.05.*the model makes no mistakes"):
+    with pytest.warns(DataWarning, match=r"temperature of 0.0\d+, near the end of the search: the model makes no mis"):
         crf.calibrate(X, y, by="sequence")
 
 
@@ -123,6 +130,16 @@ def test_bad_input_is_named(crf):
     plain = ChainCRF(l2=0.1).fit([[["a"], ["b"]]], [["A", "B"]])
     with pytest.raises(OptionError, match="by='span' needs labels that follow a tagging scheme"):
         plain.calibrate([[["a"]]], [["A"]], by="span")
+
+
+def test_sentences_with_unknown_labels_are_left_out_with_a_warning(crf):
+    X, y = DEV
+    mixed = [["NEW", *labels[1:]] if at % 3 == 0 else labels for at, labels in enumerate(y)]
+    with pytest.warns(DataWarning, match="20 of 60 sentences have labels or transitions that the model does not have"):
+        calibrated = copy_of(crf).calibrate(X, mixed)
+    kept = [at for at in range(60) if at % 3]
+    expected = copy_of(crf).calibrate([X[at] for at in kept], [y[at] for at in kept])
+    assert calibrated.temperature_ == expected.temperature_
 
 
 @pytest.mark.parametrize("kind", ["texts", "attributes", "corpus", "sparse"])

@@ -76,7 +76,7 @@ class Withheld(NamedTuple):
         else:
             shares = f"{tokens_below:,} of {counted(tokens, 'label')}"
         if self.rest is not None:
-            fate = f"they are in {self.rest}"
+            fate = f"{'it is' if sentences_below == 1 else 'they are'} in {self.rest}"
         else:
             fate = f"the labels are written as {NO_LABEL if self.below is None else self.below}"
         verb = "is" if sentences_below == 1 else "are"

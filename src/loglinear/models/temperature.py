@@ -75,10 +75,9 @@ def fitted_temperature(loss: Callable[[float], float]) -> float:
         return 1.0
     if best in (0, len(grid) - 1):
         reason = "the model makes no mistakes in them" if best == 0 else "the model's answers are no better than chance"
-        shown = f"{'below' if best == 0 else 'above'} {math.exp(grid[best]):.4g}"
         warn(
-            f"the development data ask for a temperature {shown}, where the search ends: {reason}; give labelled data "
-            "that were not used in training",
+            f"the development data ask for a temperature of {math.exp((low + high) / 2.0):.4g}, near the end of the "
+            f"search: {reason}; give labelled data that were not used in training",
             DataWarning,
         )
     return math.exp((low + high) / 2.0)
@@ -87,7 +86,7 @@ def fitted_temperature(loss: Callable[[float], float]) -> float:
 def temperature_of(model: ChainModel, corpus: Corpus, *, by: By | None = None, threads: int = 0) -> float:
     """Return the temperature at which a model's answers to a corpus are most likely; see `Temperature.calibrate`.
 
-    Sentences with a label that the model does not have, or with forbidden transitions, are left out.
+    Sentences with a label that the model does not have, or with forbidden transitions, are left out with a warning.
 
     Args:
         model: of a chain, or of a classifier with joint probabilities.
@@ -109,6 +108,12 @@ def temperature_of(model: ChainModel, corpus: Corpus, *, by: By | None = None, t
         message = "the model has the labels of no sentence; give development data with the labels of the training"
         raise DataError(message)
     if len(possible) < len(corpus):
+        n_left_out = len(corpus) - len(possible)
+        warn(
+            f"{n_left_out:,} of {len(corpus):,} sentences have labels or transitions that the model does not have; "
+            "they are left out of the temperature",
+            DataWarning,
+        )
         corpus = corpus[possible]
     kind = by or ("token" if rule is None else "span")
     losses = {"span": _loss_of_spans, "token": _loss_of_tokens, "sequence": _loss_of_sequences}
@@ -199,7 +204,8 @@ class Temperature:
         labels stay the same. Nothing changes if the likelihood does not grow by more than chance allows (likelihood
         ratio test, 5 %). Training data must not be used: a model is too sure of them. The weights are no
         longer at the optimum of the training, and a model with this one as its prior stays near the new ones.
-        `label_bias` is divided as well. `temperature_` is the product of all temperatures since training.
+        Biases of labels in the model are divided as well; the parameter `label_bias` stays. `temperature_` is the
+        product of all temperatures since training.
 
         One number cannot calibrate everything: what makes the probabilities of tokens right may make span probabilities
         worse, so `by` names the ones that will be used. `tagging_calibration` shows all of them.
@@ -238,6 +244,4 @@ class Temperature:
         temperature = temperature_of(model, corpus, by=by, threads=self._threads)
         if temperature != 1.0:
             self.model_ = tempered(self.model_, temperature)
-            if self.label_bias:
-                self.label_bias = self._bias = _divided(self.label_bias, temperature)
         return self

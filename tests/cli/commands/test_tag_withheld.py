@@ -112,6 +112,35 @@ def test_options_that_do_not_fit_are_named(misuse, chunker, arguments, says):
     assert says in misuse("tag", chunker.model, chunker.test, *arguments)
 
 
+def test_comments_stay_with_their_sentences(done, tmp_path):
+    crf = loglinear.ChainCRF(template="U0:%x[0,0]\n", l2=0.1).fit([["a"], ["b"]] * 9, [["A"], ["B"]] * 9)
+    crf.save(tmp_path / "m")
+    text = "# one\nnew\n\n# two\na\n\nnew\n\n# three\n# 3\nb\n\n# four\nnew\n\n# end\n"
+    (tmp_path / "data").write_text(text)
+    flags = ("--skip-comments", "--min-probability", "0.8", "--rest", tmp_path / "rest", "-o", tmp_path / "out")
+    done("tag", tmp_path / "m", tmp_path / "data", *flags)
+    out, rest = (tmp_path / "out").read_text(), (tmp_path / "rest").read_text()
+    assert [line for line in out.split("\n") if line] == ["# two", "a\tA", "# three", "# 3", "b\tB", "# end"]
+    label = rest.split("\n")[1].split("\t")[1]
+    assert [line for line in rest.split("\n") if line] == [
+        "# one",
+        f"new\t{label}",
+        f"new\t{label}",
+        "# four",
+        f"new\t{label}",
+    ]
+
+
+def test_classifiers_of_samples_withhold_labels(done, tmp_path):
+    (tmp_path / "train.svm").write_text("A 1:1\nB 2:1\n" * 9)
+    done("train", tmp_path / "train.svm", "--model-type", "maxent", "--l2", "0.1", "-m", tmp_path / "m", "-q")
+    (tmp_path / "new.svm").write_text("A 1:1\nB 1:1 2:1\n")
+    flags = ("--min-probability", "0.8")
+    assert done("tag", tmp_path / "m", tmp_path / "new.svm", *flags).stdout.split() == ["A", "?"]
+    with_all = done("tag", tmp_path / "m", tmp_path / "new.svm", *flags, "--marginals", "--below", "other").stdout
+    assert [line.split("\t")[0] for line in with_all.splitlines() if line] == ["A", "other"]
+
+
 def test_classifiers_and_tables_withhold_answers_too(done, misuse, tmp_path):
     (tmp_path / "texts.txt").write_text("good\tfine nice day\nbad\tawful bad day\n" * 10)
     done(

@@ -67,6 +67,8 @@ pub(super) struct Scorer<'m> {
     pub(super) out: Vec<u8>,
     rest: Vec<u8>,
     tally: Tally,
+    /// Where the comments before the next sentence begin in `out`.
+    commented: Option<usize>,
     /// How the labels are written.
     pub(super) writing: Writing,
     /// What separates the cells of a line.
@@ -97,13 +99,15 @@ impl Sink for Scorer<'_> {
 
     fn pass_over(&mut self, place: Range<usize>) {
         if self.writing == Writing::Lines {
+            self.commented.get_or_insert(self.out.len());
             self.out.extend_from_slice(&self.content[place]);
             self.out.push(b'\n');
         }
     }
 
     fn locate(&mut self, places: &[Range<usize>]) {
-        let start = self.out.len();
+        // Comments stay with the sentence after them.
+        let start = self.commented.take().unwrap_or(self.out.len());
         match self.writing {
             Writing::Lines => self.print_sentence(Some(places)),
             Writing::Labels { .. } => self.print_sentence(None),
@@ -145,6 +149,7 @@ impl<'m> Scorer<'m> {
             out: Vec::new(),
             rest: Vec::new(),
             tally: Tally::default(),
+            commented: None,
             writing: reading.format.writing(),
             separator: reading.separator(),
             content,

@@ -160,7 +160,7 @@ class Sentences(Kind):
         least = None
         if withheld is not None:
             judged = arguments.probabilities or self.judged
-            rule = rule or self.chunk_rule(judged)
+            rule = self.chunk_rule(judged) if judged == "span" else rule
             least = (withheld.least, judged, withheld.below)
         streams = answered_one_by_one(arguments)
         if streams and arguments.rest is not None:
