@@ -61,7 +61,8 @@ def verdict(
     """Return the verdict on the weights of a state: one evaluation, if the state lacks a gradient by all features.
 
     A minimisation that is allowed no step ends with the weights that it starts from, not centred. After Ctrl-C there is
-    no evaluation: it may take seconds, so what needs one is not known.
+    an evaluation only if the state's violation is of some features alone: it may take seconds, so what else needs one
+    is not known.
 
     Args:
         problem: objective and penalty.
@@ -75,7 +76,7 @@ def verdict(
     is_moved = w is not state.w
     objective = state.nll + problem.penalty.value(w) if is_moved else state.objective
     violation = known_violation(problem, state)
-    if status is Status.INTERRUPTED and not _has_gradient(state):
+    if status is Status.INTERRUPTED and not is_partial(state) and not _has_gradient(state):
         return Verdict(status, w, objective, math.nan if is_moved else violation, gap)
     if is_moved or is_partial(state):
         violation = problem.violation(w, evaluated()[1])
