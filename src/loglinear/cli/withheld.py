@@ -10,7 +10,7 @@ from .output import counted, say
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-__all__ = ["NO_LABEL", "Withheld", "add_withheld"]
+__all__ = ["Withheld", "add_withheld"]
 
 # What is written in columns for a token without a label.
 NO_LABEL = "?"
@@ -68,6 +68,11 @@ class Withheld(NamedTuple):
             check_cells([below], between_blanks=True)
         return cls(least, below, rest)
 
+    @property
+    def mark(self) -> str:
+        """What is written on a line for a withheld label."""
+        return NO_LABEL if self.below is None else self.below
+
     def tell(self, path: str, sentences: int, sentences_below: int, tokens: int, tokens_below: int) -> None:
         """Say how many answers were withheld; samples are sentences of one token."""
         shares = f"{sentences_below:,} of {counted(sentences, 'sentence')}"
@@ -78,6 +83,6 @@ class Withheld(NamedTuple):
         if self.rest is not None:
             fate = f"{'it is' if sentences_below == 1 else 'they are'} in {self.rest}"
         else:
-            fate = f"the labels are written as {NO_LABEL if self.below is None else self.below}"
+            fate = f"the labels are written as {self.mark}"
         verb = "is" if sentences_below == 1 else "are"
         say(f"note: {path}: {shares} {verb} below a probability of {self.least:g}; {fate}")

@@ -11,7 +11,7 @@ from ..layout import warn_of_labels, warn_of_tokens
 from ..options import flags_of
 from ..output import say
 from ..reading import rereadable
-from ..withheld import NO_LABEL, Withheld
+from ..withheld import Withheld
 from .sentences import Samples, answered_one_by_one
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Texts(Samples):
         if arguments.marginals or withheld is not None:
             for row, probabilities in zip(rows, model.marginals(corpus.core, threads=threads), strict=True):
                 if withheld is not None and max(probabilities) < withheld.least:
-                    row[0] = NO_LABEL if withheld.below is None else withheld.below
+                    row[0] = withheld.mark
                 if arguments.marginals:
                     row += [f"{label}:{p:.6f}" for label, p in zip(model.labels, probabilities, strict=True)]
         if documents.files:
