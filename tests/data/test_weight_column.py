@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, Corpus
+from loglinear import ChainCRF, Corpus, CorpusFile
 from loglinear.errors import DataError, OptionError, TemplateError
 
 ROWS = [
@@ -52,6 +52,25 @@ def test_weights_are_those_of_lists_wherever_the_column_is(of_lists, tmp_path, o
     assert plain is None or not np.array_equal(plain.result_.w, of_lists.result_.w)
 
 
+def test_weights_are_encoded_and_a_corpus_knows_their_column(of_lists, tmp_path):
+    (tmp_path / "data").write_text(columns("wcl"))
+    first, rest = tmp_path / "first", tmp_path / "rest"
+    for path, sentences in ((first, ROWS[:1]), (rest, ROWS[1:])):
+        path.write_text("\n\n".join("\n".join(f"{w} {c} {label}" for w, label, c in rows) for rows in sentences) + "\n")
+    with CorpusFile(tmp_path / "a", template=TEMPLATE) as corpus:
+        corpus.add(tmp_path / "data", weight_column=1)
+    with CorpusFile(tmp_path / "b", template=TEMPLATE) as corpus:
+        corpus.keep_frequent([first], 1, weight_column=1)
+        corpus.add(first, weight_column=-2)
+    with CorpusFile(tmp_path / "b", append=True) as corpus:
+        corpus.keep_frequent([first, rest], 1)
+        corpus.add(rest)
+    for name in "ab":
+        crf = trained(Corpus.open(tmp_path / name))
+        np.testing.assert_array_equal(crf.result_.w, of_lists.result_.w)
+        assert "weight" not in json.loads(crf.model_.settings)["columns"]
+
+
 def test_weights_do_not_change_how_a_model_reads_other_files(of_lists, tmp_path):
     (tmp_path / "data").write_text(columns("wcl"))
     crf = trained(Corpus.read(tmp_path / "data", template=TEMPLATE, weight_column=1))
@@ -76,6 +95,8 @@ def test_what_does_not_go_together_is_refused(tmp_path):
     (tmp_path / "short").write_text("1 B-PER\n2 O\n")
     with pytest.raises(TemplateError, match="has 0 columns besides the label and the weight"):
         Corpus.read(tmp_path / "short", template=TEMPLATE, weight_column=0)
+    with pytest.raises(OptionError, match="--weight-column is for labelled data"):
+        Corpus.read(tmp_path / "data", template=TEMPLATE, labelled=False, weight_column=1)
     (tmp_path / "data.jsonl").write_text('{"tokens": [["Ann"]], "labels": ["B-PER"]}\n')
     with pytest.raises(OptionError, match="--weight-column and --skip-comments are for the format columns"):
         Corpus.read(tmp_path / "data.jsonl", template=TEMPLATE, weight_column=0)

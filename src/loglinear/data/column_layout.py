@@ -133,10 +133,11 @@ class ColumnLayout(NamedTuple):
         columns = settings.get("columns") or {}
         return cls(**{name: columns[name] for name in cls._fields if name in columns})
 
-    def settings(self) -> dict[str, Any]:
-        """Return the entry of a model's settings, nothing for data without columns."""
+    def settings(self, *, training: bool = False) -> dict[str, Any]:
+        """Return the entry of the settings of a model, or of training data; nothing for data without columns."""
         columns = self._asdict()
-        del columns["weight"]
+        if not training or self.weight is None:
+            del columns["weight"]
         return {"columns": columns} if self.n else {}
 
     def seen(self, noticed: Noticed) -> ColumnLayout:
@@ -167,8 +168,8 @@ class ColumnLayout(NamedTuple):
         weight = [] if self.weight is None else ["--weight-column", str(self.weight)]
         return [*separator, *label, *weight, *(["--skip-comments"] if self.skip_comments else [])]
 
-    def check(self, format: str) -> None:
-        """Raise OptionError if a file of this format has no such layout."""
+    def check(self, format: str, *, labelled: bool = True) -> None:
+        """Raise OptionError if a file of this format, with or without labels, has no such layout."""
         if self.separator is not None and self.separator not in SEPARATORS:
             message = f"separator={self.separator!r} is not a separator; choose {' or '.join(SEPARATORS)}"
             raise OptionError(message)
@@ -177,6 +178,9 @@ class ColumnLayout(NamedTuple):
                 f"--separator, --label-column, --weight-column and --skip-comments are for the format columns, not "
                 f"{format}; leave them out"
             )
+            raise OptionError(message)
+        if self.weight is not None and not labelled:
+            message = "--weight-column is for labelled data: costs are of wrong labels; leave it out"
             raise OptionError(message)
 
     def is_comment(self, line: str) -> bool:

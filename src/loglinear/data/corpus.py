@@ -135,7 +135,7 @@ class Corpus:
         threads: int = 0,
     ) -> Corpus:
         """Read a text of a format; `labels` as the native half names the ways to read them."""
-        layout.check(format)
+        layout.check(format, labelled=labels != "none")
         path = os.fspath(path)
         with naming_preset(template):
             core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
@@ -223,7 +223,7 @@ class Corpus:
     def settings(self) -> str:
         """Return what an encoded corpus says of itself, JSON: template, format, type of the labels, columns."""
         about = {"template": self.template, "format": self.format, "label_type": self.label_type}
-        return json.dumps(about | self.columns.settings())
+        return json.dumps(about | self.columns.settings(training=True))
 
     def check_template(self, template: str | None) -> None:
         """Raise DataError if the attributes were formed by another template than this one, if there is one."""

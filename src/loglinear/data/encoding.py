@@ -91,6 +91,7 @@ class CorpusFile:
         partial: bool = False,
         separator: str | None = None,
         label_column: int | None = None,
+        weight_column: int | None = None,
         skip_comments: bool | None = None,
         threads: int = 0,
     ) -> None:
@@ -98,12 +99,13 @@ class CorpusFile:
 
         Args:
             source: a file, as for `Corpus.read`; `-` for stdin; a corpus; or the folder of one.
-            format: see `Corpus.read`. By default, a corpus that is appended to says format, separator, label_column
-                and skip_comments.
+            format: see `Corpus.read`. By default, a corpus that is appended to says format, separator, label_column,
+                weight_column and skip_comments.
             labelled: see `Corpus.read`.
             partial: see `Corpus.read`.
             separator: see `Corpus.read`.
             label_column: see `Corpus.read`.
+            weight_column: see `Corpus.read`.
             skip_comments: see `Corpus.read`.
             threads: number of threads; 0 for all cores.
 
@@ -120,7 +122,8 @@ class CorpusFile:
             return
         path = os.fspath(source)
         format = format_of(path, format, self._format)
-        layout = self._laid_out(format, separator, label_column, skip_comments)
+        layout = self._laid_out(format, separator, label_column, skip_comments, weight_column)
+        layout.check(format, labelled=labelled)
         self._take(self._template, format, "str")
         labels, columns = labels_as(labelled=labelled, partial=partial), layout.options
         noticed = Noticed(
@@ -131,18 +134,22 @@ class CorpusFile:
             warn(f"{file_name(path)}: {message}", DataWarning)
 
     def _laid_out(
-        self, format: str, separator: str | None, label_column: int | None, skip_comments: bool | None
+        self,
+        format: str,
+        separator: str | None,
+        label_column: int | None,
+        skip_comments: bool | None,
+        weight_column: int | None,
     ) -> ColumnLayout:
         """Return the layout of a file: that of the corpus appended to, with the changes that are not None."""
         layout = self._layout if format == "columns" else ColumnLayout()
-        layout = ColumnLayout(
+        return ColumnLayout(
             layout.separator if separator is None else separator,
             layout.label if label_column is None else label_column,
             layout.skip_comments if skip_comments is None else skip_comments,
             layout.n,
+            layout.weight if weight_column is None else weight_column,
         )
-        layout.check(format)
-        return layout
 
     def _take(self, template: str | None, format: str, label_type: str) -> None:
         """Note what the sentences are made of, after a check that all are made of the same."""
@@ -165,7 +172,7 @@ class CorpusFile:
             )
             raise DataError(message)
         if not earlier.n:
-            self._settings = settings | columns.settings()
+            self._settings = settings | columns.settings(training=True)
 
     def keep_frequent(
         self,
@@ -176,6 +183,7 @@ class CorpusFile:
         labelled: bool = True,
         separator: str | None = None,
         label_column: int | None = None,
+        weight_column: int | None = None,
         skip_comments: bool | None = None,
         threads: int = 0,
     ) -> int:
@@ -188,6 +196,7 @@ class CorpusFile:
             labelled: see `Corpus.read`.
             separator: see `Corpus.read`.
             label_column: see `Corpus.read`.
+            weight_column: see `Corpus.read`.
             skip_comments: see `Corpus.read`.
             threads: number of threads; 0 for all cores.
 
@@ -209,7 +218,8 @@ class CorpusFile:
                 )
                 raise OptionError(message)
             name = format_of(path, format)
-            layout = self._laid_out(name, separator, label_column, skip_comments)
+            layout = self._laid_out(name, separator, label_column, skip_comments, weight_column)
+            layout.check(name, labelled=labelled)
             self._writer.count(path, name, self._template, labels=labels, columns=layout.options, threads=threads)
         return self._writer.keep(min_count)
 

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from loglinear import Corpus
+from loglinear import ChainCRF, Corpus
 
 
 @pytest.fixture
@@ -96,3 +96,26 @@ def test_odd_data_are_told_as_by_a_training(done, tmp_path):
     path.write_text("Rita N\nmet N\n\nRita N\n")
     said = done("encode", path, "--preset", "pos", "-o", tmp_path / "c").stderr
     assert f"warning: {path}: the data have a single label, 'N'" in said
+
+
+def test_costs_of_tokens_are_encoded_and_train_the_model_of_the_text(done, misuse, tmp_path):
+    path, template = tmp_path / "data", tmp_path / "template"
+    rows = [("Ann", 2, "B-PER"), ("left", 0.5, "O"), ("Oslo", 3.25, "B-LOC"), ("Ann", 0, "O")] * 3
+    path.write_text("".join(f"{word} {cost} {label}\n\n" for word, cost, label in rows))
+    template.write_text("U0:%x[0,0]\nU1:%x[1,0]\n")
+    encode, train = ("--template", template, "-q"), ("--l2", "0.1", "-q", "-m", tmp_path / "m")
+    done("encode", path, path, "--weight-column", "1", "-o", tmp_path / "a", *encode)
+    done("encode", path, "--weight-column", "1", "-o", tmp_path / "b", *encode)
+    done("encode", path, "--append", "-o", tmp_path / "b", "-q")
+    done("encode", path, "--weight-column", "1", "--min-count", "2", "-o", tmp_path / "c", *encode)
+    done("encode", tmp_path / "c", path, "--weight-column", "1", "-o", tmp_path / "d", *encode)
+    weights = []
+    for data in ([tmp_path / "a"], [tmp_path / "b"], [tmp_path / "d"], [path, path, "--weight-column", "1", *encode]):
+        done("train", *data, *train)
+        weights.append(ChainCRF.load(tmp_path / "m").state_features_)
+    assert weights[0] == weights[1] == weights[2] == weights[3]
+    done("encode", path, "--label-column", "2", "-o", tmp_path / "e", *encode)
+    done("train", tmp_path / "e", *train)
+    assert ChainCRF.load(tmp_path / "m").state_features_ != weights[0]
+    refused = misuse("encode", path, "--unlabelled", "--weight-column", "1", "-o", tmp_path / "f", *encode)
+    assert "--weight-column is for labelled data: costs are of wrong labels; leave it out" in refused

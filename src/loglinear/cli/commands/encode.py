@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import DataWarning, OptionError, warn
 from ..inputs import Inputs, add_data
-from ..options import add_columns, add_format, add_templates, add_threads
+from ..options import add_columns, add_format, add_templates, add_threads, add_weight_column
 from ..output import counted, say
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_format(parser, "sentences", "samples", default="columns")
     add_columns(parser)
+    add_weight_column(parser)
     add_templates(parser)
     add("--partial", action="store_true", help="allow partial labels: ? means any label, A|B means A or B")
     add("--unlabelled", action="store_true", help="the files have no labels")
@@ -80,6 +81,7 @@ def run(arguments: Namespace) -> None:
             "labelled": not arguments.unlabelled,
             "separator": arguments.separator,
             "label_column": arguments.label_column,
+            "weight_column": arguments.weight_column,
             "skip_comments": arguments.skip_comments,
             "threads": arguments.threads,
         }
