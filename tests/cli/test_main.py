@@ -202,7 +202,9 @@ def test_messages_about_options_spell_them_as_flags(misuse, tiny, tmp_path, opti
         ("lower min_count (--min-count)", "lower --min-count"),
         ("skip them with skip_comments=True (--skip-comments)", "skip them with --skip-comments"),
         ("use invalid_labels='repair' or 'skip' (--invalid-labels), or", "use --invalid-labels repair or skip, or"),
-        ("give fit_intercept=False (--no-intercept)", "give fit_intercept=False (--no-intercept)"),
+        ("give fit_intercept=False (--no-intercept)", "give --no-intercept"),
+        ("so set fit_intercept=True (leave out --no-intercept)", "so leave out --no-intercept"),
+        ("trained on a matrix; leave out prior (--prior)", "trained on a matrix; leave out --prior"),
         ("give JSON lines (--format jsonl)", "give JSON lines (--format jsonl)"),
         ("add constraints='auto' (--constraints auto)", "add --constraints auto"),
     ],
@@ -210,6 +212,53 @@ def test_messages_about_options_spell_them_as_flags(misuse, tiny, tmp_path, opti
 def test_a_flag_replaces_the_parameter_before_it(message, told):
     assert flags_alone(message) == told
     assert as_flags(message, {"constraints": ["--constraints"], "fit": []}) == told
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("tfidf=True is not available", "--tfidf is not available"),
+        ("use tfidf=False (leave out --tfidf)", "leave out --tfidf"),
+        ("min_count=2 reads twice; leave out min_count", "--min-count 2 reads twice; leave out --min-count"),
+        ("leave out one, or leave out the template", "leave out one, or leave out the template"),
+        ("class_weight={'O': 1e+308, 'B-X': 2} makes", "--class-weight O=1e+308 --class-weight B-X=2 makes"),
+        ("class_weight={'O': 1e+308, 'B-... makes", "--class-weight makes"),
+        ("class_weight['X']=-1.0 is out of range", "--class-weight X=-1.0 is out of range"),
+        ("class_weight={} makes", "--class-weight makes"),
+    ],
+)
+def test_parameters_of_any_type_are_spelt_as_flags(message, told):
+    names = ("tfidf", "min_count", "class_weight", "template")
+    assert as_flags(message, {name: [f"--{name.replace('_', '-')}"] for name in names}) == told
+
+
+def test_no_message_that_a_command_shows_gives_python_a_remedy(misuse, done, tiny, tmp_path):
+    """The messages that helpers of the library share with commands, each provoked."""
+    done("train", tiny, "--preset", "pos", "-m", tmp_path / "m", "-q")
+    (tmp_path / "mails.tsv").write_text("ham\thello you\nspam\tbuy now\nham\tyou\nspam\tnow\n")
+    texts = ("--model-type", "maxent", "--format", "text", "-q")
+    done("train", tmp_path / "mails.tsv", *texts, "-m", tmp_path / "t")
+    (tmp_path / "samples").write_text("ham a\nspam b\n")
+    samples = ("--model-type", "maxent", "--preset", "pos", "-q")
+    done("train", tmp_path / "samples", *samples, "-m", tmp_path / "s")
+    mails, out = (tmp_path / "mails.tsv", *texts), ("-m", tmp_path / "new")
+    told = [
+        misuse("train", *mails, "--tfidf", "--prior", tmp_path / "t", *out),
+        misuse("train", tmp_path / "samples", *samples, "--no-intercept", "--prior", tmp_path / "s", *out),
+        misuse("train", *mails, "--start", tmp_path / "t", "--prior", tmp_path / "t", *out),
+        misuse("rank", tmp_path / "m", tiny, "--by", "span"),
+        misuse("rank", tmp_path / "m", tiny, "--by", "span", "--total"),
+        misuse("encode", "-", "--preset", "pos", "--min-count", "2", "-o", tmp_path / "c", input="a b\n"),
+    ]
+    wanted = [
+        "--tfidf is not available with older words, whose values would change; leave out --tfidf",
+        "has an intercept; leave out --no-intercept",
+        "so leave out --start",
+        "--by span needs labels of a tagging scheme such as B-PER, I-PER, O; use --by sequence",
+        "--total is not available with --by span",
+        "leave out --min-count",
+    ]
+    assert [remedy for message, remedy in zip(told, wanted, strict=True) if remedy not in message] == []
 
 
 def test_a_file_that_is_missing_gets_a_suggestion_and_a_folder_a_remedy(misuse, tiny, tmp_path):

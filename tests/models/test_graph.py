@@ -449,6 +449,8 @@ def test_a_rare_class_is_found_more_often_if_it_costs_more():
     assert found["plain"] < found["given"] == np.concatenate(by_node.predict(X)).sum()
     with pytest.raises(OptionError, match="class_weight="):
         GraphCRF(class_weight="heavy").fit(X, y)
+    with pytest.raises(OptionError, match=r"class_weight=.* makes the sum of the costs of the nodes overflow"):
+        GraphCRF(class_weight=dict.fromkeys(np.unique(np.concatenate(y)).tolist(), 1e308)).fit(X, y)
     with pytest.raises(DataError, match="node_weight"):
         GraphCRF().fit(X, y, node_weight=[np.full(12, -1.0)] * 60)
     with pytest.raises(DataError, match="graph 0: weights have shape"):

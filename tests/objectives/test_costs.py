@@ -12,6 +12,7 @@ from loglinear import (
     LBFGS,
     OWLQN,
     SGDL1,
+    ChainCRF,
     ChainFeatures,
     ChainObjective,
     Corpus,
@@ -281,3 +282,10 @@ def test_bad_class_weights_are_refused(class_weight, message):
 def test_token_weights_that_are_no_sequences_are_refused(token_weight):
     with pytest.raises(DataError, match=r"token_weight: expected a sequence.*; give a sequence of numbers for each"):
         Corpus.encode([[["a"]]], [["A"]], token_weight=token_weight)
+
+
+@pytest.mark.parametrize("solver", ["auto", "sgd_l1"])
+def test_weights_of_labels_whose_costs_overflow_are_named(solver):
+    options = {"solver": solver, "l1": 0.1, "class_weight": {"O": 1e308}}
+    with pytest.raises(OptionError, match=r"class_weight=\{'O': 1e\+308\} makes the sum of the costs of the tokens"):
+        ChainCRF(**options).fit([[["a"], ["b"]]] * 2, [["O", "X"]] * 2)

@@ -8,10 +8,18 @@ from collections.abc import Mapping, Sequence
 __all__ = ["as_flags", "flags_alone"]
 
 _QUOTE = "'"
-# A parameter, perhaps with a value or two, or the two of development data, followed by a flag in parentheses.
-_BOTH = re.compile(r"\b(?:X_dev and )?(\w+)(?:=((?:'[^']*'|\[[^\]]*\]|[^\s(]+)(?: or '[^']*')*))? \((--[^()]+)\)")
-# A parameter with a value, such as l1=-1.0.
-_PARAMETER = re.compile(r"""(?<![\w-])(?:--)?(\w+)=('[^']*'|"[^"]*"|[-\w.+]+)(?=[\s,;)])""")
+# A parameter, perhaps with a value or two, or the two of development data, followed by a flag in parentheses. A verb
+# before the parameter is one for its value, and not for a flag to leave out.
+_BOTH = re.compile(
+    r"\b(?:(set|give|use) )?(?:X_dev and )?(\w+)(?:=((?:'[^']*'|\[[^\]]*\]|[^\s(]+)(?: or '[^']*')*))? "
+    r"\((leave out )?(--[^()]+)\)"
+)
+# A parameter with a value, such as l1=-1.0; or with a number by label, such as class_weight={'O': -1.0}; or with the
+# number of one label, such as class_weight['O']=-1.0.
+_PARAMETER = re.compile(
+    r"""(?<![\w-])(?:--)?(\w+)(\['[^']*'\])?=('[^']*'|"[^"]*"|\{[^{}]*\}|\{[^{}]*\.\.\.|[-\w.+]+)(?=[\s,;)]|$)"""
+)
+_LEFT_OUT = re.compile(r"\bleave out (\w+)")
 
 
 def flags_alone(message: str) -> str:
@@ -25,19 +33,27 @@ def flags_alone(message: str) -> str:
         'pass --missing=-,-9'
         >>> flags_alone("give X_dev and y_dev (--dev)")
         'give --dev'
+        >>> flags_alone("set fit_intercept=True (leave out --no-intercept)")
+        'leave out --no-intercept'
     """
 
     def flag_alone(match: re.Match[str]) -> str:
-        parameter, value, flag = match[1], match[2], match[3]
-        if re.split("[ =]", flag)[0].lstrip("-").replace("-", "_") != parameter.removeprefix("y_"):
+        verb, parameter, value, left_out, flag = match.groups()
+        name = re.split("[ =]", flag)[0].lstrip("-").replace("-", "_").removeprefix("no_")
+        if name != parameter.removeprefix("y_").removeprefix("fit_"):
             return match[0]
-        return flag if value in (None, "True") or re.search("[ =]", flag) else f"{flag} {value.replace(_QUOTE, '')}"
+        if left_out is not None:
+            return f"{left_out}{flag}"
+        is_whole = value in (None, "True", "False") or re.search("[ =]", flag)
+        return f"{verb} " * (verb is not None) + (flag if is_whole else f"{flag} {value.replace(_QUOTE, '')}")
 
     return _BOTH.sub(flag_alone, message)
 
 
 def as_flags(message: str, flags: Mapping[str, Sequence[str]]) -> str:
-    """Return a message about options with the flags of a command in place of parameters with a value.
+    """Return a message about options with the flags of a command in place of parameters.
+
+    The parameters are those with a value, and those to leave out.
 
     Args:
         message: of an OptionError.
@@ -47,14 +63,37 @@ def as_flags(message: str, flags: Mapping[str, Sequence[str]]) -> str:
         >>> from loglinear.cli.spelling import as_flags
         >>> as_flags("l1=-1.0 is not a valid penalty", {"l1": ["--l1"]})
         '--l1 -1.0 is not a valid penalty'
+        >>> as_flags("tfidf=True needs texts; leave out tfidf", {"tfidf": ["--tfidf"]})
+        '--tfidf needs texts; leave out --tfidf'
+        >>> as_flags("class_weight={'O': 2.0} is too much", {"class_weight": ["--class-weight"]})
+        '--class-weight O=2 is too much'
     """
 
-    def spelt(match: re.Match[str]) -> str:
-        name, value = match[1], match[2]
+    def flag_of(name: str) -> str | None:
         spellings = flags.get(name, ())
-        if not spellings:
-            return match[0]
-        flag = next((flag for flag in spellings if flag.startswith("--")), spellings[0])
-        return " ".join([flag, value.strip("'\"")])
+        return next((flag for flag in spellings if flag.startswith("--")), spellings[0] if spellings else None)
 
-    return _PARAMETER.sub(spelt, flags_alone(message))
+    def spelt(match: re.Match[str]) -> str:
+        flag, label, value = flag_of(match[1]), match[2], match[3]
+        if flag is None:
+            return match[0]
+        if label is not None:
+            return f"{flag} {label[2:-2]}={value}"
+        if value.startswith("{"):
+            return " ".join([f"{flag} {key}={number:g}" for key, number in _numbers(value).items()]) or flag
+        return flag if value == "True" else " ".join([flag, value.strip("'\"")])
+
+    def left_out(match: re.Match[str]) -> str:
+        return f"leave out {flag_of(match[1]) or match[1]}"
+
+    return _LEFT_OUT.sub(left_out, _PARAMETER.sub(spelt, flags_alone(message)))
+
+
+def _numbers(text: str) -> dict[object, float]:
+    """Return the numbers by label that a text shows as a dict; none if the text is cut short."""
+    from ast import literal_eval
+
+    try:
+        return dict(literal_eval(text))
+    except (SyntaxError, ValueError):
+        return {}

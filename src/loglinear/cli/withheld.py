@@ -74,7 +74,9 @@ class Withheld(NamedTuple):
         return NO_LABEL if self.below is None else self.below
 
     def tell(self, path: str, sentences: int, sentences_below: int, tokens: int, tokens_below: int) -> None:
-        """Say how many answers were withheld; samples are sentences of one token."""
+        """Say how many answers were withheld, if there are any; samples are sentences of one token."""
+        if not sentences:  # which another message says
+            return
         shares = f"{sentences_below:,} of {counted(sentences, 'sentence')}"
         if tokens != sentences:
             shares += f" ({tokens_below:,} of {counted(tokens, 'token')})"

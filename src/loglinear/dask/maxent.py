@@ -154,7 +154,7 @@ class MaxEnt(local.MaxEnt):
         _, self._format, self._template, self._layout = counts.kinds
         self.attributes_ = table.core.names()
         if not self.attributes_:
-            message = f"no attribute occurs in {self.min_count} or more samples; lower min_count"
+            message = f"no attribute occurs in {self.min_count} or more samples; lower min_count (--min-count)"
             raise DataError(message)
         return encoded.mapped("list", chunk_of_part, encoded.shared("names", self.attributes_))
 

@@ -22,7 +22,7 @@ from ..extras import needed_by
 from ..minimize import Callback
 from ..networks.graph import Inference
 from ..networks.inference import make_inference
-from ..objectives.class_weights import weights_by_class
+from ..objectives.class_weights import check_sum, weights_by_class
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
 from ..options import Options, check_class_weight, keywords, one_of, option, option_class, optional, truth_value
 from ..vectors import Vector, read_only
@@ -245,7 +245,9 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             except ValueError as error:
                 message = f"class_weight={self.class_weight!r} does not match the labels ({error})"
                 raise error if isinstance(error, OptionError) else OptionError(message) from error
-            costs[is_labelled] *= by_class[labels[is_labelled]]
+            with np.errstate(over="ignore"):
+                costs[is_labelled] *= by_class[labels[is_labelled]]
+                check_sum(self.class_weight, costs.sum(), "costs of the nodes")
         return costs
 
     def _field(self, X: Iterable[Graph]) -> GraphField:

@@ -29,7 +29,7 @@ from ..data.soft_classes import are_soft, repeated
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
-from ..objectives.class_weights import weights_by_class
+from ..objectives.class_weights import check_sum, weights_by_class
 from ..objectives.classifier import ClassifierData, ClassifierObjective
 from ..result import Result, Status
 from ..vectors import Vector
@@ -457,8 +457,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
                 raise OptionError(message)
         if np.count_nonzero(totals) == 1 and self.l1 != "cv" and warns:
-            what = f"only samples of class {classes.tolist()[np.argmax(totals)]!r} have a weight above 0"
-            warn(f"{what}, so the model predicts this class alone; check sample_weight and class_weight", DataWarning)
+            message = f"only samples of class {classes.tolist()[np.argmax(totals)]!r} have a weight above 0, so the "
+            message += "model predicts this class alone; check sample_weight and class_weight (--class-weight)"
+            warn(message, DataWarning)
         return weights
 
     def _class_weights(self, classes: Array, totals: Vector) -> Vector | None:
@@ -475,11 +476,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         else:
             factors = weights_by_class(self.class_weight, classes.tolist())
         with np.errstate(over="ignore", invalid="ignore"):
-            total = (totals * factors).sum()
-        if not np.isfinite(total):
-            what = f"class_weight={self.class_weight!r} makes the sum of the samples' weights overflow"
-            message = f"{what}; give smaller weights"
-            raise OptionError(message)
+            check_sum(self.class_weight, (totals * factors).sum(), "weights of the samples")
         return factors
 
     def _train(
@@ -997,7 +994,8 @@ def opened_start(start: MaxEnt | str | os.PathLike[str], argument: str = "start"
     check_fitted(start, "coef_")
     columns = start._columns_of_data()
     names = None if columns.names is None else [*columns.names]
-    return ClassifierStart(start._contents(names), "the older model", are_numbered=columns.are_numbered)
+    contents = start._contents(names)
+    return ClassifierStart(contents, "the older model", are_numbered=columns.are_numbered, argument=argument)
 
 
 def _best(scores: Vector) -> npt.NDArray[np.intp]:

@@ -146,7 +146,8 @@ class TextClassifier(MaxEnt, TextOptions):
     def _refuse_tfidf(self, older: WordCounts | None = None) -> None:
         """Raise OptionError if the values of words depend on all texts, here or in an older classifier."""
         if self.tfidf or (older is not None and older.idf is not None):
-            message = "tfidf=True is not available with older words, whose values would change; use tfidf=False"
+            message = "tfidf=True is not available with older words, whose values would change; use tfidf=False "
+            message += "(leave out --tfidf)"
             raise OptionError(message)
 
     def _with_words_of(self, older: TextClassifier, texts: Sequence[str]) -> WordCounts:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from operator import mul
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..options import fail
@@ -10,7 +12,7 @@ from ..options import fail
 if TYPE_CHECKING:
     from ..vectors import Vector
 
-__all__ = ["cost_factors", "refuse_unknown", "weights_by_class"]
+__all__ = ["check_sum", "cost_factors", "refuse_unknown", "weights_by_class"]
 
 # Number of classes that a message lists.
 _SHOWN = 8
@@ -29,6 +31,12 @@ def weights_by_class(class_weight: Mapping[Any, float], classes: Sequence[object
     if unknown and not all(label in class_weight for label in classes):
         refuse_unknown("class_weight", dict(class_weight), unknown[0], classes)
     return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
+
+
+def check_sum(class_weight: object, total: float, what: str) -> None:
+    """Raise OptionError if class weights make a sum of weights or costs overflow."""
+    if not math.isfinite(total):
+        fail("class_weight", class_weight, f"makes the sum of the {what} overflow; give smaller weights")
 
 
 def refuse_unknown(
@@ -65,7 +73,7 @@ def cost_factors(
         counts: number of tokens of each label.
 
     Raises:
-        OptionError: a name is not a label, while a label has no weight.
+        OptionError: a name is not a label, while a label has no weight; the costs of all tokens overflow.
 
     Example:
         >>> from loglinear.objectives.class_weights import cost_factors
@@ -75,6 +83,8 @@ def cost_factors(
     if class_weight is None:
         return None
     if isinstance(class_weight, Mapping):
-        return [float(weight) for weight in weights_by_class(class_weight, labels)]
+        factors = [float(weight) for weight in weights_by_class(class_weight, labels)]
+        check_sum(class_weight, sum(map(mul, factors, counts)), "costs of the tokens")
+        return factors
     n_tokens, n_labels = sum(counts), sum(count > 0 for count in counts)
     return [n_tokens / (n_labels * count) if count else 1.0 for count in counts]

@@ -157,7 +157,8 @@ def _repaired(corpus: Corpus, scheme: str, sentences: list[int]) -> tuple[Corpus
         first, last = ends[sentence], ends[sentence + 1]
         old = targets[first:last].tolist()
         if any(number >= len(names) for number in old):
-            message = f"sentence {sentence}: its labels are partial and cannot be repaired; use invalid_labels='skip'"
+            message = f"sentence {sentence}: its labels are partial and cannot be repaired; use invalid_labels='skip' "
+            message += "(--invalid-labels skip)"
             raise DataError(message)
         labels = _written(chunks([names[number] for number in old]), last - first, scheme, has_six=has_six)
         for label in labels:

@@ -57,8 +57,12 @@ def test_the_report_names_the_flags(done, rows):
         (["X=1", "X=2"], "X has two values"),
         (["X=1", "balanced"], "balanced: not of the form LABEL=NUMBER"),
         (["balanced", "X=1"], "X=1: not of the form LABEL=NUMBER"),
-        (["X=-1"], "class_weight['X']=-1.0 is out of range"),
+        (["X=-1"], "--class-weight X=-1.0 is out of range"),
         (["Z=1"], "names 'Z', which is not a class"),
+        (
+            ["O=1e308"],
+            "--class-weight O=1e+308 makes the sum of the costs of the tokens overflow; give smaller",
+        ),
     ],
 )
 def test_bad_weights_are_misuse(run, rows, words, message):

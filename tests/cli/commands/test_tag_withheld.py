@@ -166,3 +166,10 @@ def test_classifiers_and_tables_withhold_answers_too(done, misuse, tmp_path):
     (tmp_path / "gaps.csv").write_text("a,b,c\n1,,0\n1,1,\n")
     filled = done("tag", tmp_path / "n", tmp_path / "gaps.csv", "--min-probability", "0.8").stdout.splitlines()
     assert filled == ["a,b,c", "1,1,0", "1,1,"]
+
+
+def test_nothing_is_said_of_withheld_answers_of_no_sentences(done, chunker, tmp_path):
+    (tmp_path / "empty").write_text("\n\n")
+    said = done("tag", chunker.model, tmp_path / "empty", "--min-probability", "0.5").stderr
+    assert "no sentences found" in said
+    assert "below a probability" not in said

@@ -63,6 +63,7 @@ def test_misuse_of_a_prior_says_what_to_do(files):
     arguments = str(files / "new.txt"), "-m", str(files / "new.loglinear")
     for flags, message in (
         (["--prior-strength", "2"], "needs a prior"),
+        (["--prior", str(old), "--prior-strength", "2", "--l2", "1"], "--l2 and --prior-strength cannot be combined"),
         (["--prior", str(old), "--start", str(old)], "both start and prior"),
         (["--prior", str(old), "--prior-strength=-1"], "--prior-strength"),
         (["--prior", str(old), "--solver", "sgd_l1"], "sgd_l1 needs"),
@@ -71,3 +72,13 @@ def test_misuse_of_a_prior_says_what_to_do(files):
         done = run("train", *arguments, *flags)
         assert done.returncode == 2
         assert message in done.stderr
+
+
+def test_the_command_of_a_report_trains_around_the_same_weights(files, tmp_path):
+    pytest.importorskip("jinja2")
+    old, new, page = files / "old.loglinear", files / "new.loglinear", tmp_path / "page.html"
+    train(files / "old.txt", "--preset", "pos", "-m", old)
+    train(files / "new.txt", "--prior", old, "--l2", 3, "-m", new)
+    assert run("report", new, "--data", files / "new.txt", "-o", page).returncode == 0
+    assert "--prior OLD_MODEL --prior-strength 3" in page.read_text()
+    assert "--l2" not in page.read_text()

@@ -148,6 +148,7 @@ def run(arguments: Namespace) -> None:
     options.check()
     checks_of(ClassifierParameters)["multi_class"]("multi_class", arguments.multi_class)
     use.check(has_data=arguments.dev is not None)
+    _check_older(arguments)
     if arguments.report is not None:
         _check_report(arguments, several=len(arguments.train) > 1 or not alone)
     texts = chosen(TextOptions, arguments)
@@ -185,6 +186,17 @@ def run(arguments: Namespace) -> None:
         _write_report(arguments, results)
     if progress.failure is not None:
         raise progress.failure
+
+
+def _check_older(arguments: Namespace) -> None:
+    """Raise OptionError if the flags that concern an older model do not fit together."""
+    from ...models.training.prior import check_prior
+
+    check_prior(arguments.start, arguments.prior, arguments.prior_strength)
+    if arguments.prior_strength is not None and arguments.l2 is not None:
+        message = "--l2 and --prior-strength cannot be combined: with --prior, either is the strength of the L2 "
+        message += "penalty around the older weights; leave out one"
+        raise OptionError(message)
 
 
 def _check_report(arguments: Namespace, *, several: bool) -> None:
@@ -337,12 +349,11 @@ class _Training(NamedTuple):
 def _train_chain(asked: _Training, *, alone: bool) -> Result:
     """Train a chain on one file in this process, or on files that a cluster reads, and write the model."""
     from ...models.training.chain import train_chain
-    from ...models.training.prior import ChainPrior, check_prior
+    from ...models.training.prior import ChainPrior
     from ...models.training.start import Start
     from ..reading import Reading, naming
 
     arguments, callbacks, name = asked.arguments, asked.callbacks(), " ".join(asked.files)
-    check_prior(arguments.start, arguments.prior, arguments.prior_strength)
     begun = None if arguments.start is None else Start.open(arguments.start)
     prior = None if arguments.prior is None else ChainPrior.open(arguments.prior, arguments.prior_strength)
     models = begun if prior is None else prior.start
@@ -463,14 +474,12 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     from ...data.formats import format_of
     from ...data.survey import Survey, check_known
     from ...models.training.classifier_start import ClassifierStart
-    from ...models.training.prior import check_prior
     from ..layout import note_labelled_columns
     from ..reading import Reading, naming, show
 
     arguments, path = asked.arguments, asked.files[0]
     format = format_of(path, arguments.format)
     check_is_of_texts(asked.texts, format)
-    check_prior(arguments.start, arguments.prior, arguments.prior_strength)
     older = arguments.start if arguments.prior is None else arguments.prior
     reading = Reading.of(arguments, path, start=None if older is None else ClassifierStart.open(older))
     if alone and reading.template is None and format == "columns":

@@ -506,8 +506,9 @@ class Sentences(Kind):
             strength = "inf" if prior["strength"] is None else f"{prior['strength']:g}"
             words += ["--prior", "OLD_MODEL", "--prior-strength", strength]
         words += ["--dev", "DEV"] if "dev" in training else []
-        # Values that mean the default, which training has replaced.
-        l2 = None if settings.get("l2") == (0.0 if settings.get("l1") else 1.0) else settings.get("l2")
+        # Values that mean the default, which training has replaced; the strength of a prior is in the place of l2.
+        is_usual = settings.get("l2") == (0.0 if settings.get("l1") else 1.0)
+        l2 = None if is_usual or "prior" in training else settings.get("l2")
         solver = None if settings.get("solver") == "auto" else settings.get("solver")
         for kind in (SolverOptions, ChainFeatures, DevOptions):
             words += flags_of(kind, {**settings, "l2": l2, "solver": solver})

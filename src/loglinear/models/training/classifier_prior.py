@@ -110,7 +110,7 @@ class ClassifierPrior:
         older = self.start
         check_template(older.name, older.contents.template, template)
         if older.contents.intercept.any() and not has_intercept:
-            message = f"prior: {older.name} has an intercept; set fit_intercept=True"
+            message = f"prior: {older.name} has an intercept; set fit_intercept=True (leave out --no-intercept)"
             raise OptionError(message)
         if columns.are_numbered and older.columns.names is not None and columns.names is not None:
             lacking = sorted({*older.columns.names} - {*columns.names})

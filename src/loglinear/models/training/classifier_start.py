@@ -77,10 +77,11 @@ class ClassifierStart:
         contents: the classifier's classes, columns and weights.
         name: what messages and settings call it.
         are_numbered: see `Columns`.
+        argument: the argument that messages say to leave out.
     """
 
-    def __init__(self, contents: Contents, name: str, *, are_numbered: bool) -> None:
-        self.contents, self.name = contents, name
+    def __init__(self, contents: Contents, name: str, *, are_numbered: bool, argument: str = "start") -> None:
+        self.contents, self.name, self._argument = contents, name, argument
         names = contents.column_names if contents.attributes is None else contents.attributes
         self.columns = Columns(contents.coef.shape[1], names, are_numbered)
 
@@ -95,7 +96,7 @@ class ClassifierStart:
         """
         name = start_path(path, "MaxEnt", argument)
         contents = read(name)
-        return cls(contents, name, are_numbered=contents.attributes is None)
+        return cls(contents, name, are_numbered=contents.attributes is None, argument=argument)
 
     @property
     def template(self) -> TemplateText | None:
@@ -145,7 +146,8 @@ class ClassifierStart:
             return [here for here, _ in shared], [there for _, there in shared]
         if older.are_numbered != columns.are_numbered:
             new, old = ("is a matrix", "attributes") if columns.are_numbered else ("contains attributes", "a matrix")
-            message = f"X {new}, but {self.name} was trained on {old}; leave out start"
+            message = f"X {new}, but {self.name} was trained on {old}; leave out {self._argument}"
+            message += f" (--{self._argument})"
             raise DataError(message)
         if older.size != columns.size:
             sizes = f"X has {columns.size} columns, but {self.name} has {older.size}"

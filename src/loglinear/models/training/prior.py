@@ -51,7 +51,8 @@ def check_prior(start: object, prior: object, prior_strength: object) -> None:
             fail("prior_strength", prior_strength, "needs a prior; give the older model as prior (--prior)")
         return
     if start is not None:
-        message = "both start and prior are given; training with a prior starts at its weights, so leave out start"
+        message = "both start and prior are given; training with a prior starts at its weights, so leave out start "
+        message += "(--start)"
         raise OptionError(message)
     if prior_strength is None or prior_strength == math.inf:
         return
