@@ -27,7 +27,7 @@ from .chain_bias import BiasParameters, LabelBias
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .column_tagging import tag_column
-from .estimator import LightEstimator, check_end, check_fitted
+from .estimator import LightEstimator, check_end
 from .files.chain import ChainModel, checked_n_best, open_model, stating
 from .files.settings import class_weight_of
 from .files.tagging import DECODE, Decode, Tagging, tag_corpus
@@ -153,7 +153,8 @@ class ChainCRF(
         Warns:
             DataWarning: the data look wrong: a single label, many labels that occur once, development data with labels
                 that the training data do not have.
-            UserWarning: the model to start from has another template.
+            UserWarning: the model to start from has another template; the prior has biases of labels, which the new
+                model has not, or is calibrated.
 
         Example:
             >>> from loglinear import ChainCRF
@@ -212,6 +213,8 @@ class ChainCRF(
             check_prior(*models)
             begun = None if models.start is None else _opened(models.start)
             prior = None if models.prior is None else ChainPrior(_opened(models.prior, "prior"), models.prior_strength)
+        if prior is not None:
+            prior.warn_of_lost(has_bias=self.label_bias is not None)
         older = begun if prior is None else prior.start
         template = self.template if older is None or self.template is not None else older.template
         dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
@@ -728,5 +731,4 @@ def _opened(start: ChainCRF | str | os.PathLike[str], argument: str = "start") -
 
     if not isinstance(start, ChainCRF):
         return Start.open(start, argument)
-    check_fitted(start, "model_")
-    return Start(start.model_, start._label_type, "the older model")
+    return Start(start._biased_model, start._label_type, "the older model")

@@ -148,7 +148,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             prior: older classifier that the new one should stay near, or the path of its file: with its weights c, the
                 penalty is l1 |w - c|_1 + (prior_strength / 2) |w - c|^2, which the intercept bears as well. Attributes
                 and classes that the new data lack stay in the model; c is 0 for new ones. `result_.prior` reports how
-                many. Only batch solvers support a prior.
+                many (with "ovr" the prior of each of `results_`). With three or more classes, both classifiers must be
+                softmax or both "ovr". Only batch solvers support a prior.
             prior_strength: strength of that penalty, which takes the place of l2; l2 by default. ``math.inf`` keeps the
                 weights of the prior, 0 trains on the new data alone without an L2 penalty; otherwise at most 1e6.
             callbacks: called as callback(record, state) after each step; return True to stop. With a prior, the
@@ -161,7 +162,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         Warns:
             DataWarning: there is a class for most samples, no column varies, or X seems to be lists of numbers in
                 strings.
-            UserWarning: the model to start from has another template, or l1="cv" leaves no column.
+            UserWarning: the model to start from has another template, the prior is calibrated, or l1="cv" leaves no
+                column.
 
         Raises:
             OptionError: an option is out of range, or differs from the checkpoint.

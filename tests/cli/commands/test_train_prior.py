@@ -82,3 +82,19 @@ def test_the_command_of_a_report_trains_around_the_same_weights(files, tmp_path)
     assert run("report", new, "--data", files / "new.txt", "-o", page).returncode == 0
     assert "--prior OLD_MODEL --prior-strength 3" in page.read_text()
     assert "--l2" not in page.read_text()
+
+
+def test_a_prior_of_another_kind_or_with_biases_speaks_of_flags(files):
+    old, new = files / "old.loglinear", files / "new.loglinear"
+    train(files / "old.txt", "--model-type", "maxent", "--preset", "pos", "-m", old)
+    done = run("train", files / "new.txt", "--model-type", "maxent", "--multi-class", "ovr", "--prior", old, "-m", new)
+    assert done.returncode == 2
+    assert "was trained with --multi-class softmax, whose weights mean something else; set --multi-class" in done.stderr
+    assert done.stderr.rstrip().endswith("or give it as --start")
+    train(files / "old.txt", "--preset", "pos", "-m", old)
+    crf = ChainCRF.load(old)
+    crf.label_bias = {"NOUN": -0.5}
+    crf.save(old)
+    said = run("train", files / "new.txt", "--prior", old, "-m", new, "-q", apart=True).stderr
+    assert f"warning: prior: {old} has biases of labels" in said
+    assert "--label-bias NOUN=-0.5 of `loglinear tag`" in said

@@ -107,6 +107,38 @@ def test_a_table_needs_the_columns_of_the_prior():
         MaxEnt().fit(np.ones((2, 3)) * [[1], [2]], [0, 1], prior=MaxEnt().fit(table.to_numpy(), [0, 0, 1, 1]))
 
 
+def test_weights_of_softmax_and_one_vs_rest_are_not_mixed_but_those_of_two_classes_are_the_same(tmp_path):
+    for ours, theirs in (("softmax", "ovr"), ("ovr", "softmax")):
+        old = MaxEnt(multi_class=theirs).fit(*samples(1, 3))
+        old.save(tmp_path / "old")
+        for prior in (old, tmp_path / "old"):
+            with pytest.raises(
+                OptionError, match=rf"set multi_class='{theirs}' \(--multi-class {theirs}\), or give it as"
+            ):
+                MaxEnt(multi_class=ours).fit(*samples(2, 3), prior=prior)
+        assert MaxEnt(multi_class=ours).fit(*samples(2, 3), start=old).score(*samples(2, 3)) > 0.5
+        of_two = MaxEnt(multi_class=theirs).fit(*samples(1, 2))
+        same = MaxEnt(multi_class=ours).fit(*samples(2, 2), prior=of_two, prior_strength=math.inf)
+        np.testing.assert_array_equal(same.coef_, of_two.coef_)
+        MaxEnt(multi_class=ours).fit(*samples(2, 3), prior=of_two)
+
+
+def test_each_model_of_one_vs_rest_has_the_account_of_the_prior():
+    old = MaxEnt(multi_class="ovr").fit(*samples(1, 3))
+    new = MaxEnt(multi_class="ovr").fit(*samples(2, 3), prior=old, prior_strength=2.0)
+    assert [(result.prior.strength, result.prior.n_shared) for result in new.results_] == [(2.0, 5)] * 3
+
+
+def test_a_calibrated_prior_is_a_warning():
+    old = MaxEnt(l2=1e-3).fit(*samples(1, 2, n=12)).calibrate(*samples(3, 2))
+    assert old.temperature_ > 1.0
+    with pytest.warns(
+        UserWarning, match=r"the older model is calibrated, its weights divided by .* the new model is not"
+    ):
+        new = MaxEnt().fit(*samples(2, 2), prior=old)
+    assert new.temperature_ == 1.0
+
+
 def test_what_does_not_go_together_is_refused():
     old = MaxEnt().fit(*OLD)
     with pytest.raises(OptionError, match="both start and prior"):

@@ -228,3 +228,23 @@ def test_what_does_not_go_together_is_refused(tmp_path):
         ChainCRF().fit(*NEW, prior=MaxEnt().fit([["a"], ["b"]], [0, 1]))
     with pytest.raises(OptionError, match=r"sgd_l1 needs .*use"):
         ChainCRF(solver="sgd_l1").fit(*NEW, prior=old)
+
+
+def test_biases_and_temperature_of_a_prior_are_not_taken_over_without_a_word(tmp_path):
+    old = ChainCRF().fit(*OLD)
+    old.label_bias = {"NOUN": -0.5}
+    old.save(tmp_path / "old")
+    for prior in (old, tmp_path / "old"):
+        with pytest.warns(
+            UserWarning, match=r"biases of labels.*label_bias=\{'NOUN': -0.5\} in Python, --label-bias NOUN"
+        ):
+            new = ChainCRF().fit(*NEW, prior=prior)
+        assert new.label_bias is None
+    own = ChainCRF(label_bias={"NAME": 1.0}).fit(*NEW, prior=old)
+    assert own.label_bias == {"NAME": 1.0}
+    assert old.fit(*NEW, prior=tmp_path / "old").label_bias == {"NOUN": -0.5}
+    X, y = [[["a"]], [["b"]]] * 20, [["A"], ["B"]] * 20
+    calibrated = ChainCRF(l2=0.01).fit(X, y).calibrate(X, [["B"], ["A"]] * 5 + [["A"], ["B"]] * 15)
+    with pytest.warns(UserWarning, match=r"the older model is calibrated, its weights divided by 5\.31"):
+        new = ChainCRF().fit(X, y, prior=calibrated)
+    assert new.temperature_ == 1.0

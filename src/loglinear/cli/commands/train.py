@@ -356,6 +356,8 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
     arguments, callbacks, name = asked.arguments, asked.callbacks(), " ".join(asked.files)
     begun = None if arguments.start is None else Start.open(arguments.start)
     prior = None if arguments.prior is None else ChainPrior.open(arguments.prior, arguments.prior_strength)
+    if prior is not None:
+        prior.warn_of_lost()
     models = begun if prior is None else prior.start
     reading = Reading.of(arguments, asked.files[0], partial=arguments.partial, start=models)
     older = None if prior is None else prior.older

@@ -14,7 +14,7 @@ from ...objectives.older import check_template
 from ...result import Prior
 from ...vectors import Vector
 from .classifier_start import ClassifierStart, Columns, StartingWeights
-from .prior import Centre, estimated
+from .prior import Centre, estimated, warn_of_lost
 
 if TYPE_CHECKING:
     from ...objectives.classifier import ClassifierData
@@ -100,7 +100,11 @@ class ClassifierPrior:
 
         Raises:
             DataError: the columns cannot be compared, or the data lack a column of a table.
-            OptionError: the template is another one, or the older classifier has an intercept and the new one has none.
+            OptionError: the template is another one, the older classifier has an intercept and the new one has none, or
+                one of them has a model for each class and the other does not.
+
+        Warns:
+            UserWarning: the older classifier is calibrated.
         """
         strength = l2 if self.strength is None else float(self.strength)
         if self.start is None:
@@ -109,6 +113,8 @@ class ClassifierPrior:
             return Centres(nothing, strength, n_samples, nothing, 0)
         older = self.start
         check_template(older.name, older.contents.template, template)
+        _check_multi_class(older, one_vs_rest=one_vs_rest)
+        warn_of_lost(older.name, older.contents.settings)
         if older.contents.intercept.any() and not has_intercept:
             message = f"prior: {older.name} has an intercept; set fit_intercept=True (leave out --no-intercept)"
             raise OptionError(message)
@@ -147,6 +153,22 @@ class ClassifierPrior:
         n_rows = 1 if len(classes) == 2 else len(classes)
         empty = np.zeros((n_rows, 0))
         return others, empty if weights is None else weights, rows(self.evidence.start if self.evidence else None)
+
+
+def _check_multi_class(older: ClassifierStart, *, one_vs_rest: bool) -> None:
+    """Raise OptionError if the weights of an older classifier of three or more classes are of another kind.
+
+    A score of softmax is relative to the scores of the other classes, and one of one-vs-rest is not. With two classes,
+    both are the log-odds of the second.
+    """
+    was_apart = older.contents.settings.get("multi_class") == "ovr"
+    if len(older.contents.classes) > 2 and was_apart != one_vs_rest:
+        kind = "ovr" if was_apart else "softmax"
+        message = (
+            f"prior: {older.name} was trained with multi_class={kind!r}, whose weights mean something else; set "
+            f"multi_class={kind!r} (--multi-class {kind}), or give it as start (--start)"
+        )
+        raise OptionError(message)
 
 
 @dataclass(frozen=True)

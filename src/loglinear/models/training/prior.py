@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ...errors import OptionError
+from ...errors import OptionError, warn
 from ...objectives.older import OlderChain
 from ...options import fail, strength
 from ...problem import Curved
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
     from ...vectors import Vector
     from ..files.chain import ChainModel
 
-__all__ = ["Centre", "ChainEvidence", "ChainPrior", "check_pieces", "check_prior", "estimated", "n_seen_by"]
+__all__ = [
+    "Centre",
+    "ChainEvidence",
+    "ChainPrior",
+    "check_pieces",
+    "check_prior",
+    "estimated",
+    "n_seen_by",
+    "warn_of_lost",
+]
 
 # The strongest finite prior: beyond it, steps are so short that line searches fail.
 MOST_STRENGTH = 1e6
@@ -63,6 +73,27 @@ def check_prior(start: object, prior: object, prior_strength: object) -> None:
     if not fits:
         range = f"a number from 0 to {MOST_STRENGTH:g}, or math.inf (--prior-strength inf) to keep the older weights"
         fail("prior_strength", prior_strength, f"is out of range; give {range}")
+
+
+def warn_of_lost(name: str, settings: Mapping[str, Any], *, has_bias: bool = False) -> None:
+    """Warn of what was decided about an older model after its training, and does not hold for one trained around it.
+
+    Args:
+        name: what messages call the older model.
+        settings: of the older model.
+        has_bias: whether the new model has biases of labels as well.
+    """
+    if (bias := settings.get("label_bias")) and not has_bias:
+        shown = [f"--label-bias {label}={score:g}" for label, score in bias.items()]
+        warn(
+            f"prior: {name} has biases of labels, which suit its own weights, and the new model has none; choose new "
+            f"ones with `tune_bias`, or repeat them (label_bias={bias} in Python, {' '.join(shown)} of `loglinear tag`)"
+        )
+    if (temperature := settings.get("temperature", 1.0)) != 1.0:
+        warn(
+            f"prior: {name} is calibrated, its weights divided by {temperature:.4g}, and the new model is not; "
+            "calibrate the new one on development data, too"
+        )
 
 
 @dataclass(frozen=True)
@@ -255,6 +286,11 @@ class ChainPrior:
         if self._evidence is None:
             return Centre(w, prior)
         return Centre(w, prior, used + self._evidence.information(data, w))
+
+    def warn_of_lost(self, *, has_bias: bool = False) -> None:
+        """Warn of biases and a temperature of the trained chain, unless the new one ``has_bias`` as well."""
+        if self.start is not None:
+            warn_of_lost(self.start.name, json.loads(self.start.model.settings), has_bias=has_bias)
 
     def learn(self, data: ChainData, centre: Centre, w: Vector) -> None:
         """Add what data say of the weights to which they have led."""
