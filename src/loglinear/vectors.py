@@ -26,6 +26,7 @@ __all__ = [
     "best_constants",
     "conjugate_gradients",
     "count_nonzero",
+    "distinct",
     "dot",
     "moments",
     "norms",
@@ -102,6 +103,11 @@ def best_constants(rows: Vector, l1: float, l2: float) -> tuple[Vector, Vector]:
         (array([0., 0.]), array([2., 0.]))
     """
     return _native.best_constants(rows.ravel(), rows.shape[1], l1, l2)
+
+
+def distinct(ids: npt.NDArray[np.uint32], bound: int, most: int) -> npt.NDArray[np.uint32] | None:
+    """Return the distinct ids, ascending; None if there are more than ``most``, or one is not below ``bound``."""
+    return _native.distinct(ids, bound, most)
 
 
 def moments(matrix: Vector) -> tuple[Vector, Vector]:

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from loglinear import ChainCRF, Corpus, DataWarning, GraphCRF, MaxEnt, PairwiseMRF, TextClassifier
 from loglinear.errors import LogLinearError
@@ -96,6 +97,8 @@ def said(estimator, X, y):
         (np.zeros((20, 2)), np.arange(20) % 2, "every value of X is 0"),
         (np.ones((20, 2)), np.arange(20) % 2, "no column of X varies"),
         (np.ones((300, 2)), np.arange(300) % 2, "no column of X varies"),
+        (scipy.sparse.csr_array(np.ones((20, 1)) * [1, 0, 0]), np.arange(20) % 2, "no column of X varies"),
+        (scipy.sparse.csr_array((20, 3)), np.arange(20) % 2, "every value of X is 0"),
         (np.random.default_rng(0).random((50, 3)), np.arange(50), "50 classes for 50 samples"),
         (np.random.default_rng(0).random((50, 3)), [f"id{k}" for k in range(50)], "50 classes for 50 samples"),
         ([["1.5", "2"], ["3", "4"]] * 10, [0, 1] * 10, "lists of strings such as '1.5'"),

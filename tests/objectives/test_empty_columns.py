@@ -109,6 +109,11 @@ def test_few_empty_columns_and_damaged_matrices_are_left_as_they_are():
     assert ClassifierObjective(X[:, : 2 * USED.size], y, n_classes=3, spares_empty=True).width == 2 * USED.size
     columns, ids = with_entries(np.array([5, 1, 5]), 6)
     assert (columns.tolist(), ids.tolist(), ids.dtype) == ([1, 5], [1, 0, 1], np.uint32)
+    for kind in (np.int32, np.int64):
+        columns, ids = with_entries(np.array([7, 0, 2, 7, 7, 0, 2, 2], dtype=kind)[::2], 8)
+        assert (columns.tolist(), ids.tolist()) == ([2, 7], [1, 0, 1, 0])
+        assert with_entries(np.array([-1, 1], dtype=kind), 9) is None
+        assert with_entries(np.array([9, 1], dtype=kind), 9) is None
     assert with_entries(np.array([5, 1, 5]), 3) is None
     assert with_entries(np.array([-1, 1]), 9) is None
     assert with_entries(np.array([0, 1]), 3) is None

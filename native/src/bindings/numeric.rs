@@ -5,6 +5,7 @@ use crate::bindings::errors::OptionError;
 use crate::classifier::centring;
 use crate::numeric::arch;
 use crate::numeric::moments::moments as of_columns;
+use crate::numeric::ragged;
 use crate::numeric::vectors::{self, Penalty};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -166,6 +167,18 @@ fn moments<'py>(py: Python<'py>, matrix: PyReadonlyArray2<'py, f64>) -> PyResult
     Ok((PyArray1::from_vec(py, means), PyArray1::from_vec(py, spreads)))
 }
 
+/// `numeric::ragged::distinct`.
+#[pyfunction]
+fn distinct<'py>(
+    py: Python<'py>,
+    ids: PyReadonlyArray1<'py, u32>,
+    bound: usize,
+    most: usize,
+) -> PyResult<Option<Bound<'py, PyArray1<u32>>>> {
+    let ids = read(&ids)?;
+    Ok(py.detach(|| ragged::distinct(ids, bound, most)).map(|distinct| PyArray1::from_vec(py, distinct)))
+}
+
 /// The instruction set that loops over vectors were compiled for and that this processor runs.
 #[pyfunction]
 fn instruction_set() -> &'static str {
@@ -185,6 +198,7 @@ fn limit_instruction_set(name: &str) -> PyResult<()> {
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let vectors = PyModule::new(module.py(), "vectors")?;
     vectors.add_function(wrap_pyfunction!(best_constants, &vectors)?)?;
+    vectors.add_function(wrap_pyfunction!(distinct, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(moments, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(norms, &vectors)?)?;
     vectors.add_function(wrap_pyfunction!(quasi_newton_step, &vectors)?)?;

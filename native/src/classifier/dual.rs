@@ -15,7 +15,7 @@
 use crate::classifier::objective::Classifier;
 use crate::error::Result;
 use crate::numeric;
-use crate::numeric::ragged::{Entries, Id, Value, with_entries};
+use crate::numeric::ragged::{Entries, Id, Value, total, with_entries};
 use crate::threads::Interrupt;
 
 /// Samples between two looks at the interrupt flag.
@@ -31,7 +31,8 @@ pub fn start(classifier: &Classifier, alpha: &[f64]) -> (Vec<f64>, Vec<f64>) {
         for (i, squared) in squares.iter_mut().enumerate() {
             let of_x = if classifier.targets[i] == 1 { alpha[2 * i] } else { -alpha[2 * i] };
             rows.add_to(i, all, of_x, &mut w);
-            *squared = rows.list(i, all).1.iter().map(|x| x.get() * x.get()).sum();
+            let (ids, values) = rows.list(i, all);
+            *squared = total(ids, values, |_, x| x.get() * x.get());
         }
     });
     (w, squares)

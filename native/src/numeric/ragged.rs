@@ -371,6 +371,22 @@ impl Lists {
     }
 }
 
+/// The distinct ids, ascending; `None` as soon as there are more than `most`, or an id is not below `bound`.
+pub fn distinct(ids: &[u32], bound: usize, most: usize) -> Option<Vec<u32>> {
+    let (mut seen, mut n) = (vec![false; bound], 0);
+    for ids in ids.chunks(SOME) {
+        for &id in ids {
+            let seen = seen.get_mut(id as usize)?;
+            n += usize::from(!*seen);
+            *seen = true;
+        }
+        if n > most {
+            return None;
+        }
+    }
+    Some((0..).zip(seen).filter_map(|(id, seen)| seen.then_some(id)).collect())
+}
+
 /// Cuts lists that end at `ends` into consecutive ranges of about `entries` entries each, whose lengths are multiples of `GROUP`
 /// except for the last. The ranges depend only on the data, not on the number of threads.
 pub fn cut(ends: &[usize], entries: usize) -> Vec<Range<usize>> {
@@ -388,6 +404,8 @@ pub fn cut(ends: &[usize], entries: usize) -> Vec<Range<usize>> {
 
 /// The new number of a column that is left out, in maps from old to new columns.
 pub const NOWHERE: u32 = u32::MAX;
+/// Ids between two looks at how many are distinct.
+const SOME: usize = 4096;
 /// Lists that a piece of work does not separate: a slice of `classifier::sliced` has as many.
 pub const GROUP: usize = 8;
 /// Entries of a piece of work: they take some tens of microseconds.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from ..errors import DataError
-from ..vectors import Vector, moments
+from ..vectors import Vector, distinct, moments
 from .bad_values import checked, named
 from .inputs import Array, Matrix
 from .sparse_structure import check_structure
@@ -56,6 +56,8 @@ VERY_FAR = 10.0
 BLOCK = 1 << 24
 # Columns without entries are worth leaving out if they are at least this share of all.
 MANY_EMPTY = 0.5
+# Columns that numbers of 32 bits tell apart.
+MOST_NUMBERED = 1 << 32
 
 # A singular value of columns whose norms are 1 is a rounding error up to this; the eigenvalues of their products have
 # larger ones.
@@ -184,16 +186,18 @@ def with_entries(ids: npt.NDArray[np.integer], n_columns: int) -> tuple[npt.NDAr
         The columns, ascending, and the place of each entry's column among them, as uint32. None if no column has
         entries, if most have, or if the matrix is damaged.
     """
-    if not ids.size or ids.min() < 0 or ids.max() >= n_columns:
+    if ids.dtype == np.int32:
+        numbers = ids.view(np.uint32)  # those below 0 become large
+    elif n_columns > MOST_NUMBERED or (ids.size and (ids.min() < 0 or ids.max() >= n_columns)):
         return None
-    has_entries = np.zeros(n_columns, dtype=np.bool_)
-    has_entries[ids] = True
-    columns = np.flatnonzero(has_entries)
-    if n_columns - columns.size < MANY_EMPTY * n_columns:
+    else:
+        numbers = ids.astype(np.uint32)
+    columns = distinct(np.ascontiguousarray(numbers), n_columns, int((1.0 - MANY_EMPTY) * n_columns))
+    if columns is None or not ids.size:
         return None
     place = np.zeros(n_columns, dtype=np.uint32)
     place[columns] = np.arange(columns.size, dtype=np.uint32)
-    return columns, place[ids]
+    return columns.astype(np.int64), place[ids]
 
 
 def far_from_zero(X: Dense) -> Vector | None:

@@ -77,7 +77,8 @@ def _of_numbers(ids: Array, name: str) -> str:
 
 
 def _of_range(ids: Array, width: int, name: str) -> str:
-    if not ids.size:
+    # One pass tells as a rule: without their sign, numbers below 0 are the largest.
+    if not ids.size or ids.view(f"u{ids.itemsize}").max() < width:
         return ""
     least, largest = int(ids.min()), int(ids.max())
     if 0 <= least <= largest < width:

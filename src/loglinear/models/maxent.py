@@ -1008,7 +1008,8 @@ def _best(scores: Vector) -> npt.NDArray[np.intp]:
 
 def _warn_if_constant(matrix: Vector | scipy.sparse.csr_array) -> None:
     """Warn if no column of a matrix varies."""
-    if isinstance(matrix, np.ndarray) and (matrix[0] != matrix[-1]).any():
+    first, last = (matrix[0], matrix[-1]) if isinstance(matrix, np.ndarray) else (matrix[:1], matrix[-1:])
+    if (first != last).sum():
         return
     for rows in (matrix[:_FIRST], matrix):  # the first rows suffice as a rule
         lowest, highest = (

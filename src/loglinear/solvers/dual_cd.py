@@ -26,7 +26,7 @@ __all__ = ["DualCD", "DualCDState", "DualPasses"]
 # The first alpha_i is FIRST * C_i, but at most LARGEST_FIRST (Yu, Huang & Lin 2011, section 3.2).
 FIRST, LARGEST_FIRST = 1e-3, 1e-8
 # Log-odds are made right to a tenth of what they were wrong by in the last pass, between these bounds.
-NEAREST, NEAR = 1e-12, 1e-3
+NEAREST, NEAR = 1e-12, 1e-2
 
 
 class DualPasses(TwoClasses, Protocol):
@@ -82,7 +82,7 @@ class DualCD:
 
     Departures:
 
-    - The one-variable problems are solved over the log-odds, in place of Algorithm 4: to 1e-3 of them, or to a tenth of
+    - The one-variable problems are solved over the log-odds, in place of Algorithm 4: to 1e-2 of them, or to a tenth of
       ``apart`` of the last pass if that is less.
     - With starting weights other than 0, alpha_i starts from the probability that they give to the other class.
 
