@@ -6,8 +6,7 @@ use crate::classifier::objective::Classifier;
 use crate::classifier::products::Products;
 use crate::classifier::softmax;
 use crate::numeric::LANES;
-use crate::numeric::ragged::{Id, Value, with_entries};
-use crate::threads;
+use crate::numeric::ragged::{Id, with_entries};
 
 /// A coordinate of the subproblem: column j of the working set.
 pub struct Column {
@@ -146,45 +145,22 @@ impl Gram {
         self.matrix[at * (self.size + 1)]
     }
 
-    /// Computes the matrix, where `curvatures` are the diagonal of D and `slopes` is D X delta.
-    pub fn new(
-        classifier: &Classifier,
-        columns: &[usize],
-        has_intercept: bool,
-        curvatures: &[f64],
-        slopes: &[f64],
-    ) -> Gram {
-        let size = columns.len() + usize::from(has_intercept);
-        let of_set = classifier.design.columns().select(columns.iter().copied());
-        let by_sample = of_set.transposed();
-        let (mut matrix, value) = (vec![0.0; size * size], classifier.intercept.unwrap_or(0.0));
-        let rows = matrix.chunks_mut(size.max(1)).enumerate().collect();
-        let product = with_entries!(of_set, all => with_entries!(by_sample, samples => {
-            threads::share(classifier.pool, rows, |(a, row)| {
-                if a == columns.len() {
-                    row[a] = value * value * curvatures.iter().sum::<f64>();
-                    return value * slopes.iter().sum::<f64>();
-                }
-                let (ids, values) = of_set.list(a, all);
-                for (&i, x) in ids.iter().zip(values) {
-                    let factor = curvatures[i.at()] * x.get();
-                    let (others, values) = by_sample.list(i.at(), samples);
-                    // The matrix is symmetric: its upper half is computed, its lower half copied.
-                    let entries = others.iter().zip(values).rev().take_while(|&(&b, _)| b.at() >= a);
-                    entries.for_each(|(&b, y)| row[b.at()] += factor * y.get());
-                    if has_intercept {
-                        row[columns.len()] += factor * value;
-                    }
-                }
-                of_set.combine_one(a, all, slopes)
-            })
-        }));
-        for a in 0..size {
-            for b in 0..a {
-                matrix[a * size + b] = matrix[b * size + a];
-            }
+    /// The matrix of a sparse X with two classes, where `curvatures` are the diagonal of D.
+    pub fn of_columns(classifier: &Classifier, columns: &[usize], curvatures: &[f64]) -> Gram {
+        let products = Products { classifier, columns, stride: 1 };
+        Gram::of_matrix(products.of_columns(curvatures), products.size())
+    }
+
+    /// `of_columns` where delta is not 0, and `slopes` is D X delta.
+    pub fn at(classifier: &Classifier, columns: &[usize], curvatures: &[f64], slopes: &[f64]) -> Gram {
+        let (mut gram, lists) = (Gram::of_columns(classifier, columns, curvatures), classifier.design.columns());
+        with_entries!(lists, all => for (product, &column) in gram.product.iter_mut().zip(columns) {
+            *product = lists.combine_one(column, all, slopes);
+        });
+        if let Some(value) = classifier.intercept {
+            gram.product[columns.len()] = value * slopes.iter().sum::<f64>();
         }
-        Gram { size, matrix, product }
+        gram
     }
 
     /// Entry `at` of X' D X delta.
@@ -289,10 +265,7 @@ impl KeptGram {
         let gram = match Gram::at_once(classifier, &columns, here) {
             Some(gram) => gram,
             None if classifier.design.table().is_some() || columns.len() > MOST_KEPT => return None,
-            None => {
-                let (has_intercept, zeros) = (classifier.intercept.is_some(), vec![0.0; here.curvatures.len()]);
-                Gram::new(classifier, &columns, has_intercept, here.curvatures, &zeros)
-            }
+            None => Gram::of_columns(classifier, &columns, here.curvatures),
         };
         (self.columns, self.matrix) = (columns, Some(gram.matrix));
         self.over(classifier, working_set)

@@ -325,7 +325,7 @@ impl<'a> Subproblem<'a> {
             if worth.is_some_and(|worth| done as f64 >= worth || ahead >= worth) && sweeps > done {
                 let slopes: Vec<f64> = z.roots.iter().zip(&self.products).map(|(root, z)| root * z).collect();
                 let ids: Vec<usize> = self.columns.iter().map(|column| column.id).collect();
-                let gram = Gram::new(self.classifier, &ids, !self.intercepts.is_empty(), &self.curvatures, &slopes);
+                let gram = Gram::at(self.classifier, &ids, &self.curvatures, &slopes);
                 return self.minimise_over(gram, done, interrupt);
             }
             // Most weights that are 0 remain 0: the others converge first, in cheaper sweeps.
