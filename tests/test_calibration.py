@@ -169,3 +169,23 @@ def test_sentences_that_do_not_match_are_named(gold):
     tagging = Tagging(["O"], [0.9], [], 0.0)
     with pytest.raises(DataError, match=r"sentence \d: \d gold labels, but \d predicted"):
         tagging_calibration(gold, [tagging])
+
+
+@pytest.mark.parametrize("label", [None, {"B-PER": 0.5, "O": 0.5}, {"O"}, ["O"]])
+def test_gold_labels_that_are_no_labels_are_named(label):
+    tagging = Tagging(["O", "O"], [0.5, 0.5], [], -1.0)
+    with pytest.raises(DataError, match="sentence 1: "):
+        tagging_calibration([["O", label]], [tagging])
+    with pytest.raises(DataError, match=r"sentence 1: .*sequence"):
+        tagging_calibration(["OO"], [tagging])
+    with pytest.raises(DataError, match=r"sentence 1: .* has no probabilities; give the results of ChainCRF.tag"):
+        tagging_calibration([["O", "O"]], [["O", "O"]])
+
+
+def test_values_that_are_no_answers_are_named():
+    for confidence in ("0.5", {}, [0.5]):
+        with pytest.raises(DataError, match="answer 1: the confidence"):
+            calibration([confidence], [True])
+    for arguments in ((0.5, [True]), ([0.5], True), ([0.5], [True], 1), ([0.5], [True], [{}]), ({0.5}, [True])):
+        with pytest.raises(DataError):
+            calibration(*arguments)

@@ -1,5 +1,6 @@
 import json
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -463,3 +464,21 @@ def test_the_labels_of_a_classifier_are_refused_with_the_remedy():
     for gold, predicted in (([0, 1], [0, 0]), (["a", "b"], ["a", "a"])):
         with pytest.raises(DataError, match=r"^sentence 1 is .*lists: evaluate\(\[y\], \[predicted\]\)$"):
             evaluate(gold, predicted)
+
+
+@pytest.mark.parametrize("label", [{"x": 0.5, "y": 0.5}, {"x", "y"}, frozenset("x"), ["x"], np.zeros(1)])
+@pytest.mark.parametrize("score", [evaluate, chunk_f1, chunk_scores, partial(evaluate, mode="strict")])
+def test_what_is_not_a_label_is_named_with_its_sentence(label, score):
+    with pytest.raises(DataError, match="sentence 2: "):
+        score([["x"], ["x", label]], [["x"], ["x", "x"]])
+    with pytest.raises(DataError, match=r"sentence 2, predicted: .* is a \w+, not a label"):
+        score([["x"], ["x", "x"]], [["x"], ["x", label]])
+
+
+@pytest.mark.parametrize("labels", [[{"x": 1.0}], [{"x"}], [["x"]], "x", 5, None])
+def test_chunks_need_labels(labels):
+    for call in (chunks, detect_scheme):
+        with pytest.raises(DataError, match="the labels"):
+            call(labels)
+    with pytest.raises(DataError, match="no order"):
+        evaluate([[1j, 2j]], [[1j, 1j]])

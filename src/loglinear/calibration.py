@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from loglinear.data.labels import check_comparable, check_ordered
 from loglinear.errors import DataError, DataWarning, warn
 from loglinear.extras import needed_by
 from loglinear.options import real_number
@@ -311,12 +312,14 @@ def calibration(
     """
     counts, sure, right = [0] * 10, [0.0] * 10, [0] * 10
     answers: list[tuple[float, bool, int]] = []
+    check_ordered(confidences, "confidences", "give the probability of each answer")
+    check_ordered(correct, "correct", "give True or False for each answer")
     for number, (confidence, is_right) in enumerate(zip_longest(confidences, correct), start=1):
         if confidence is None or is_right is None:
             short, long = ("confidences", "correct") if confidence is None else ("correct", "confidences")
             message = f"answer {number}: missing in {short}, but present in {long}; give one value per answer in both"
             raise DataError(message)
-        if not 0.0 <= confidence <= 1.0:
+        if isinstance(confidence, (str, bytes, Collection)) or not 0.0 <= confidence <= 1.0:
             message = f"answer {number}: the confidence {confidence!r} is not a probability, between 0 and 1"
             raise DataError(message)
         if is_right not in (False, True):
@@ -328,7 +331,9 @@ def calibration(
         right[at] += bool(is_right)
         answers.append((float(confidence), bool(is_right), number))
     if groups is not None:
+        check_ordered(groups, "groups", "give one group per answer")
         members = list(groups)
+        check_comparable(members, "groups", gold=True)
         if len(members) != len(answers):
             message = f"{len(members)} groups for {len(answers)} answers; give one group per answer"
             raise DataError(message)
@@ -367,6 +372,12 @@ def tagging_calibration(gold: Iterable[Sequence[Any]], taggings: Iterable[_Taggi
     sequences: list[tuple[float, bool, int]] = []
     are_tags = True
     for number, (labels, tagging) in enumerate(_together(gold, taggings), start=1):
+        if labels is not None:
+            check_ordered(labels, f"sentence {number}", "give a sequence of labels for each sentence")
+            check_comparable(labels, f"sentence {number}", gold=True)
+        if tagging is not None and not hasattr(tagging, "probabilities"):
+            message = f"sentence {number}: {tagging!r:.60} has no probabilities; give the results of ChainCRF.tag"
+            raise DataError(message)
         if labels is None or tagging is None or len(labels) != len(tagging.labels):
             n = 0 if labels is None else len(labels)
             m = 0 if tagging is None else len(tagging.labels)

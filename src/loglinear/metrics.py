@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from loglinear.calibration import calibration, tagging_calibration
 from loglinear.data.columns import as_lists
+from loglinear.data.labels import check_comparable
 from loglinear.errors import DataError, DataWarning, warn
 from loglinear.schemes import (
     Chunk,
@@ -258,15 +259,9 @@ def scores_of(gold: Labels, predicted: Labels, *, scheme: str | None = None, mod
     chunk_counts, confusions = _Counts(), Counter[tuple[Any, Any]]()
     parsed: dict[Any, tuple[str, str]] = {}
     labels: set[Any] = set()
-    kinds: set[type] = set()
-    partial = {type(None), set, frozenset}
     n_sentences = n_right_sentences = 0
     for true, guess in pairs:
         n_sentences += 1
-        kinds |= {*map(type, true)}
-        if not kinds.isdisjoint(partial):
-            message = f"sentence {n_sentences}: a label is partial; evaluation needs complete labels"
-            raise DataError(message)
         n_right_sentences += true == guess
         confusions.update(zip(true, guess, strict=True))
         for label in {*true, *guess} - labels - {None}:
@@ -426,7 +421,11 @@ def _sorted(labels: Iterable[Any]) -> list[Any]:
         named = ", ".join(f"{label!r} ({kind})" for kind, label in sorted(by_type.items()))
         message = f"the labels have several types: {named}; use one type for gold and predicted labels"
         raise DataError(message)
-    return sorted(plain)
+    try:
+        return sorted(plain)
+    except TypeError:
+        message = f"labels of type {type(plain[0]).__name__} have no order; give strings or whole numbers"
+        raise DataError(message) from None
 
 
 def _table(title: str, rows: Iterable[tuple[Any, Mapping[str, Any]]]) -> list[str]:
@@ -456,6 +455,7 @@ def _some(labels: Iterable[Any]) -> str:
 
 
 def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[Any]]]:
+    types: tuple[set[type], set[type]] = set(), set()
     for number, (true, guess) in enumerate(
         zip_longest(as_lists(gold, "gold"), as_lists(predicted, "predicted")), start=1
     ):
@@ -467,6 +467,11 @@ def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[An
         if len(pair[0]) != len(pair[1]):
             message = f"sentence {number}: {len(pair[0])} gold labels, but {len(pair[1])} predicted"
             raise DataError(message)
+        for labels, seen in zip(pair, types, strict=True):
+            if not seen.issuperset(map(type, labels)):
+                is_gold = seen is types[0]
+                check_comparable(labels, f"sentence {number}{'' if is_gold else ', predicted'}", gold=is_gold)
+                seen.update(map(type, labels))
         yield pair
 
 

@@ -14,11 +14,12 @@ The module imports the standard library alone, to load fast.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+from loglinear.data.labels import check_comparable, check_ordered
 from loglinear.errors import DataError, OptionError
 from loglinear.options import similar
 
@@ -89,7 +90,7 @@ def detect_scheme(labels: Iterable[object]) -> str | None:
         >>> detect_scheme(["O", "B-PER", "I-PER"]), detect_scheme(["B-LOC", "E-LOC"]), detect_scheme(["DET", "NOUN"])
         ('IOB', 'IOBES', None)
     """
-    distinct = set(labels)
+    distinct = _distinct(labels)
     if not distinct:
         return None
     if distinct <= _TAGS["BMES"]:
@@ -128,13 +129,22 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
         >>> chunks(["B-PER", "I-PER", "O", "B-LOC"])
         [('PER', 0, 2), ('LOC', 3, 4)]
     """
-    distinct = set(labels)
+    distinct = _distinct(labels)
     detected = found_scheme(distinct, mode) if scheme is None else checked_scheme(distinct, scheme, mode)
     if detected is None and distinct:
-        named = ", ".join(map(repr, sorted(distinct)[:8]))
+        named = ", ".join(map(repr, sorted(distinct, key=str)[:8]))
         message = f"the labels {named} do not follow a tagging scheme ({', '.join(_DETECTED)})"
         raise DataError(message)
     return read_chunks([parsed_tag(label) for label in labels], detected or "IOB", mode)
+
+
+def _distinct(labels: Iterable[object]) -> set[object]:
+    """Return labels without repetitions; raise DataError if they are a string, or one of them is not a label."""
+    if not isinstance(labels, (Set, Mapping)):
+        check_ordered(labels, "the labels")
+    listed = list(labels)
+    check_comparable(listed, "the labels")
+    return set(listed)
 
 
 class ChunkRule(NamedTuple):

@@ -156,7 +156,8 @@ def test_the_options_are_those_of_one_process():
     constructors, fits = ([signature(getattr(kind, name)).parameters for kind in (loglinear.ChainCRF, ChainCRF)]
                           for name in ("__init__", "fit"))  # fmt: skip
     assert {*constructors[1]} - {*constructors[0]} == {"client", "part_bytes"}
-    assert {*fits[1]} - {*fits[0]} == {"format", "partial", "separator", "label_column", "skip_comments", "tally"}
+    assert {*fits[1]} - {*fits[0]} == {
+        "format", "partial", "separator", "label_column", "weight_column", "skip_comments", "tally"}  # fmt: skip
     for here, there in (constructors, fits):
         assert {name: there[name].default for name in here} == {name: each.default for name, each in here.items()}
 

@@ -70,7 +70,7 @@ def test_a_training_starts_from_a_model(client, multi_class):
 def test_the_options_are_those_of_one_process():
     for name, more in (
         ("__init__", {"client", "part_bytes"}),
-        ("fit", {"format", "template", "separator", "label_column", "skip_comments", "tally"}),
+        ("fit", {"format", "template", "separator", "label_column", "weight_column", "skip_comments", "tally"}),
     ):
         here, there = (signature(getattr(kind, name)).parameters for kind in (loglinear.MaxEnt, MaxEnt))
         assert {*there} - {*here} == more
@@ -214,3 +214,16 @@ def test_mistakes_are_named(client):
 def test_a_prior_is_refused_with_the_reason(client):
     with pytest.raises(OptionError, match="prior is not available for classifiers on a cluster"):
         MaxEnt(client=client).fit([([[0.0], [1.0]], ["a", "b"])], prior=loglinear.MaxEnt().fit([[0.0], [1.0]], [0, 1]))
+
+
+def test_a_column_of_weights_is_read_by_the_workers(client, tmp_path):
+    rows = [f"{number % 4} w{number % 7} {'AB'[number % 3 == 0]}\n\n" for number in range(60)]
+    (tmp_path / "data").write_text("".join(rows))
+    options = {"template": "U:%x[0,0]\n", "weight_column": 0}
+    corpus = loglinear.Corpus.read(tmp_path / "data", **options)
+    here = loglinear.MaxEnt(tolerance=1e-12).fit(corpus)
+    there = MaxEnt(client=client, tolerance=1e-12, part_bytes=100).fit([tmp_path / "data"], **options)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-6)
+    chain = loglinear.ChainCRF(tolerance=1e-12).fit(corpus)
+    spread = loglinear.dask.ChainCRF(client=client, tolerance=1e-12, part_bytes=100).fit([tmp_path / "data"], **options)
+    assert spread.result_.objective == pytest.approx(chain.result_.objective, rel=1e-9)

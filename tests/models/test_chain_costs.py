@@ -95,3 +95,22 @@ def test_a_checkpoint_tells_class_weights_apart(tmp_path):
         ChainCRF(class_weight={"X": 2.0}, max_iterations=2).fit(X, y, checkpoint=Checkpoint(place))
     with pytest.raises(OptionError, match="class_weight changed"):
         ChainCRF(class_weight={"X": 3.0}).fit(X, y, checkpoint=Checkpoint(place, resume=True))
+
+
+def test_a_piece_of_data_has_costs_of_tokens():
+    X, y = skewed(40)
+    costs = [[3.0 if label == "X" else 0.5 for label in row] for row in y]
+    by_piece = ChainCRF(class_weight={"X": 3.0, "O": 0.5}).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    by_token = ChainCRF().partial_fit(X[:20], y[:20], token_weight=costs[:20])
+    by_token.partial_fit(X[20:], y[20:], token_weight=costs[20:])
+    assert by_token.result_.w.tolist() == by_piece.result_.w.tolist()
+    assert (
+        by_token.result_.w.tolist()
+        != ChainCRF().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:]).result_.w.tolist()
+    )
+
+
+@pytest.mark.parametrize("cost", ["a", None, {}, 10**400])
+def test_a_cost_that_is_not_a_number_is_named(cost):
+    with pytest.raises(DataError, match=r"sentence 1, token 1: the weight .* in token_weight is not a number"):
+        ChainCRF().fit([[["a"]], [["a"], ["b"]]], [["X"], ["X", "O"]], token_weight=[None, [1.0, cost]])

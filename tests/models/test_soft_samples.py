@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from loglinear import DataError, MaxEnt
+from loglinear import Corpus, DataError, MaxEnt
 
 X = [[f"w={i % 5}", f"v={i % 3}"] for i in range(30)]
 P = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], 30)
@@ -103,3 +103,19 @@ def test_a_loaded_classifier_keeps_how_it_combines_its_classes(tmp_path):
     again = MaxEnt.load(tmp_path / "n")
     np.testing.assert_array_equal(again.predict_proba(X), loaded.predict_proba(X))
     assert (again.multi_class, again.l2, again.min_count) == ("ovr", MaxEnt.load(tmp_path / "m").l2, 1)
+
+
+@pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}, {"class_weight": "balanced"}])
+def test_weights_of_tokens_are_weights_of_samples(options):
+    words, labels, weights = ["a", "b", "a", "c"], ["X", "Y", "Y", "Z"], [2, 1, 3, 0]
+    corpus = Corpus.encode(
+        [[[word] for word in words], [["b"]]],
+        [labels, ["Z"]],
+        token_weight=[weights, None],
+        sample_weight=[1.0, 4.0],
+    )
+    arguments = [[word] for word in [*words, "b"]], [*labels, "Z"], [*weights, 4]
+    tight = {"tolerance": 0.0, "max_iterations": 1000, **options}
+    of_corpus, of_lists = MaxEnt(**tight).fit(corpus), MaxEnt(**tight).fit(*arguments)
+    np.testing.assert_array_equal(of_corpus.coef_, of_lists.coef_)
+    np.testing.assert_array_equal(of_corpus.intercept_, of_lists.intercept_)

@@ -128,6 +128,7 @@ def fit_on_cluster(
                 template=reading.template,
                 separator=reading.columns.separator,
                 label_column=reading.columns.label,
+                weight_column=reading.columns.weight,
                 skip_comments=reading.columns.skip_comments,
                 X_dev=X_dev,
                 start=arguments.start,

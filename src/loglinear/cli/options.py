@@ -237,7 +237,10 @@ def add_columns(parser: Arguments) -> None:
 
 def add_weight_column(parser: Arguments) -> None:
     """Add --weight-column, of column files to train on."""
-    text = "column of a number >= 0 for each token: the cost of a wrong label; counted like --label-column"
+    text = (
+        "column of a number >= 0 for each token, counted like --label-column: the cost of a wrong label, or the weight "
+        "of a classifier's sample"
+    )
     parser.add_argument("--weight-column", type=int, metavar="N", help=text)
 
 

@@ -78,6 +78,7 @@ class ChainCRF(local.ChainCRF):
         partial: bool = False,
         separator: str | None = None,
         label_column: int = -1,
+        weight_column: int | None = None,
         skip_comments: bool = False,
         X_dev: Corpus | Sentences | None = None,
         y_dev: Labels | None = None,
@@ -104,6 +105,7 @@ class ChainCRF(local.ChainCRF):
             partial: allow partial labels in files.
             separator: of column files, see `Corpus.read`.
             label_column: of column files, see `Corpus.read`.
+            weight_column: of column files, see `Corpus.read`.
             skip_comments: of column files, see `Corpus.read`.
             X_dev: development data in this process; see `loglinear.ChainCRF.fit`.
             y_dev: labels of the sentences in X_dev.
@@ -137,7 +139,7 @@ class ChainCRF(local.ChainCRF):
                 template=template,
                 format=format,
                 partial=partial,
-                columns=ColumnLayout(separator, label_column, skip_comments),
+                columns=ColumnLayout(separator, label_column, skip_comments, weight=weight_column),
                 part_bytes=self.part_bytes,
             )
             return ChainParts(SpreadGroup(cluster, parts, tally), features, older=older)

@@ -81,6 +81,7 @@ class MaxEnt(local.MaxEnt):
         template: str | None = None,
         separator: str | None = None,
         label_column: int = -1,
+        weight_column: int | None = None,
         skip_comments: bool = False,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
@@ -104,6 +105,7 @@ class MaxEnt(local.MaxEnt):
             template: template of column files.
             separator: of column files, see `Corpus.read`.
             label_column: of column files, see `Corpus.read`.
+            weight_column: of column files: the weight of each sample, see `Corpus.read`.
             skip_comments: of column files, see `Corpus.read`.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to, and to resume from; not with "ovr".
@@ -135,7 +137,7 @@ class MaxEnt(local.MaxEnt):
                     sample_weight,
                     template=template,
                     format=format,
-                    columns=ColumnLayout(separator, label_column, skip_comments),
+                    columns=ColumnLayout(separator, label_column, skip_comments, weight=weight_column),
                     part_bytes=self.part_bytes,
                 )
                 chunks = self._of_files(SpreadGroup(cluster, parts, tally))

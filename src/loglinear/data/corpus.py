@@ -101,7 +101,8 @@ class Corpus:
             label_column: column of the label in a column file: 0 is the first one, -1 the last one. The template counts
                 the other columns only.
             weight_column: column of a number >= 0 for each token, the cost of a wrong label, counted like
-                ``label_column``; see ``token_weight`` of `ChainCRF.fit`. JSON lines have ``"token_weights"``.
+                ``label_column``; see ``token_weight`` of `ChainCRF.fit`. For `MaxEnt` it is the weight of the sample.
+                JSON lines have ``"token_weights"``.
             skip_comments: skip the lines of a column file that begin with `#` or `-DOCSTART-` before the first token of
                 a sentence.
             threads: number of threads; 0 for all cores.
@@ -256,7 +257,7 @@ class Corpus:
             template: name of a preset or text of a template.
             sample_weight: a weight >= 0 for each sentence.
             token_weight: for each sentence a number >= 0 for each token, or None: the cost of a wrong label in
-                training, in nats; see `ChainCRF.fit`.
+                training, in nats; see `ChainCRF.fit`. For `MaxEnt` it is the weight of the sample.
 
         Raises:
             DataError: lengths differ, a value is not finite, a token or a label has an invalid type, tokens have
@@ -270,7 +271,7 @@ class Corpus:
         if token_weight is not None:
             token_weight = as_lists(token_weight, "token_weight")
             check_ordered(token_weight, "token_weight", "give a sequence of numbers for each sentence")
-            costs = [*map(checked_costs, token_weight)]
+            costs = [checked_costs(row, sentence) for sentence, row in enumerate(token_weight)]
         if isinstance(X, list) and X and y is not None:
             check_sentence(X[0], "sentence 0")  # before the labels, which are as wrong if both are columns of values
         labels = LabelNames(() if y is None else y)
@@ -499,14 +500,25 @@ def labels_as(*, labelled: bool, partial: bool) -> str:
     return "none" if not labelled else "partial" if partial else "whole"
 
 
-def checked_costs(costs: Any) -> list[float] | None:
-    """Return the costs of a sentence's tokens as floats, NaN for what is not a number; the native half checks them."""
+def checked_costs(costs: Any, sentence: int) -> list[float] | None:
+    """Return the costs of a sentence's tokens as floats, whose range the native half checks.
+
+    Raises:
+        DataError: a cost is not a number; names sentence and token.
+    """
     if costs is None:
         return None
     if isinstance(costs, (str, bytes)) or not isinstance(costs, Iterable):
         message = f"token_weight has {costs!r:.60} for a sentence; give a sequence of numbers, one for each token"
         raise DataError(message)
-    return [_number(cost) for cost in costs]
+    numbers = []
+    for token, cost in enumerate(costs):
+        try:
+            numbers.append(float(cost))
+        except (TypeError, ValueError, OverflowError):
+            message = f"sentence {sentence}, token {token}: the weight {cost!r:.60} in token_weight is not a number"
+            raise DataError(message) from None
+    return numbers
 
 
 def _number(value: Any) -> float:

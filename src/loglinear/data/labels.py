@@ -17,6 +17,7 @@ __all__ = [
     "LabelNames",
     "are_real",
     "check_classes",
+    "check_comparable",
     "check_ordered",
     "check_sentence",
     "check_several",
@@ -289,6 +290,24 @@ def check_single(labels: Collection[object], called: str, unit: str) -> None:
         what = f"{called} is the {type(several).__name__} {several!r:.60}, but a {unit} has only one"
         message = f"{what}; for a multi-label task, train a model for each label"
         raise DataError(message)
+
+
+def check_comparable(labels: Iterable[object], where: str, *, gold: bool = False) -> None:
+    """Raise DataError if a label cannot be compared with others: it is partial, soft or a collection.
+
+    Args:
+        labels: of tokens; None is a missing label.
+        where: what the message begins with, such as the sentence.
+        gold: whether labels are gold labels, none of which may be missing.
+    """
+    for label in labels:
+        several = isinstance(label, (Set, Mapping))
+        if gold and (label is None or several):
+            message = f"{where}: a label is partial; evaluation needs complete labels, not {label!r:.60}"
+            raise DataError(message)
+        if several or type(label).__hash__ is None:
+            message = f"{where}: {label!r:.60} is a {type(label).__name__}, not a label; give one label per token"
+            raise DataError(message)
 
 
 def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:

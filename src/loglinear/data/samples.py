@@ -130,6 +130,8 @@ def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
 def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tuple[Array, Vector | None]:
     """Return the label of each token, and the weight of each, None if all are 1.
 
+    The weight of a token is the weight of its sentence times its own, which for a chain is the cost of a wrong label.
+
     Raises:
         DataError: the corpus has no labels, or only part of one is known, or y or sample_weight is given as well; or
             labels of a file are real numbers.
@@ -142,6 +144,8 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
         raise DataError(message)
     corpus.check_whole("a classifier needs complete labels; leave out such samples")
     targets, weights = corpus.core.targets(), corpus.core.weights()
+    if (of_tokens := corpus.core.costs()).size:
+        weights = weights * np.where(np.isnan(of_tokens), 1.0, of_tokens)
     if targets.size == 0:
         message = "the data have no labels"
         raise DataError(message)

@@ -243,7 +243,12 @@ class ChainCRF(
         check_end(result)
 
     def partial_fit(
-        self, X: Corpus | Sentences, y: Labels | None = None, *, sample_weight: Iterable[float] | None = None
+        self,
+        X: Corpus | Sentences,
+        y: Labels | None = None,
+        *,
+        sample_weight: Iterable[float] | None = None,
+        token_weight: TokenWeights | None = None,
     ) -> ChainCRF:
         """Learn from one more piece of data, without forgetting the former ones.
 
@@ -260,6 +265,7 @@ class ChainCRF(
             X: sentences or a labelled Corpus.
             y: a sequence of labels for each sentence; None with a Corpus.
             sample_weight: a weight >= 0 for each sentence.
+            token_weight: for each sentence the cost of a wrong label of each token; see `fit`.
 
         Raises:
             OptionError: an option is out of range, l1 is above 0, l2 is 0, or labels are partial.
@@ -282,7 +288,7 @@ class ChainCRF(
             former = vars(self).get("_evidence")
             training = json.loads(self.model_.settings).get("training")
             start, evidence = _opened(self), former or ChainEvidence(n_seen_by(training), None)
-        data_by = self._data_by(X, y, sample_weight)
+        data_by = self._data_by(X, y, sample_weight, token_weight)
         self._fit(data_by, None, None, models=ChainPrior(start, None, evidence))
         return self
 

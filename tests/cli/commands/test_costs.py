@@ -122,3 +122,23 @@ def test_a_column_of_weights_costs_what_token_weights_do(done, misuse, tmp_path)
         "train", tmp_path / "data", "--weight-column", "1", "--label-column", "1", *train, "-m", tmp_path / "c"
     )
     assert "column 1 is both the label and the weight: set --label-column and --weight-column" in says
+
+
+def test_a_classifier_weighs_samples_by_the_weights_of_tokens(done, tmp_path):
+    rows = [("Ann", "PER", 2), ("left", "O", 1), ("Oslo", "LOC", 3), ("Ann", "LOC", 1), ("is", "O", 0)]
+    (tmp_path / "data").write_text("".join(f"{cost} {word} {label}\n\n" for word, label, cost in rows))
+    (tmp_path / "template").write_text("U0:%x[0,0]\n")
+    lines = [{"tokens": [["U0:" + w]], "labels": [label], "token_weights": [cost]} for w, label, cost in rows]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    shared = ("--model-type", "maxent", "--l2", "0.1", "-q")
+    of_columns = ("--template", tmp_path / "template", "--weight-column", "0")
+    done("train", tmp_path / "data", *of_columns, *shared, "-m", tmp_path / "a")
+    done("train", tmp_path / "data.jsonl", *shared, "-m", tmp_path / "b")
+    done("encode", tmp_path / "data", *of_columns, "-o", tmp_path / "encoded", "-q")
+    done("train", tmp_path / "encoded", *shared, "-m", tmp_path / "c")
+    copies = [("U0:" + word, label) for word, label, cost in rows for _ in range(cost)]
+    repeated = MaxEnt(l2=0.1).fit([[word] for word, _ in copies], [label for _, label in copies])
+    for name in "abc":
+        model = MaxEnt.load(tmp_path / name)
+        samples = [["U0:Ann"], ["U0:Oslo"], ["U0:left"]]
+        assert model.predict_proba(samples) == pytest.approx(repeated.predict_proba(samples), abs=1e-5)

@@ -473,7 +473,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
 
 def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt:
     """Train a classifier on samples with attributes, write the model and return it."""
-    from ...data.formats import format_of
+    from ...data.formats import format_of, is_corpus
     from ...data.survey import Survey, check_known
     from ...models.training.classifier_start import ClassifierStart
     from ..layout import note_labelled_columns
@@ -484,7 +484,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     check_is_of_texts(asked.texts, format)
     older = arguments.start if arguments.prior is None else arguments.prior
     reading = Reading.of(arguments, path, start=None if older is None else ClassifierStart.open(older))
-    if alone and reading.template is None and format == "columns":
+    if alone and reading.template is None and format == "columns" and not is_corpus(path):
         of_texts = "for texts (a label, a TAB and a text per line) add --format text"
         of_tables = (
             f"{path} looks like a table: in Python, loglinear.MaxEnt reads data frames; here, write the table "
