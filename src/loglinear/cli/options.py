@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..data.column_layout import ColumnLayout
     from ..data.formats import Holds
     from ..models.training.options import TextOptions
+    from ..objectives.chain import ChainFeatures
 
 __all__ = [
     "add_columns",
@@ -31,11 +32,13 @@ __all__ = [
     "add_weight_column",
     "check_is_of_texts",
     "chosen",
+    "classifier_features",
     "column_layout",
     "count",
     "flag",
     "flags_of",
     "option_flag",
+    "positive",
     "solvers_help",
     "under_headings",
 ]
@@ -168,6 +171,18 @@ def check_is_of_texts(texts: TextOptions, format: str) -> None:
         raise OptionError(message)
 
 
+def classifier_features(features: ChainFeatures) -> dict[str, Any]:
+    """Return the options of a chain's features that a classifier has as well; raise OptionError if others are given."""
+    from dataclasses import fields, replace
+
+    shared = ("min_count", "class_weight")
+    if replace(features, min_count=1, class_weight=None) != type(features)():
+        *others, last = (flag(field.name) for field in fields(features) if field.name not in shared)
+        message = f"{', '.join(others)} and {last} are not available for classifiers; leave them out, or train a chain"
+        raise OptionError(message)
+    return {name: getattr(features, name) for name in shared}
+
+
 def add_threads(parser: Arguments) -> None:
     """Add --threads."""
     parser.add_argument(
@@ -282,6 +297,14 @@ def count(text: str) -> int:
     return number
 
 
+def positive(text: str) -> int:
+    """Return the number that an argument is; raise ValueError if it is not a whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
 def _thread_count(text: str) -> int:
     number = count(text)
     if number > 2**16:
@@ -289,4 +312,5 @@ def _thread_count(text: str) -> int:
     return number
 
 
+positive.__name__ = "whole number of at least 1"
 count.__name__ = _thread_count.__name__ = "whole number of at least 0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from .column_layout import ColumnLayout
 from .formats import file_name, named
 from .lines import decoded, read_lines
 
-__all__ = ["Change", "relabelled"]
+__all__ = ["Change", "new_labels", "relabelled"]
 
 # What spreadsheets make of words that they take for formulas.
 _DAMAGED = ("#NAME?", "#VALUE!", "#REF!")
@@ -74,6 +75,37 @@ def relabelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[
         _fail(path, next(iter(next(iter(by_line.values())).values())))
 
 
+def new_labels(path: str, format: str, columns: ColumnLayout, changes: Sequence[Change]) -> list[str]:
+    """Return the labels of changes that no line of a file has, each once; see `relabelled` for the arguments."""
+    new = {_value(change.label): change.label for change in changes}
+    for number, raw in enumerate(read_lines(path), start=1):
+        if not new:
+            break
+        line = decoded(raw, file_name(path), number).rstrip("\r\n")
+        for label in _labels(line, format, columns):
+            new.pop(_value(label), None)
+    return [*new.values()]
+
+
+def _labels(line: str, format: str, columns: ColumnLayout) -> list[str]:
+    """Return what may be a label on a line."""
+    if format == "jsonl":
+        try:
+            return [*map(str, json.loads(line)["labels"])]
+        except (ValueError, LookupError, TypeError):
+            return []
+    return [line[start:end] for start, end in named(format).labels(line, columns, format.partition(":")[2])]
+
+
+def _value(label: str) -> str | float:
+    """Return a label, or the number that it is: 1 for +1."""
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return label if math.isnan(number) else number
+
+
 def _fail(path: str, change: Change) -> None:
     word = f" of the word {change.word!r}" if change.word else ""
     message = f"{file_name(path)}, line {change.line}: no label {change.given!r}{word}, which the audit found there; "
@@ -104,7 +136,7 @@ def _in_cell(line: str, format: str, columns: ColumnLayout, changes: Mapping[int
     (change,) = changes.values()
     column = format.partition(":")[2]
     for start, end in named(format).labels(line, columns, column):
-        if line[start:end] != change.given and not _is_number(line[start:end], change.given):
+        if _value(line[start:end]) != _value(change.given):
             continue
         changed = line[:start] + change.label + line[end:]
         if (start, start + len(change.label)) not in named(format).labels(changed, columns, column):
@@ -112,14 +144,6 @@ def _in_cell(line: str, format: str, columns: ColumnLayout, changes: Mapping[int
             raise DataError(message)
         return changed
     return None
-
-
-def _is_number(cell: str, label: str) -> bool:
-    """Whether a cell is a number that a label is, too: +1 and 1."""
-    try:
-        return float(cell) == float(label)
-    except ValueError:
-        return False
 
 
 def _has_words(line: str, format: str, columns: ColumnLayout, changes: Mapping[int, Change]) -> bool:

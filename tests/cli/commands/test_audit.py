@@ -6,8 +6,15 @@ import csv
 import gzip
 import io
 import json
+import shlex
+from argparse import Namespace
 
 import pytest
+
+from loglinear.cli.commands.audit import run
+from loglinear.data.column_layout import ColumnLayout
+from loglinear.data.relabelling import Change, new_labels
+from loglinear.errors import OptionError
 
 LABELS = {"dog": "N", "cat": "N", "cow": "N", "the": "D", "a": "D", "runs": "V", "sleeps": "V"}
 SENTENCES = [f"{first} {second} {third}".split() for first in ("the", "a") for second in ("dog", "cat", "cow")
@@ -182,3 +189,118 @@ def test_words_of_the_data_cannot_end_the_script_of_a_page(done, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.count("</script>") == 2
     assert json.loads(page.split('id="data">')[1].split("</script>")[0])["rows"]
+
+
+def with_labels_in_the_middle(folder):
+    """Write the sentences with the label between two copies of other cells; return the path and the arguments."""
+    path = folder / "three columns.txt"
+    pairs = [zip(sentence, labels(at), strict=True) for at, sentence in enumerate(SENTENCES)]
+    path.write_text("\n".join("# id\n" + "".join(f"{w} {y} {y}\n" for w, y in pair) for pair in pairs))
+    (folder / "template").write_text("U00:%x[0,0]\n", encoding="utf-8")
+    return path, ["--template", folder / "template", "--label-column", "1", "--skip-comments", "--l2", "0.3"]
+
+
+def accept(table, *, at=(1,)):
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    table.write_text("".join("x" * (k in at) + line for k, line in enumerate(lines)), encoding="utf-8")
+
+
+def changed(old, new):
+    pairs = zip(old.read_text().splitlines(), new.read_text().splitlines(), strict=True)
+    return [(one.split(), two.split()) for one, two in pairs if one != two]
+
+
+def test_the_column_that_was_audited_is_corrected_whatever_the_command_says(done, misuse, tmp_path):
+    path, arguments = with_labels_in_the_middle(tmp_path)
+    table, corrected = tmp_path / "audit.tsv", tmp_path / "corrected"
+    said = done("audit", path, *arguments, "-o", table).stderr
+    accept(table)
+    command = shlex.split(said.partition("then: ")[2])
+    assert command[:6] == ["loglinear", "audit", str(path), "--label-column", "1", "--skip-comments"]
+    done(*command[1:-1], corrected)
+    word = SENTENCES[WRONG][1]
+    assert changed(path, corrected) == [([word, "V", "V"], [word, "N", "V"])]
+    done("audit", path, "--apply", table, "-o", corrected)
+    assert changed(path, corrected) == [([word, "V", "V"], [word, "N", "V"])]
+    for option in (["--label-column", "2"], ["--separator", "tab"], ["--format", "crfsuite"]):
+        message = misuse("audit", path, "--apply", table, *option, "-o", corrected)
+        assert f"{' '.join(option)}: the audit has read the file as `columns --separator blank" in message
+    text = table.read_text(encoding="utf-8").replace("columns --", "cols --frob 1 --")
+    table.write_text(text, encoding="utf-8")
+    assert "is not how a file is read" in misuse("audit", path, "--apply", table)
+
+
+def test_the_page_shows_the_same_command(done, tmp_path):
+    path, arguments = with_labels_in_the_middle(tmp_path)
+    said = done("audit", path, *arguments, "-o", tmp_path / "a b.html").stderr
+    page = (tmp_path / "a b.html").read_text(encoding="utf-8")
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert data["command"] == " ".join(said.partition("then: ")[2].split())
+    assert f"--label-column 1 --skip-comments --apply '{tmp_path}/a b.tsv'" in data["command"]
+
+
+def test_a_table_that_is_cut_off_is_refused_wherever_it_is_cut(done, misuse, tmp_path):
+    path, arguments = write(tmp_path, "columns")
+    table, part = tmp_path / "audit.tsv", tmp_path / "part.tsv"
+    done("audit", path, *arguments, "--l2", "0.3", "-o", table)
+    accept(table)
+    header, first, *_ = table.read_text(encoding="utf-8").splitlines()
+    cells = first.split("\t")
+    for n in range(1, len(cells)):
+        part.write_text(f"{header}\n" + "\t".join(cells[:n]), encoding="utf-8")
+        message = misuse("audit", path, "--apply", part)
+        assert f"{part}, line 2: {n} cells instead of {len(cells)}" in message
+        assert "audit again, or save the table again" in message
+
+
+def test_new_labels_and_findings_accepted_in_part_are_named(done, tmp_path):
+    path, _ = write(tmp_path, "columns")
+    header = "accept\tfinding\tline\ttoken\tword\tgiven\tsuggested\n"
+    rows = ["x\t1\t1\t0\tthe\tD\tB-FOO\n", "\t1\t2\t0\tdog\tN\tB-FOO\n", "x\t2\t3\t0\truns\tV\tN\n"]
+    (tmp_path / "t.tsv").write_text(header + "".join(rows), encoding="utf-8")
+    said = done("audit", path, "--apply", tmp_path / "t.tsv", "-o", tmp_path / "corrected").stderr
+    assert f"warning: {tmp_path}/t.tsv: the label 'B-FOO' is new in {path}; correct it if it is a slip\n" in said
+    assert f"note: {tmp_path}/t.tsv, line 2: only some tokens of this finding are accepted" in said
+    assert "'N'" not in said
+    (tmp_path / "t.tsv").write_text(header + rows[2], encoding="utf-8")
+    said = done("audit", path, "--apply", tmp_path / "t.tsv", "-o", tmp_path / "corrected").stderr
+    assert said == "changed 1 label\n"
+
+
+def test_numbers_are_labels_that_the_data_have_however_they_are_written(tmp_path):
+    path = tmp_path / "d.svm"
+    path.write_text("+1 1:1\n-1 1:2\n", encoding="utf-8")
+    changes = [Change(1, 0, "1", "-1"), Change(2, 0, "-1", "1.0"), Change(2, 0, "-1", "nan")]
+    assert new_labels(str(path), "svmlight", ColumnLayout(), changes) == ["nan"]
+
+
+def test_the_data_do_not_go_to_a_terminal(tmp_path, monkeypatch):
+    path, _ = write(tmp_path, "columns")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with pytest.raises(OptionError, match="--apply writes all of the data; add -o FILE"):
+        run(Namespace(train=str(path), apply="t.tsv", output="-"))
+
+
+def test_no_findings_cannot_be_asked_for(done, misuse, tmp_path):
+    path, arguments = write(tmp_path, "columns")
+    assert "at least 1" in misuse("audit", path, *arguments, "--top", "0", usage=True)
+    path.write_text("".join(f"{at} {label}\n\n" for at in range(4) for label in "AAAB"), encoding="utf-8")
+    said = done("audit", path, "--preset", "pos", "--folds", "4", "--l2", "0.1", "--top", "1").stderr
+    assert "the most suspicious first; written: 1" in said
+
+
+@pytest.mark.parametrize("format", ["crfsuite", "text"])
+def test_classifiers_have_the_options_of_training(done, misuse, tmp_path, format):
+    path, arguments = write(tmp_path, format)
+    arguments = [*arguments, "--model-type", "maxent", "--l2", "0.3"]
+    plain = rows(done("audit", path, *arguments).stdout)
+    weighted = rows(done("audit", path, *arguments, "--class-weight", "N=5", "--class-weight", "D=3").stdout)
+    assert plain[0]["word"] == weighted[0]["word"]
+    assert float(plain[0]["probability"]) > float(weighted[0]["probability"])
+    for options in (["--order", "2"], ["--constraints", "BIO"], ["--all-states"]):
+        message = misuse("audit", path, *arguments, *options)
+        assert (
+            message.partition("error: ")[2]
+            == misuse("train", path, *arguments, *options, "-m", "m").partition("error: ")[2]
+        )
+        assert "are not available for classifiers; leave them out, or train a chain" in message

@@ -12,15 +12,17 @@ the findings are a page, on which you decide in the browser; it saves the table.
 
 from __future__ import annotations
 
-import csv
 import os
+import shlex
+import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...data.column_layout import ColumnLayout
-from ...errors import DataError, OptionError
+from ...errors import OptionError
 from ...extras import needed_by
+from ..audit_table import COLUMNS, AcceptedLabels, read_as
 from ..inputs import Inputs, add_data
 from ..options import (
     add_columns,
@@ -32,35 +34,20 @@ from ..options import (
     add_threads,
     check_is_of_texts,
     chosen,
-    count,
+    classifier_features,
+    column_layout,
+    positive,
 )
 from ..output import counted, say, tab_separated
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...data.relabelling import Change
     from ...models.audit import Audit
 
 EXAMPLE = """example: loglinear audit train.txt --preset ner --l1 0.3 --l2 0.1 -o audit.tsv
          loglinear audit train.txt --apply audit.tsv -o corrected.txt"""
 READS: tuple[str, ...] = ("train", "template", "apply")
 WRITES: tuple[str, ...] = ("output",)
-
-_COLUMNS = (
-    "accept",
-    "finding",
-    "line",
-    "token",
-    "word",
-    "given",
-    "suggested",
-    "probability",
-    "suggested_probability",
-    "reason",
-    "alike",
-    "context",
-)
-_ACCEPTED = ("x", "y", "yes", "1", "true")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -78,7 +65,7 @@ def configure(parser: ArgumentParser) -> None:
         help="output file (.html: a page; .gz and .xz are compressed; default: stdout)",
     )
     add("--folds", type=int, default=5, metavar="N", help="number of folds, each of which is left out (default: 5)")
-    add("--top", type=count, metavar="N", help="write the N most suspicious findings (default: all)")
+    add("--top", type=positive, metavar="N", help="write the N most suspicious findings (default: all)")
     accepted = "write the data with the suggested labels of the lines in this table that have x in the column accept"
     add("--apply", metavar="FILE", help=accepted)
     add_model_type(parser)
@@ -102,21 +89,21 @@ def run(arguments: Namespace) -> None:
     if arguments.apply is not None:
         _apply(arguments)
         return
-    audit, places = _audited(arguments)
-    table = tab_separated(_COLUMNS, _rows(audit, places, arguments.top))
+    audit, places, how = _audited(arguments)
+    table = tab_separated(COLUMNS, _rows(audit, places, how, arguments.top))
     is_page = arguments.output.endswith((".html", ".htm"))
     content = _page(arguments, audit, table) if is_page else table.encode()
     write_output(arguments.output, compressed(arguments.output, content))
     if not arguments.quiet:
-        say(_summary(audit))
+        say(_summary(audit, arguments.top))
         if is_page:
             say(f"wrote {arguments.output}; open it in a browser, decide, save the table, then: {_way_on(arguments)}")
         elif arguments.output != "-":
             say(f"wrote {arguments.output}; put x into `accept`, then: {_way_on(arguments)}")
 
 
-def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]]]:
-    """Return the audit, and line and place in the line of each token of each sentence."""
+def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]], str]:
+    """Return the audit, line and place in the line of each token of each sentence, and how the file was read."""
     from ...data.formats import format_of, named
     from ...data.tokens import file_words
     from ...models.training.options import SolverOptions, TextOptions
@@ -138,20 +125,21 @@ def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]]]:
     if named(format).holds != "texts":
         check_is_of_texts(texts, format)
     common = {**vars(options), "n_jobs": arguments.threads or None}
+    common |= vars(features) if is_chain else classifier_features(features)
     settings = {"folds": arguments.folds, "random_state": options.random_state or 0}
     if named(format).holds == "texts":
         from ...data.texts import read
 
         documents = read(path)
-        classifier = TextClassifier(**common, **vars(texts), min_count=features.min_count)
+        classifier = TextClassifier(**common, **vars(texts))
         with naming(path):
             audited = audit(classifier, documents.texts, documents.labels, **settings)
-        return audited, [[(line, 0)] for line in documents.lines]
+        return audited, [[(line, 0)] for line in documents.lines], read_as(format, ColumnLayout())
     corpus = Reading.of(arguments, path).corpus(path)
-    model = ChainCRF(**common, **vars(features)) if is_chain else MaxEnt(**common, min_count=features.min_count)
+    model = ChainCRF(**common) if is_chain else MaxEnt(**common)
     with naming(path, corpus):
         audited = audit(model, corpus, **settings, words=file_words(path, corpus.format, corpus))
-    return audited, _places(path, corpus)
+    return audited, _places(path, corpus), read_as(corpus.format, corpus.columns)
 
 
 def _places(path: str, corpus: Corpus) -> list[list[tuple[int, int]]]:
@@ -166,7 +154,7 @@ def _places(path: str, corpus: Corpus) -> list[list[tuple[int, int]]]:
     ]
 
 
-def _rows(audit: Audit, places: list[list[tuple[int, int]]], top: int | None) -> Iterator[list[str]]:
+def _rows(audit: Audit, places: list[list[tuple[int, int]]], how: str, top: int | None) -> Iterator[list[str]]:
     """Yield the cells of each line of the table."""
     for number, finding in enumerate(audit.findings[:top], start=1):
         labels = zip(finding.words, finding.given, finding.suggested, strict=True)
@@ -185,6 +173,7 @@ def _rows(audit: Audit, places: list[list[tuple[int, int]]], top: int | None) ->
                 f"{finding.suggested_probability:.2f}" if first else "",
                 finding.reason if first else "",
                 " ".join(f"{label}:{count}" for label, count in finding.alike.items()) if first else "",
+                how,
                 finding.context if first else "",
             ]
 
@@ -198,7 +187,7 @@ def _page(arguments: Namespace, audit: Audit, table: str) -> bytes:
     labels = [str(label) for label in audit.out_of_fold.labels]
     title = f"Audit of {file_name(arguments.train)}"
     return audit_page(
-        _COLUMNS, rows, labels, title=title, file=os.path.basename(_table_of(arguments)), command=_way_on(arguments)
+        COLUMNS, rows, labels, title=title, file=os.path.basename(_table_of(arguments)), command=_way_on(arguments)
     )
 
 
@@ -208,10 +197,12 @@ def _table_of(arguments: Namespace) -> str:
     return os.path.splitext(output)[0] + ".tsv" if output.endswith((".html", ".htm")) else output
 
 
-def _summary(audit: Audit) -> str:
+def _summary(audit: Audit, top: int | None) -> str:
     """Return lines for people: how many findings, and of what kind."""
     n_tokens = sum(len(finding.words) for finding in audit.findings)
+    written = f"; written: {top:,}" if top is not None and top < len(audit.findings) else ""
     lines = [f"{counted(len(audit.findings), 'finding')} in {counted(n_tokens, 'token')}, the most suspicious first"]
+    lines[0] += written
     pairs = [f"{old} -> {new}: {n:,}" for (old, new), n in [*audit.confusions.items()][:5]]
     lines += [f"most frequent: {', '.join(pairs)}"] if pairs else []
     n = len(audit.disagreements)
@@ -221,70 +212,30 @@ def _summary(audit: Audit) -> str:
 
 def _way_on(arguments: Namespace) -> str:
     """Return the command that applies the audit."""
-    format = "" if arguments.format is None else f" --format {arguments.format}"
-    return f"loglinear audit {arguments.train}{format} --apply {_table_of(arguments)} -o CORRECTED"
+    format = [] if arguments.format is None else ["--format", arguments.format]
+    layout = column_layout(arguments, ColumnLayout()).flags()
+    words = ["loglinear", "audit", arguments.train, *format, *layout, "--apply", _table_of(arguments), "-o"]
+    return f"{shlex.join(words)} CORRECTED"
 
 
 def _apply(arguments: Namespace) -> None:
     """Write the data with the accepted labels."""
     from ...data.formats import format_of
-    from ...data.relabelling import relabelled
+    from ...data.relabelling import new_labels, relabelled
     from ...data.writing import compressed, write_output
-    from ..options import column_layout
 
-    changes = _accepted(arguments.apply)
-    layout = column_layout(arguments, ColumnLayout())
-    format = format_of(arguments.train, arguments.format)
-    lines = b"".join(relabelled(arguments.train, format, layout, changes))
+    if arguments.output == "-" and sys.stdout.isatty():
+        message = "--apply writes all of the data; add -o FILE"
+        raise OptionError(message)
+    accepted = AcceptedLabels.read(arguments.apply)
+    format, layout = accepted.layout(arguments, format_of(arguments.train, arguments.format))
+    lines = b"".join(relabelled(arguments.train, format, layout, accepted.changes))
+    for label in new_labels(arguments.train, format, layout, accepted.changes):
+        say(f"warning: {arguments.apply}: the label {label!r} is new in {arguments.train}; correct it if it is a slip")
     write_output(arguments.output, compressed(arguments.output, lines))
     if not arguments.quiet:
-        say(f"changed {counted(len(changes), 'label')}")
-
-
-def _read(path: str) -> tuple[Sequence[str], list[tuple[int, dict[str, str | None]]]]:
-    """Return the columns of a table, and its rows with the numbers of their lines; cells may be between commas."""
-    from ...data.lines import read_lines
-
-    try:
-        lines = [line.decode("utf-8-sig") for line in read_lines(path)]
-    except UnicodeDecodeError as error:
-        message = f"{path}: not UTF-8; save the table as text between tabs in UTF-8"
-        raise DataError(message) from error
-    first = lines[0] if lines else ""
-    delimiter = next((mark for mark in "\t,;" if mark in first), "\t")
-    if delimiter == "\t":
-        table = csv.DictReader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-    else:
-        table = csv.DictReader(lines, delimiter=delimiter)
-    try:
-        return table.fieldnames or (), [(table.line_num, row) for row in table]
-    except csv.Error as error:
-        message = f"{path}, line {table.line_num}: not a line of a table ({error}); save the table again"
-        raise DataError(message) from error
-
-
-def _accepted(path: str) -> list[Change]:
-    """Return the accepted changes of a table."""
-    from ...data.relabelling import Change
-
-    changes = []
-    columns, rows = _read(path)
-    needed = ("accept", "line", "token", "word", "given", "suggested")
-    if lacking := [name for name in needed if name not in columns]:
-        message = (
-            f"{path}: no column {lacking[0]}; give a table that `loglinear audit` has written, with tabs between cells "
-            "or as CSV"
-        )
-        raise DataError(message)
-    for number, row in rows:
-        if (row["accept"] or "").strip().lower() not in _ACCEPTED:
-            continue
-        line, token, label = row["line"] or "", row["token"] or "", (row["suggested"] or "").strip()
-        if not (line.isdecimal() and token.isdecimal() and label):
-            message = f"{path}, line {number}: the line, the token or the suggested label is missing; audit again"
-            raise DataError(message)
-        changes.append(Change(int(line), int(token), row["given"] or "", label, row["word"] or ""))
-    if not changes:
-        message = f"{path}: no line is accepted; put x into the column accept"
-        raise DataError(message)
-    return changes
+        if parts := accepted.in_part:
+            others = f" (and of {counted(len(parts) - 1, 'other finding')})" if len(parts) > 1 else ""
+            note = f"only some tokens of this finding{others} are accepted; the others keep their labels"
+            say(f"note: {arguments.apply}, line {parts[0]}: {note}")
+        say(f"changed {counted(len(accepted.changes), 'label')}")

@@ -15,7 +15,6 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import ConvergenceWarning, OptionError
@@ -35,7 +34,7 @@ from ..options import (
     add_weight_column,
     check_is_of_texts,
     chosen,
-    flag,
+    classifier_features,
     solvers_help,
 )
 from ..output import Interrupted, keeping_reached, say
@@ -398,16 +397,10 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
     if arguments.partial:
         message = "--partial is not available for classifiers; leave it out, or train a chain"
         raise OptionError(message)
-    shared = ("min_count", "class_weight")
-    if replace(features, min_count=1, class_weight=None) != type(features)():
-        *others, last = (flag(field.name) for field in fields(features) if field.name not in shared)
-        message = f"{', '.join(others)} and {last} are not available for classifiers; leave them out, or train a chain"
-        raise OptionError(message)
     parameters = {
+        **classifier_features(features),
         **vars(asked.options),
         **vars(asked.use),
-        "min_count": features.min_count,
-        "class_weight": features.class_weight,
         "multi_class": arguments.multi_class,
         "fit_intercept": not arguments.no_intercept,
         "n_jobs": arguments.threads or None,
