@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, DataWarning, ModelFileError, OptionError, Tagger
+from loglinear import ChainCRF, DataError, DataWarning, ModelFileError, OptionError, Tagger
 from loglinear.metrics import chunk_scores
 from loglinear.models.files.chain import weighted_features
 from oracles.samples import chunky
@@ -265,7 +265,43 @@ def test_tuning_warns_of_the_best_biases_alone():
     """Biases that are tried and make the model predict other labels alone are no reason to warn."""
     X = [[["a"], ["b"]], [["a"], ["c"]], [["b"], ["a"]]] * 9
     crf = ChainCRF(l2=0.1).fit(X, [["B-X", "O"], ["B-X", "O"], ["O", "B-X"]] * 9)
-    assert crf.tune_bias(X, [["O", "O"]] * 27).label_bias["O"] >= 0.0  # warnings are errors
+    crf.tune_bias(X, [["O", "B-X"], ["O", "O"], ["O", "O"]] * 9)  # warnings are errors
     with pytest.warns(DataWarning, match="no label in common") as caught:
         crf.tune_bias(X, [["B-Q", "B-Q"]] * 27)
     assert len(caught) == 1
+
+
+def test_the_present_bias_makes_no_difference_to_the_search_and_that_of_another_label_stays():
+    crf = ChainCRF(l2=1.0).fit(*noisy(150, 0))
+    X_dev, y_dev = noisy(80, 1)
+    chosen = crf.tune_bias(X_dev, y_dev).label_bias
+    for before in ({"O": 7.0}, {"O": -5.0}):
+        crf.label_bias = before
+        assert crf.tune_bias(X_dev, y_dev).label_bias == chosen
+    crf.label_bias = {"B-X": 0.75}
+    assert crf.tune_bias(X_dev, y_dev).label_bias["B-X"] == 0.75
+
+
+def test_an_interrupted_search_leaves_the_model_as_it_is(monkeypatch):
+    crf = ChainCRF(l2=1.0, label_bias={"O": -2.0}).fit(*noisy(60, 0))
+    before = crf.calibrate(*noisy(40, 1), by="token").predict_marginals(noisy(5, 2)[0])
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loglinear.metrics.evaluate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        crf.tune_bias(*noisy(40, 1))
+    assert crf.predict_marginals(noisy(5, 2)[0]) == before
+
+
+def test_data_that_say_nothing_about_biases_are_named():
+    crf = ChainCRF(l2=1.0).fit(*noisy(60, 0))
+    for empty in ([], [[]]):
+        with pytest.raises(DataError, match="have no token"):
+            crf.tune_bias(empty, empty)
+    with pytest.warns(DataWarning, match="have no chunk"):
+        crf.tune_bias([[["w8"]]] * 3, [["O"]] * 3)
+    crf.constraints = [(None, "O"), (None, "B-X")]
+    with pytest.raises(DataError, match="allow no labelling"):
+        crf.tune_bias(*noisy(20, 1))

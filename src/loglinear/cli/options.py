@@ -274,7 +274,7 @@ def column_layout(arguments: Namespace, layout: ColumnLayout) -> ColumnLayout:
 def add_label_bias(parser: Arguments) -> None:
     """Add --label-bias."""
     text = "add X to the scores of a label at every token, such as O=-0.5 to find more entities; may be repeated"
-    text += " (default: the biases of the model)"
+    text += " (default: the biases of the model; only chains have them)"
     parser.add_argument("--label-bias", action=_LabelNumbers, metavar="LABEL=X", help=text)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.labels import typed
-from ..errors import DataWarning, OptionError, warn, warnings_kept
+from ..errors import DataError, DataWarning, OptionError, warn, warnings_kept
 from ..objectives.class_weights import refuse_unknown
 from ..options import Options, check_label_bias, fail, option, option_class
 from .estimator import check_fitted
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..data.inputs import Labels, Sentences
     from .files.chain import ChainModel
 
-__all__ = ["BiasParameters", "LabelBias"]
+__all__ = ["BiasParameters", "LabelBias", "tuned_bias"]
 
 T = TypeVar("T", bound="LabelBias")
 
@@ -55,6 +56,7 @@ class LabelBias:
     classes_: Sequence[Any]
 
     if TYPE_CHECKING:
+        _threads: int
 
         def _inputs(self, X: Corpus | Sentences, y: Labels | None = None) -> tuple[ChainModel, Corpus]: ...
 
@@ -72,24 +74,6 @@ class LabelBias:
             self._bias = None if self.label_bias is None else bias
         return self.model_
 
-    def _labelled(self, corpus: Corpus) -> list[list[Any]]:
-        """Return the labels of each sentence with the current biases."""
-        model, _ = self._inputs(corpus)
-        return typed(model.predict(corpus.core), type(self.classes_[0]).__name__)
-
-    def _tuned(self, labels: Sequence[Any]) -> list[Any]:
-        """Return different labels of the model whose biases are tuned."""
-        if isinstance(labels, str) or not isinstance(labels, Iterable):
-            fail("labels", labels, "is not a list; give the labels whose biases are tuned, such as ['O']")
-        tuned: list[Any] = []
-        for label in labels:
-            if label not in self.classes_:
-                refuse_unknown("labels", labels, label, self.classes_, "label")
-            tuned += [] if label in tuned else [label]
-        if not tuned:
-            fail("labels", labels, "has no label; name one, or leave out labels")
-        return tuned
-
     def tune_bias(
         self: T,
         X_dev: Corpus | Sentences,
@@ -104,7 +88,7 @@ class LabelBias:
         used: a model is too sure of them.
 
         Cost: about 30 predictions of the development data for each label and round, of which there are two if there
-        are several labels.
+        are several labels. The present biases of these labels make no difference; other labels keep their biases.
 
         Args:
             X_dev: sentences, or a labelled Corpus.
@@ -130,47 +114,88 @@ class LabelBias:
             >>> crf.label_bias["O"] < 0.0
             True
         """
-        score_of = _scorer(metric)
-        _, corpus = self._inputs(X_dev, y_dev)
-        gold = corpus.true_labels()
-        score_of(gold, gold)  # says what is wrong
-        outside = OUTSIDE if OUTSIDE in self.classes_ else self.classes_[0]
-        tuned = [outside] if labels is None else self._tuned(labels)
-        before, best = self.label_bias, dict(self.label_bias or {})
-        best |= {label: best.get(label, 0.0) for label in tuned}
-        scores: dict[tuple[float, ...], tuple[float, ...]] = {}
-        warnings: dict[tuple[float, ...], list[tuple[str, type[Warning]]]] = {}
-
-        def score(bias: Mapping[Any, float]) -> tuple[float, ...]:
-            key = tuple(bias[label] for label in tuned)
-            if key not in scores:
-                self.label_bias = dict(bias)
-                with warnings_kept() as warnings[key]:  # only those of the best biases matter
-                    scores[key] = score_of(gold, self._labelled(corpus))
-            return scores[key]
-
-        try:
-            for _, label in product(range(2 if len(tuned) > 1 else 1), tuned):
-                for reach, step in ((REACH, STEP), (STEP - FINE, FINE)):
-                    best = _best_along(best, label, reach, step, score)
-        except BaseException:
-            self.label_bias = before
-            raise
-        if metric not in ("f1", "accuracy") and not score(best)[0]:
-            warn(
-                f"metric={metric!r}: no bias reaches this precision on the development data; the bias has the highest "
-                "precision",
-                DataWarning,
-            )
-        for message, category in warnings[tuple(best[label] for label in tuned)]:
-            warn(message, category)
-        self.label_bias = best
+        model, corpus = self._inputs(X_dev, y_dev)
+        class_of = dict(zip(model.labels, self.classes_, strict=True))
+        names = None if labels is None else self._names(labels)
+        bias = tuned_bias(model, corpus, metric=metric, labels=names, threads=self._threads)
+        self.label_bias = {class_of[name]: score for name, score in bias.items()}
         return self
+
+    def _names(self, labels: Sequence[Any]) -> list[str]:
+        """Return the model's names of the labels whose biases are tuned."""
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            fail("labels", labels, "is not a list; give the labels whose biases are tuned, such as ['O']")
+        name_of = dict(zip(self.classes_, self.model_.labels, strict=True))
+        labels = [*labels]
+        for label in labels:
+            if label not in self.classes_:
+                refuse_unknown("labels", labels, label, self.classes_, "label")
+        if not labels:
+            fail("labels", labels, "has no label; name one, or leave out labels")
+        return [name_of[label] for label in labels]
+
+
+def tuned_bias(
+    model: ChainModel, corpus: Corpus, *, metric: str = "f1", labels: Sequence[str] | None = None, threads: int = 0
+) -> dict[str, float]:
+    """Return the biases of labels, by their names, that score best; see `LabelBias.tune_bias`.
+
+    The search begins at 0 whatever biases the model has. Labels that are not tuned keep their biases.
+
+    Args:
+        model: of a chain.
+        corpus: labelled sentences.
+        metric: "f1", "accuracy", or "recall at precision" and a number.
+        labels: the model's labels whose biases are tuned; None for O, or without it the most frequent.
+        threads: 0 for all cores.
+
+    Raises:
+        OptionError: unknown metric.
+        DataError: labels that do not follow a tagging scheme, with a metric of chunks.
+    """
+    score_of = _scorer(metric)
+    gold = corpus.true_labels()
+    if not any(gold):
+        message = "the development data have no token; give labelled sentences that were not used in training"
+        raise DataError(message)
+    says_something = any(score_of(gold, gold))  # or says what is wrong
+    tuned = [OUTSIDE if OUTSIDE in model.labels else model.labels[0]] if labels is None else [*dict.fromkeys(labels)]
+    best: dict[str, float] = {**(json.loads(model.settings).get("label_bias") or {}), **dict.fromkeys(tuned, 0.0)}
+    scores: dict[tuple[float, ...], tuple[float, ...]] = {}
+    warnings: dict[tuple[float, ...], list[tuple[str, type[Warning]]]] = {}
+
+    def score(bias: Mapping[str, float]) -> tuple[float, ...]:
+        key = tuple(bias[label] for label in tuned)
+        if key not in scores:
+            predicted = biased(model, bias).predict(corpus.core, threads=threads)
+            if not any(label is not None for labels in predicted for label in labels):
+                message = (
+                    "the constraints allow no labelling of any sentence of the development data; change constraints"
+                )
+                raise DataError(message)
+            with warnings_kept() as warnings[key]:  # only those of the best biases matter
+                scores[key] = score_of(gold, typed(predicted, corpus.label_type))
+        return scores[key]
+
+    for _, label in product(range(2 if len(tuned) > 1 else 1), tuned):
+        for reach, step in ((REACH, STEP), (STEP - FINE, FINE)):
+            best = _best_along(best, label, reach, step, score)
+    if not says_something:
+        warn(f"metric={metric!r}: the development data have no chunk; the bias is 0", DataWarning)
+    elif metric not in ("f1", "accuracy") and not score(best)[0]:
+        warn(
+            f"metric={metric!r}: no bias reaches this precision on the development data; the bias has the highest "
+            "precision",
+            DataWarning,
+        )
+    for message, category in warnings[tuple(best[label] for label in tuned)]:
+        warn(message, category)
+    return best
 
 
 def _best_along(
-    bias: Mapping[Any, float], label: Any, reach: float, step: float, score: Callable[[Mapping[Any, float]], Any]
-) -> dict[Any, float]:
+    bias: Mapping[str, float], label: str, reach: float, step: float, score: Callable[[Mapping[str, float]], Any]
+) -> dict[str, float]:
     """Return the biases with the best bias of one label around its present one; of equals the one nearest to 0."""
     count, centre = round(reach / step), bias[label]
     trials = [{**bias, label: centre + step * k} for k in range(-count, count + 1)]

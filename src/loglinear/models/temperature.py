@@ -204,8 +204,7 @@ class Temperature:
         labels stay the same. Nothing changes if the likelihood does not grow by more than chance allows (likelihood
         ratio test, 5 %). Training data must not be used: a model is too sure of them. The weights are no
         longer at the optimum of the training, and a model with this one as its prior stays near the new ones.
-        Biases of labels in the model are divided as well; the parameter `label_bias` stays. `temperature_` is the
-        product of all temperatures since training.
+        The parameter `label_bias` is divided as well. `temperature_` is the product of all temperatures since training.
 
         One number cannot calibrate everything: what makes the probabilities of tokens right may make span probabilities
         worse, so `by` names the ones that will be used. `tagging_calibration` shows all of them.
@@ -244,4 +243,6 @@ class Temperature:
         temperature = temperature_of(model, corpus, by=by, threads=self._threads)
         if temperature != 1.0:
             self.model_ = tempered(self.model_, temperature)
+            if self.label_bias is not None:
+                self.label_bias = self._bias = _divided(self.label_bias, temperature)
         return self

@@ -68,3 +68,38 @@ def test_what_cannot_be_calibrated_is_named(misuse, done, chunker, tmp_path):
         "calibrate", chunker.model, tmp_path / "dev", "-o", tmp_path / "o"
     )
     assert not (tmp_path / "o").exists()
+
+
+def test_a_bias_is_tuned_stored_shown_and_replaced(done, chunker, tmp_path):
+    rows = read_columns(chunker.test.read_text())
+    X, y = [[row[:2] for row in sentence] for sentence in rows], [[row[-1] for row in sentence] for sentence in rows]
+    metric = "recall at precision 0.633"
+    crf = loglinear.ChainCRF.load(chunker.model).tune_bias(X, y, metric=metric)
+    command = ("calibrate", chunker.model, chunker.test, "--tune-bias", metric, "-o", tmp_path / "m")
+    printed = json.loads(done(*command, "--json").stdout)
+    written = loglinear.ChainCRF.load(tmp_path / "m")
+    assert written.temperature_ == printed["temperature"]
+    assert written.predict(X) == crf.predict(X)
+    assert printed["label_bias"] == crf.label_bias != {"O": 0.0}
+    scores = loglinear.evaluate(y, crf.predict(X))
+    assert printed["scores"]["after"]["recall"] == scores.recall
+    lines = done(*command).stdout.splitlines()
+    assert lines[0] == f"label bias O={crf.label_bias['O']:g}"
+    assert [line.split()[0] for line in lines[2:6]] == ["accuracy", "precision", "recall", "f1"]
+    assert f"label bias       O={written.label_bias['O']:g}" in done("inspect", tmp_path / "m").stdout
+    without = json.loads(done("evaluate", tmp_path / "m", chunker.test, "--json", "--label-bias", "O=0").stdout)
+    before = json.loads(done("evaluate", chunker.model, chunker.test, "--json").stdout)
+    assert without == before
+    assert without["f1"] == printed["scores"]["before"]["f1"]
+
+
+def test_a_bias_that_cannot_be_tuned_is_named(misuse, done, chunker, tmp_path):
+    (tmp_path / "train.txt").write_text("good\tfine nice\nbad\tawful bad\n" * 10)
+    command = ("train", tmp_path / "train.txt", "-f", "text", "--model-type", "maxent", "-m", tmp_path / "m", "-q")
+    done(*command)
+    told = misuse("calibrate", tmp_path / "m", tmp_path / "train.txt", "-o", tmp_path / "o", "--tune-bias", "f1")
+    assert "is a text classifier; leave out --tune-bias" in told
+    told = misuse("evaluate", tmp_path / "m", tmp_path / "train.txt", "--label-bias", "bad=1")
+    assert "leave out --label-bias" in told
+    told = misuse("calibrate", chunker.model, chunker.test, "-o", tmp_path / "o", "--tune-bias", "F2")
+    assert "'F2' is unknown; choose f1, accuracy" in told

@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_json, add_scheme, add_threads
+from ..options import add_columns, add_format, add_json, add_label_bias, add_scheme, add_threads
 
 EXAMPLE = """example: loglinear evaluate chunker.loglinear test.txt
          loglinear evaluate chunker.loglinear test.txt --output - | perl conlleval.pl"""
@@ -31,6 +31,7 @@ def configure(parser: ArgumentParser) -> None:
     mode = "how to count chunks: conlleval accepts malformed ones, strict only well-formed ones (default: conlleval)"
     parser.add_argument("--mode", default="conlleval", help=mode)
     add_scheme(parser)
+    add_label_bias(parser)
     calibration = (
         "add a calibration table (accuracy by predicted probability) and the expected calibration error; draw the "
         "reliability diagram to PICTURE (.svg, .png or .pdf; needs matplotlib); give FILE first"

@@ -13,6 +13,7 @@ from ...models.files.settings import trained_from, trained_on
 from ...trace import scores_text
 from ..ending import least_share
 from ..output import counted
+from .scored import bias_text
 
 if TYPE_CHECKING:
     from ...data.features import Feature
@@ -61,7 +62,7 @@ def shown(
             for name in ("chosen", "status", "objective", "nll", "violation", "iterations", "passes", "seconds")
         },
         "constraints": settings.get("constraints"),
-        **{name: settings[name] for name in ("temperature",) if name in settings},
+        **{name: settings[name] for name in ("temperature", "label_bias") if settings.get(name) is not None},
         "imported": settings.get("imported"),
         **{name: settings[name] for name in ("inference",) if name in settings},
         **{name: training[name] for name in _TOLD if name in training},
@@ -123,6 +124,8 @@ def _rendered(report: dict[str, Any], format: str | None, requested_gap: float |
         lines.append(f"constraints      {report['constraints'] if named else pairs}")
     if "temperature" in report:
         lines.append(f"temperature      {report['temperature']:.4g}, by which the weights were divided after training")
+    if "label_bias" in report:
+        lines.append(f"label bias       {bias_text(report['label_bias'])}, added to the scores at every token")
     if "start" in report:
         from ...result import WarmStart
 

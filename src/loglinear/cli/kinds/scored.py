@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...data.column_layout import ColumnLayout
 from ...data.formats import unknown_label
@@ -13,7 +13,7 @@ from ...errors import DataError, OptionError
 from ..output import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ...calibration import Calibration
     from ...metrics import Evaluation
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from ...models.files.chain import ChainModel
 
 __all__ = [
+    "bias_text",
     "check_calibration",
     "numbered",
     "scheme_hint",
     "shown",
-    "shown_temperature",
+    "shown_correction",
     "tagged_columns",
     "tell_of_blanks",
 ]
@@ -171,22 +172,54 @@ def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, items: st
     return "\n\n".join(tables + [calibration.report(name) for name, calibration in calibrations.items()])
 
 
-def shown_temperature(
-    temperature: float, before_and_after: tuple[dict[str, Calibration], dict[str, Calibration]], *, as_json: bool
+def shown_correction(
+    temperature: float,
+    bias: Mapping[str, float] | None,
+    before_and_after: tuple[Answers, Answers],
+    *,
+    items: str,
+    as_json: bool,
 ) -> str:
-    """Return a temperature, and the calibration errors before and after the weights were divided by it.
+    """Return what was corrected, and how much better answers and probabilities are.
 
     Args:
         temperature: of the model.
-        before_and_after: calibration by what has probabilities.
+        bias: of labels; None if it was not tuned.
+        before_and_after: the answers to the development data.
+        items: what has a label.
         as_json: whether to return JSON.
     """
-    before, after = ({name: of.expected_error for name, of in each.items()} for each in before_and_after)
+    from ...metrics import evaluate
+
+    before, after = (
+        {name: of.expected_error for name, of in answers.calibrations(items).items()} for answers in before_and_after
+    )
+    rows: list[dict[str, float]] = []
+    for answers in before_and_after if bias is not None else ():
+        scores = evaluate(answers.gold, answers.predicted)
+        of_chunks = {"precision": scores.precision, "recall": scores.recall, "f1": scores.f1}
+        rows += [{"accuracy": scores.accuracy} | {name: x for name, x in of_chunks.items() if x is not None}]
     if as_json:
-        return json.dumps({"temperature": temperature, "before": before, "after": after})
-    lines = [f"temperature {temperature:.4g}"]
+        told: dict[str, Any] = {"temperature": temperature, "before": before, "after": after}
+        if bias is not None:
+            told |= {"label_bias": bias, "scores": dict(zip(("before", "after"), rows, strict=True))}
+        return json.dumps(told)
+    lines = []
+    if bias is not None:
+        lines = [f"label bias {bias_text(bias)}"]
+        lines += _compared("score", *rows)
+    lines.append(f"temperature {temperature:.4g}")
     if temperature == 1.0:
-        lines[0] += ": no other one is better by more than chance allows; the model stays as it is"
-    lines.append(f"{'expected calibration error':<28} {'before':>7} {'after':>7}")
-    lines += [f"  {name:<26} {100.0 * error:7.2f} {100.0 * after[name]:7.2f}" for name, error in before.items()]
-    return "\n".join(lines)
+        lines[-1] += ": no other one is better by more than chance allows; the weights stay as they are"
+    return "\n".join([*lines, *_compared("expected calibration error", before, after)])
+
+
+def _compared(what: str, before: Mapping[str, float], after: Mapping[str, float]) -> list[str]:
+    """Return a table of shares before and after, in percent."""
+    rows = [f"  {name:<26} {100.0 * x:7.2f} {100.0 * after[name]:7.2f}" for name, x in before.items()]
+    return [f"{what:<28} {'before':>7} {'after':>7}", *rows]
+
+
+def bias_text(bias: Mapping[str, float]) -> str:
+    """Return biases of labels as the flag takes them."""
+    return " ".join(f"{label}={score:g}" for label, score in bias.items())

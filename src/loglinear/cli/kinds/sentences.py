@@ -300,6 +300,8 @@ class Sentences(Kind):
         from ...schemes import checked_scheme
         from . import scored
 
+        if arguments.label_bias is not None:
+            self.model = self._biased(arguments.label_bias)
         format = self.format(arguments.file, arguments.format)
         scheme = arguments.scheme or self.scheme(format)
         checked_scheme((), scheme or "none", arguments.mode)
@@ -329,7 +331,9 @@ class Sentences(Kind):
         return scored.shown(scores, calibrations, items=self.items, as_json=arguments.json)
 
     def calibrate(self, arguments: Namespace) -> str:
-        """Write the model at the temperature at which a file's labels are most likely."""
+        """Write the model at the temperature at which a file's labels are most likely, after its biases are tuned."""
+        from ...models.chain_bias import tuned_bias
+        from ...models.files.chain import biased
         from ...models.files.tagging import tag_corpus
         from ...models.temperature import temperature_of, tempered
         from . import scored
@@ -339,14 +343,19 @@ class Sentences(Kind):
         columns, guess = self.columns(arguments, format), self.guess(arguments.file, arguments.format)
         before = self.answers(arguments.file, format, columns, sure=True, spans=True, threads=threads, guess=guess)
         corpus = self.labelled_corpus(before)
+        model, bias = self.model, None
         with naming(arguments.file):
-            temperature = temperature_of(self.model, corpus, by=arguments.by, threads=threads)
-        model = self.model if temperature == 1.0 else tempered(self.model, temperature)
+            if arguments.tune_bias is not None:
+                bias = tuned_bias(model, corpus, metric=arguments.tune_bias, threads=threads)
+                model = biased(model, bias)
+            temperature = temperature_of(model, corpus, by=arguments.by, threads=threads)
+        model = model if temperature == 1.0 else tempered(model, temperature)
         spans = self.items == "tokens"
         after = before._replace(taggings=tag_corpus(model, corpus, spans=spans, threads=threads))
         model.save(arguments.output)
-        of_both = (before.calibrations(self.items), after.calibrations(self.items))
-        return scored.shown_temperature(temperature, of_both, as_json=arguments.json)
+        if bias is not None:
+            after = after._replace(predicted=[tagging.labels for tagging in after.taggings or ()])
+        return scored.shown_correction(temperature, bias, (before, after), items=self.items, as_json=arguments.json)
 
     def labelled_corpus(self, answers: Answers) -> Corpus:
         """Return the corpus that the answers are about, with its labels."""
@@ -540,6 +549,16 @@ class Samples(Sentences):
         """Label a file of samples, which no sequence of labels constrains."""
         self.leave_out(vars(arguments), "constraints", "n_best", "label_bias")
         super().tag(arguments)
+
+    def evaluate(self, arguments: Namespace) -> str:
+        """Compare predicted labels with the labels of a file."""
+        self.leave_out(vars(arguments), "label_bias")
+        return super().evaluate(arguments)
+
+    def calibrate(self, arguments: Namespace) -> str:
+        """Write the model at the temperature at which a file's labels are most likely."""
+        self.leave_out(vars(arguments), "tune_bias")
+        return super().calibrate(arguments)
 
     def chunk_rule(self, probabilities: str | None) -> ChunkRule | None:
         """Refuse probabilities of spans and sentences; the probabilities of a sample's classes are its marginals."""

@@ -119,7 +119,7 @@ class Tables(Kind):
         """Return the log-likelihood of a table, and whether it is exact or an estimate between bounds."""
         mode = None if arguments.mode == "conlleval" else arguments.mode  # the default
         options = vars(arguments) | {"mode": mode}
-        self.leave_out(options, "format", "output", "scheme", "mode", "calibration")
+        self.leave_out(options, "format", "output", "scheme", "mode", "calibration", "label_bias")
         _, samples = self.read(arguments.file)
         with naming(arguments.file):
             likelihood = self.network.log_likelihood(samples)
