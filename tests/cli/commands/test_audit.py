@@ -304,3 +304,14 @@ def test_classifiers_have_the_options_of_training(done, misuse, tmp_path, format
             == misuse("train", path, *arguments, *options, "-m", "m").partition("error: ")[2]
         )
         assert "are not available for classifiers; leave them out, or train a chain" in message
+
+
+def test_a_text_is_its_own_context_which_a_page_shows_once(done, tmp_path):
+    texts = [pair for at in range(12) for pair in (("good", f"fine nice {at}"), ("bad", f"awful dull {at}"))]
+    lines = [f"{label}\t{text}\n" for label, text in [*texts, ("bad", "nice fine")]]
+    (tmp_path / "data").write_text("".join(lines))
+    command = ("audit", tmp_path / "data", "--format", "text", "--model-type", "maxent", "--folds", "4", "--l2", "0.1")
+    finished = done(*command)
+    (found,) = rows(finished.stdout)
+    assert found["context"] == f"[{found['word']}]"
+    assert finished.stderr.startswith("1 finding, the most suspicious first")

@@ -199,10 +199,10 @@ def _table_of(arguments: Namespace) -> str:
 
 def _summary(audit: Audit, top: int | None) -> str:
     """Return lines for people: how many findings, and of what kind."""
-    n_tokens = sum(len(finding.words) for finding in audit.findings)
-    written = f"; written: {top:,}" if top is not None and top < len(audit.findings) else ""
-    lines = [f"{counted(len(audit.findings), 'finding')} in {counted(n_tokens, 'token')}, the most suspicious first"]
-    lines[0] += written
+    n, n_tokens = len(audit.findings), sum(len(finding.words) for finding in audit.findings)
+    where = "" if n_tokens == n else f" in {counted(n_tokens, 'token')}"  # samples are findings by themselves
+    written = f"; written: {top:,}" if top is not None and top < n else ""
+    lines = [f"{counted(n, 'finding')}{where}, the most suspicious first{written}"]
     pairs = [f"{old} -> {new}: {n:,}" for (old, new), n in [*audit.confusions.items()][:5]]
     lines += [f"most frequent: {', '.join(pairs)}"] if pairs else []
     n = len(audit.disagreements)
