@@ -58,7 +58,7 @@ BAD = {
     "sparse": (scipy.sparse.csr_array(Y[:, None]), r"y is a sparse matrix; give .*: y.toarray\(\)"),
     "table": (pd.DataFrame({"a": Y, "b": Y}), "y: expected one column, found a table of 2 columns; select one"),
     "two columns": (
-        np.eye(2)[Y],
+        np.eye(2, dtype=int)[Y],
         r"y should be a 1d array, got an array of shape \(12, 2\); give one class per sample",
     ),
     "a row": (Y[None], r"shape \(1, 12\); give one class per sample"),

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from loglinear import ChainCRF, Corpus, DataError, OptionError
-from loglinear.data.soft_labels import from_n_best, normalized, votes
+from loglinear.data.soft_labels import filled, from_n_best, normalized, votes
 from oracles.samples import chunky
 
 
@@ -91,3 +91,17 @@ def test_an_n_best_list_of_all_labellings_is_the_distribution_of_the_teacher():
 def test_other_shapes_and_types_are_refused_with_the_place(call, message):
     with pytest.raises(DataError, match=message):
         call()
+
+
+def test_what_is_unknown_beside_soft_labels_gets_equal_probabilities():
+    y = votes([[["A", None, "A"], [None]], [["B", None, "A"], [None]]])
+    assert y == [[{"A": 0.5, "B": 0.5}, None, "A"], [None]]
+    half = {"A": 0.5, "B": 0.5}
+    assert filled(y) == [[half, half, "A"], [None]]
+    assert filled([[half, {"C", "D"}, None]], labels=["C", "A"]) == [[half, {"C": 1.0}, {"C": 0.5, "A": 0.5}]]
+    X = [[["a"], ["b"], ["c"]], [["d"]]]
+    with pytest.raises(DataError, match=r"sentence 0 has .*leave out the sentence, or .*soft_labels\.filled"):
+        ChainCRF().fit(X, y)
+    assert ChainCRF().fit(X[:1], filled(y)[:1]).predict(X[:1])[0][2] == "A"
+    with pytest.raises(DataError, match="sentence 0, token 1: no label is possible"):
+        filled([[half, None]], labels=[])

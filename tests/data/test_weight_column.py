@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from loglinear import ChainCRF, Corpus, CorpusFile
+from loglinear.data.column_layout import ColumnLayout
 from loglinear.errors import DataError, OptionError, TemplateError
 
 ROWS = [
@@ -68,14 +69,14 @@ def test_weights_are_encoded_and_a_corpus_knows_their_column(of_lists, tmp_path)
     for name in "ab":
         crf = trained(Corpus.open(tmp_path / name))
         np.testing.assert_array_equal(crf.result_.w, of_lists.result_.w)
-        assert "weight" not in json.loads(crf.model_.settings)["columns"]
+        assert json.loads(crf.model_.settings)["columns"]["weight"] in (1, -2)
 
 
-def test_weights_do_not_change_how_a_model_reads_other_files(of_lists, tmp_path):
+def test_a_model_knows_the_column_and_labels_the_same_words(of_lists, tmp_path):
     (tmp_path / "data").write_text(columns("wcl"))
     crf = trained(Corpus.read(tmp_path / "data", template=TEMPLATE, weight_column=1))
     settings = json.loads(crf.model_.settings)
-    assert settings["columns"] == {"separator": None, "label": -1, "skip_comments": False, "n": 1}
+    assert settings["columns"] == {"separator": None, "label": -1, "skip_comments": False, "n": 1, "weight": 1}
     crf.save(tmp_path / "m")
     assert ChainCRF.load(tmp_path / "m").predict([["Ann"], ["Oslo"]]) == of_lists.predict([["Ann"], ["Oslo"]])
 
@@ -100,3 +101,22 @@ def test_what_does_not_go_together_is_refused(tmp_path):
     (tmp_path / "data.jsonl").write_text('{"tokens": [["Ann"]], "labels": ["B-PER"]}\n')
     with pytest.raises(OptionError, match="--weight-column and --skip-comments are for the format columns"):
         Corpus.read(tmp_path / "data.jsonl", template=TEMPLATE, weight_column=0)
+
+
+@pytest.mark.parametrize(
+    ("layout", "n_cells", "roles"),
+    [
+        (ColumnLayout(n=1, weight=0), 3, (2, 0)),
+        (ColumnLayout(n=1, weight=0), 2, (1, None)),
+        (ColumnLayout(n=1, weight=0), 1, (None, None)),
+        (ColumnLayout(n=1, weight=-1, label=0), 3, (0, 2)),
+        (ColumnLayout(n=1, weight=-1, label=0), 2, (0, None)),
+        (ColumnLayout(n=1, weight=0, label=2), 2, (1, None)),
+        (ColumnLayout(n=1, weight=0), 5, (None, None)),
+        (ColumnLayout(n=2), 3, (2, None)),
+        (ColumnLayout(n=2), 2, (None, None)),
+        (ColumnLayout(weight=0), 4, (3, 0)),
+    ],
+)
+def test_the_number_of_columns_says_which_are_there(layout, n_cells, roles):
+    assert layout.roles(n_cells) == roles

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from loglinear import Corpus, DataError, MaxEnt
+from loglinear import Corpus, DataError, MaxEnt, TextClassifier
 
 X = [[f"w={i % 5}", f"v={i % 3}"] for i in range(30)]
 P = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], 30)
@@ -119,3 +119,27 @@ def test_weights_of_tokens_are_weights_of_samples(options):
     of_corpus, of_lists = MaxEnt(**tight).fit(corpus), MaxEnt(**tight).fit(*arguments)
     np.testing.assert_array_equal(of_corpus.coef_, of_lists.coef_)
     np.testing.assert_array_equal(of_corpus.intercept_, of_lists.intercept_)
+
+
+@pytest.mark.parametrize("form", [np.array, pd.DataFrame, pl.DataFrame])
+def test_a_teacher_that_is_certain_gives_floats_that_are_one_hot(form):
+    classes = np.arange(30) % 3
+    of_floats, hard = (MaxEnt().fit(X, y) for y in (form(np.eye(3)[classes]), classes))
+    np.testing.assert_allclose(of_floats.coef_, hard.coef_, atol=1e-12)
+    whole = np.eye(3, dtype=int)[classes]
+    for indicators in (whole, whole.astype(bool), np.eye(3)[classes] + np.eye(3)[classes][:, [1, 2, 0]]):
+        with pytest.raises(DataError):
+            MaxEnt().fit(X, form(indicators))
+
+
+def test_texts_have_distributions_over_classes():
+    texts = ["good film", "bad film", "good plot", "so so"]
+    P = np.array([[0.1, 0.9], [1.0, 0.0], [0.3, 0.7], [0.5, 0.5]])
+    dicts = [dict(zip("np", row, strict=True)) for row in P.tolist()]
+    of_dicts, of_table = TextClassifier(l2=0.1).fit(texts, dicts), TextClassifier(l2=0.1).fit(texts, P)
+    np.testing.assert_array_equal(of_dicts.coef_, of_table.coef_)
+    copies, y, weights = zip(*[(t, c, p) for t, d in zip(texts, dicts, strict=True) for c, p in d.items()], strict=True)
+    repeated = TextClassifier(l2=0.1).fit(copies, y, weights)
+    np.testing.assert_allclose(of_dicts.predict_proba(texts), repeated.predict_proba(texts), atol=1e-5)
+    by_piece = TextClassifier(l2=0.1).partial_fit(texts, dicts, classes=["n", "p"])
+    np.testing.assert_allclose(by_piece.predict_proba(texts).sum(axis=1), 1.0)

@@ -235,6 +235,6 @@ def test_a_cell_that_looks_like_a_distribution_and_is_not_one_is_an_error_with_t
 
 
 def test_labels_with_colons_or_bars_that_are_no_distributions_stay_labels(tmp_path):
-    (tmp_path / "a.txt").write_text("a x:A\nb x:A|y:B\nc B:0.7\nd A:1st|B:2nd\n\n")
+    (tmp_path / "a.txt").write_text("a x:A\nb x:A|y:B\nc B:1.7\nd A:1st|B:2nd\n\n")
     corpus = Corpus.read(tmp_path / "a.txt", template="U:%x[0,0]\nB\n", partial=True)
-    assert corpus.gold() == [["x:A", {"x:A", "y:B"}, "B:0.7", {"A:1st", "B:2nd"}]]
+    assert corpus.gold() == [["x:A", {"x:A", "y:B"}, "B:1.7", {"A:1st", "B:2nd"}]]

@@ -96,9 +96,9 @@ pub fn look_at(text: &[u8], columns: Option<Columns>) -> PyResult<Noticed> {
     let layout = layout(columns)?;
     let separator = layout.separator_of(text);
     let n = layout.tokens(text).next().map_or(0, |(_, line)| separator.count(line));
-    let label = layout.ignored_label("", n);
-    let look = look(text, layout, separator, label);
-    Ok(noticed(&Notes { columns: n - usize::from(label.is_some()), look, ..Notes::default() }))
+    let roles = layout.roles("", n, false).unwrap_or_default();
+    let look = look(text, layout, separator, roles);
+    Ok(noticed(&Notes { columns: n - roles.count(), look, ..Notes::default() }))
 }
 
 impl Text<'_> {

@@ -4,7 +4,7 @@
 use crate::corpus::notes::{Look, Notes};
 use crate::error::{Error, Result};
 use crate::text::labels::Labels;
-use crate::text::layout::{DOCUMENT, Layout, Separator, is_markup, is_odd, split, tabbed};
+use crate::text::layout::{DOCUMENT, Layout, Roles, Separator, is_markup, is_odd, split, tabbed};
 use crate::text::look::{advice, delimiter, look};
 use crate::text::sentence::Sentence;
 use crate::text::template::Template;
@@ -21,10 +21,8 @@ pub struct Shape {
     columns: usize,
     /// Cells between single tabs in the first line.
     tabs: usize,
-    /// The column of the label, which may be there though labels are ignored.
-    label: Option<usize>,
-    /// The column of the costs of wrong labels.
-    weight: Option<usize>,
+    /// The columns of the label and of the weight.
+    roles: Roles,
     /// Number of cells, the label not counted, that the template may look at.
     inputs: usize,
     /// How to take the label; `Ignored` if it is none.
@@ -47,16 +45,14 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
     let columns = separator.count(line);
     if labels.given() && columns == 1 {
         let message = "expected at least 2 columns in labelled data, one of them the label, found 1";
-        let remedy = separator.remedy(line, look(start, layout, separator, None));
+        let remedy = separator.remedy(line, look(start, layout, separator, Roles::default()));
         return Err(Error::Data(format!("{name}: {message}{remedy}")));
     }
-    let label =
-        if labels.given() { Some(layout.label_column(name, columns)?) } else { layout.ignored_label(name, columns) };
-    let weight = if labels.given() { layout.weight_column(name, columns)? } else { None };
-    let look = look(start, layout, separator, label);
-    let inputs = columns - usize::from(labels.given()) - usize::from(weight.is_some());
+    let roles = layout.roles(name, columns, labels.given())?;
+    let look = look(start, layout, separator, roles);
+    let inputs = columns - usize::from(labels.given()) - usize::from(roles.weight.is_some());
     if inputs < template.columns {
-        let beside = match (labels.given(), weight) {
+        let beside = match (labels.given(), roles.weight) {
             (false, _) => "",
             (true, None) => " besides the label",
             (true, Some(_)) => " besides the label and the weight",
@@ -69,19 +65,7 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
         )));
     }
     let (tabs, odd, delimiter) = (tabbed(line).count(), odd_first(line), delimiter(start, layout));
-    Ok(Some(Shape {
-        layout,
-        separator,
-        columns,
-        tabs,
-        label,
-        weight,
-        inputs: template.columns,
-        labels,
-        odd,
-        look,
-        delimiter,
-    }))
+    Ok(Some(Shape { layout, separator, columns, tabs, roles, inputs: template.columns, labels, odd, look, delimiter }))
 }
 
 impl Separator {
@@ -118,9 +102,9 @@ impl Shape {
         }
         let (mut count, mut inputs, mut label, mut weight) = (0, 0, None, None);
         self.separator.each(line, |cell| {
-            if Some(count) == self.label {
+            if Some(count) == self.roles.label {
                 label = Some(cell);
-            } else if Some(count) == self.weight {
+            } else if Some(count) == self.roles.weight {
                 weight = Some(cell);
             } else if inputs < self.inputs {
                 sentence.cells.cells.push(cell);
@@ -137,7 +121,10 @@ impl Shape {
             }
             sentence.labels.extend(self.labels.parse(cell)?);
         }
-        if let Some(cell) = weight {
+        // Only training learns from costs.
+        if let Some(cell) = weight
+            && self.layout.trained.is_none()
+        {
             sentence.costs.push(cost(cell)?);
         }
         sentence.places.push(start..start + line.len());
@@ -147,7 +134,7 @@ impl Shape {
     /// Notes what is odd about the first line of a sentence.
     #[inline(always)]
     fn note(self, line: &[u8], notes: &mut Notes) {
-        notes.columns = self.columns - usize::from(self.label.is_some()) - usize::from(self.weight.is_some());
+        notes.columns = self.columns - self.roles.count();
         notes.tabs = self.separator == Separator::Tab;
         notes.look = self.look;
         match line.first() {
@@ -161,7 +148,7 @@ impl Shape {
     fn wrong_count(self, line: &[u8], count: usize, starts: bool) -> String {
         let columns = self.columns;
         let plural = if columns == 1 { "" } else { "s" };
-        let label = match self.label {
+        let label = match self.roles.label {
             Some(at) if self.labels.given() && at + 1 == columns => " (the last is the label)",
             _ => "",
         };
@@ -280,6 +267,31 @@ mod tests {
         assert_eq!(at(2).unwrap(), at(-1).unwrap());
         let (_, message) = at(3).unwrap_err();
         assert_eq!(message, "text: no column 3 for the label (--label-column): the first line has 3 columns, 0 to 2");
+    }
+
+    #[test]
+    fn the_number_of_columns_says_whether_lines_have_the_weight_and_the_label() {
+        let template = Template::parse("U%x[0,0]").unwrap();
+        let read = |text: &str, labels, (label, weight)| {
+            let layout = Layout { label, weight: Some(weight), trained: Some(1), ..Layout::default() };
+            let mut reading = Reading::new(Format::Columns, Some(&template), labels).unwrap().with(layout);
+            assert!(reading.begin("text", text.as_bytes()).unwrap());
+            Recorded::of(text.as_bytes(), |sink| reading.read(text.as_bytes(), 0..text.len(), sink)).unwrap()[0].clone()
+        };
+        let orders = [
+            ("2 Rita B\n", "Rita B\n", (-1, 0)),
+            ("2 Rita B\n", "Rita B\n", (2, -3)),
+            ("B 2 Rita\n", "B Rita\n", (0, 1)),
+            ("Rita B heavy\n", "Rita B\n", (1, -1)),
+            ("Rita B 2\n", "Rita B\n", (-2, 2)),
+        ];
+        for (whole, unweighted, columns) in orders {
+            for text in [whole, unweighted] {
+                assert_eq!(read(text, Labels::Marked, columns), "URita B", "{text}");
+                assert_eq!(read(text, Labels::Ignored, columns), "URita -", "{text}");
+            }
+            assert_eq!(read("Rita\n", Labels::Ignored, columns), "URita -");
+        }
     }
 
     #[test]

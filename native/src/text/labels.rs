@@ -51,6 +51,8 @@ pub enum Labels {
     Whole,
     /// A cell is a label, or the format's own mark for an unknown label: `_` in CoNLL-U files, and `null` in JSON lines.
     Marked,
+    /// As `Marked`, and a cell `?` is an unknown label as well.
+    Open,
     /// A cell `?` is an unknown label, a cell `A|B` is either of two labels, and `A:0.7|B:0.3` a distribution; other cells are labels, or the format's own mark for
     /// an unknown label. JSON lines always have `null` and lists instead.
     Partial,
@@ -63,6 +65,7 @@ impl Labels {
             "none" => Ok(Labels::Ignored),
             "whole" => Ok(Labels::Whole),
             "marked" => Ok(Labels::Marked),
+            "open" => Ok(Labels::Open),
             "partial" => Ok(Labels::Partial),
             _ => Err(crate::error::Error::Option(format!("labels '{name}' are unknown"))),
         }
@@ -70,7 +73,7 @@ impl Labels {
 
     /// Whether the format's own mark for an unknown label stands for any label.
     pub fn marks(self) -> bool {
-        matches!(self, Labels::Marked | Labels::Partial)
+        matches!(self, Labels::Marked | Labels::Open | Labels::Partial)
     }
 
     /// Whether the text has labels to read.
@@ -83,10 +86,41 @@ impl Labels {
     pub fn parse(self, cell: &[u8]) -> Result<Option<Gold<'_>>, String> {
         match self {
             Labels::Ignored => Ok(None),
-            Labels::Whole | Labels::Marked => Ok(Some(Gold::Label(cell))),
+            Labels::Open if cell == b"?" => Ok(Some(Gold::Unknown)),
+            Labels::Whole | Labels::Marked | Labels::Open => check_single(cell).map(|()| Some(Gold::Label(cell))),
             Labels::Partial => parse_partial(cell).map(Some),
         }
     }
+}
+
+/// The largest difference from 1 of a sum of numbers that are meant as the probabilities of a distribution.
+const ROUGHLY: f64 = 0.02;
+
+/// Fails if a cell that is to be a single label is a distribution: two labels or more with probabilities that add up to about 1.
+#[inline(always)]
+pub fn check_single(cell: &[u8]) -> Result<(), String> {
+    if cell.contains(&b'|') && is_distribution(cell) { Err(not_single(cell)) } else { Ok(()) }
+}
+
+/// Whether a cell with a bar is a distribution such as `A:0.7|B:0.3`, and not a label that contains bars.
+#[cold]
+fn is_distribution(cell: &[u8]) -> bool {
+    let shares: Option<Vec<f64>> =
+        cell.split(|&byte| byte == b'|').map(|part| share_of(part).flatten().map(|(_, share)| share)).collect();
+    shares.is_some_and(|shares| {
+        let sum: f64 = shares.iter().sum();
+        shares.iter().all(|share| (0.0..=1.0).contains(share)) && (sum - 1.0).abs() <= ROUGHLY
+    })
+}
+
+/// The message for a distribution where a single label is needed.
+#[cold]
+fn not_single(cell: &[u8]) -> String {
+    format!(
+        "label '{}' gives probabilities of labels: allow them with --partial in train and encode (partial=True in Python); \
+         other commands need one gold label per token (a label with this name needs JSON lines)",
+        String::from_utf8_lossy(cell)
+    )
 }
 
 /// The content of a cell of partial labels.
@@ -95,7 +129,7 @@ fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
         return Ok(Gold::Unknown);
     }
     if !cell.contains(&b'|') {
-        return Ok(Gold::Label(cell));
+        return single_share(cell);
     }
     let names: Vec<&[u8]> = cell.split(|&byte| byte == b'|').collect();
     if names.iter().any(|name| share_of(name).is_some()) {
@@ -116,6 +150,21 @@ fn parse_partial(cell: &[u8]) -> Result<Gold<'_>, String> {
         "label '{cell}': {message}; write A|B for one of several labels, ? for any label \
          (labels that contain bars need JSON lines)"
     ))
+}
+
+/// The content of a cell without bars: the distribution of `A:1.0`, else a label, such as `A`, `A:1` and `3:14`. Error: the only
+/// probability is not 1, as in `A:0.7`.
+fn single_share(cell: &[u8]) -> Result<Gold<'_>, String> {
+    let Some((name, share)) = share_of(cell).flatten() else { return Ok(Gold::Label(cell)) };
+    let is_fraction = cell[name.len()..].iter().any(|byte| b".eE".contains(byte));
+    if !is_fraction || !(0.0..=1.0).contains(&share) {
+        return Ok(Gold::Label(cell));
+    }
+    let shares = checked_shares(vec![(name, share)]).map_err(|message| {
+        let cell = String::from_utf8_lossy(cell);
+        format!("label '{cell}': {message}, or write the other labels as in A:0.7|B:0.3 (a label with this name needs JSON lines)")
+    });
+    shares.map(Gold::Soft)
 }
 
 /// The label and its probability in `B-PER:0.7`: none if there is no number after a colon, and none within if the text is not a
@@ -158,8 +207,12 @@ mod tests {
         assert_eq!(Labels::Whole.parse(b"A|"), Ok(Some(Gold::Label(b"A|"))));
         assert_eq!(Labels::Whole.parse(b"?"), Ok(Some(Gold::Label(b"?"))));
         assert_eq!(Labels::Ignored.parse(b"A|"), Ok(None));
+        assert_eq!(Labels::Open.parse(b"A|B"), Ok(Some(Gold::Label(b"A|B"))));
+        assert_eq!(Labels::Open.parse(b"?"), Ok(Some(Gold::Unknown)));
         // Colons and bars alone do not make a distribution.
-        assert_eq!(parse("A:0.7"), Ok(Some(Gold::Label(b"A:0.7"))));
+        for label in ["A:1", "A:0", "3:1", "3:14", "a:b", "A:1.5", "A:0,7", ":0.7", "A:", "A:-0.5"] {
+            assert_eq!(parse(label), Ok(Some(Gold::Label(label.as_bytes()))));
+        }
         assert_eq!(parse("x:A|x:B"), Ok(Some(Gold::OneOf(vec![b"x:A", b"x:B"]))));
         assert_eq!(parse("A:1st|B:2nd"), Ok(Some(Gold::OneOf(vec![b"A:1st", b"B:2nd"]))));
         assert_eq!(parse("A:|B:nano"), Ok(Some(Gold::OneOf(vec![b"A:", b"B:nano"]))));
@@ -168,6 +221,40 @@ mod tests {
             let message = parse(bad).unwrap_err();
             assert!(message.contains(bad) && message.contains("A|B"), "{message}");
         }
+    }
+
+    #[test]
+    fn one_label_with_a_probability_is_a_distribution() {
+        for cell in ["A:0.7", "B-PER:.5", "A:7e-1", "a:b:0.25"] {
+            let message = Labels::Partial.parse(cell.as_bytes()).unwrap_err();
+            assert!(message.starts_with(&format!("label '{cell}': the probabilities add up to 0.")), "{message}");
+        }
+        assert_eq!(Labels::Partial.parse(b"A:1.0"), Ok(Some(Gold::Soft(vec![(b"A", 1.0)]))));
+    }
+
+    #[test]
+    fn a_distribution_is_not_a_single_label() {
+        for cell in ["A:0.7|B:0.3", "A:1|B:0", "A:0.33|B:0.33|C:0.33"] {
+            for labels in [Labels::Whole, Labels::Marked, Labels::Open] {
+                assert!(labels.parse(cell.as_bytes()).is_err(), "{cell}");
+            }
+            assert_eq!(Labels::Ignored.parse(cell.as_bytes()), Ok(None));
+        }
+        for cell in [
+            "A|B",
+            "A:B|C:D",
+            "A:1|B:2",
+            "A:0.7|B",
+            "A:0.7",
+            "A:0.7|B:0.7",
+            "x:1|y:1",
+            "Case=Nom|Number=Sing",
+            "|",
+            ":0.5|:0.5",
+        ] {
+            assert_eq!(Labels::Whole.parse(cell.as_bytes()), Ok(Some(Gold::Label(cell.as_bytes()))));
+        }
+        assert!(Labels::Whole.parse(b"A:0.7|B:0.3").unwrap_err().contains("allow them with --partial in train"));
     }
 
     #[test]

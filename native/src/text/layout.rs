@@ -52,11 +52,12 @@ pub struct Layout {
     pub separator: Option<Separator>,
     /// The column of the label, from 0, or from -1 for the last.
     pub label: isize,
-    /// The column of the costs of wrong labels, counted likewise, in labelled data; none without one.
+    /// The column of the costs of wrong labels in training data, counted likewise; none without one. Other data, which have the
+    /// number of columns of the training data, may have such a column too, or lack it: see `Roles`.
     pub weight: Option<isize>,
     /// Whether lines with `#` or `-DOCSTART-` at the beginning of a sentence are no tokens.
     pub skips_comments: bool,
-    /// Columns of the training data besides the label; none if they are not known.
+    /// Columns of the training data besides label and weight; none if they are not known, or these are the training data.
     pub trained: Option<usize>,
 }
 
@@ -74,8 +75,7 @@ impl Layout {
         Layout {
             separator: columns["separator"].as_str().and_then(|name| Separator::named(name).ok()),
             label: columns["label"].as_i64().map_or(-1, |label| label as isize),
-            // A column of training data alone.
-            weight: None,
+            weight: columns["weight"].as_i64().map(|weight| weight as isize),
             skips_comments: columns["skip_comments"].as_bool().unwrap_or(false),
             trained: columns["n"].as_u64().map(|n| n as usize).filter(|&n| n > 0),
         }
@@ -117,22 +117,45 @@ impl Layout {
         })
     }
 
-    /// The column of the label in lines of some columns if nobody asks for it but it is there; none if it is not.
-    pub fn ignored_label(self, name: &str, columns: usize) -> Option<usize> {
-        match self.trained {
-            Some(trained) if trained + 1 == columns => self.label_column(name, columns).ok(),
-            _ => None,
+    /// What the columns of lines are. Error: there is no such column for the label or the weight, or both have the same one.
+    ///
+    /// Training data have the label, and the weight if the layout has one. In other data the number of columns decides: as many
+    /// as in training are all of them, and of any other number they lack the weight; without it, one less than in training is the
+    /// label, which `labelled` data have anyway.
+    pub fn roles(self, name: &str, columns: usize, labelled: bool) -> Result<Roles> {
+        let Some(trained) = self.trained else {
+            let label = if labelled { Some(self.label_column(name, columns)?) } else { None };
+            let weight = if labelled { self.weight_column(name, columns)? } else { None };
+            return Ok(Roles { label, weight });
+        };
+        if self.weight.is_some() && columns == trained + 2 {
+            let weight = self.weight_column(name, columns)?;
+            return Ok(Roles { label: Some(self.label_column(name, columns)?), weight });
         }
+        let label = self.unweighted_label(name, columns);
+        Ok(Roles {
+            label: if labelled { Some(label?) } else { label.ok().filter(|_| columns == trained + 1) },
+            weight: None,
+        })
+    }
+
+    /// The column of the label in lines of some columns that lack the weight. Error: there is no such column.
+    fn unweighted_label(self, name: &str, columns: usize) -> Result<usize> {
+        if self.weight.is_none() {
+            return self.label_column(name, columns);
+        }
+        let (label, weight) = (self.label_column(name, columns + 1)?, self.weight_column(name, columns + 1)?);
+        Ok(label - usize::from(weight.is_some_and(|weight| weight < label)))
     }
 
     /// The column of the label in lines of some columns. Error: there is no such column.
-    pub fn label_column(self, name: &str, columns: usize) -> Result<usize> {
+    fn label_column(self, name: &str, columns: usize) -> Result<usize> {
         place(self.label, columns, name, "the label (--label-column)")
     }
 
     /// The column of the costs in labelled lines of some columns, if there is one. Error: there is no such column, or it is that of
     /// the label.
-    pub fn weight_column(self, name: &str, columns: usize) -> Result<Option<usize>> {
+    fn weight_column(self, name: &str, columns: usize) -> Result<Option<usize>> {
         let Some(weight) = self.weight else { return Ok(None) };
         let column = place(weight, columns, name, "the weights (--weight-column)")?;
         if column == self.label_column(name, columns)? {
@@ -142,6 +165,27 @@ impl Layout {
             )));
         }
         Ok(Some(column))
+    }
+}
+
+/// The columns of a line, from 0, that are no inputs of a template.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Roles {
+    /// That of the label, which may be there though labels are ignored.
+    pub label: Option<usize>,
+    /// That of the cost of a wrong label.
+    pub weight: Option<usize>,
+}
+
+impl Roles {
+    /// Whether a column is an input.
+    pub fn leave(self, column: usize) -> bool {
+        Some(column) != self.label && Some(column) != self.weight
+    }
+
+    /// How many columns are no inputs.
+    pub fn count(self) -> usize {
+        usize::from(self.label.is_some()) + usize::from(self.weight.is_some())
     }
 }
 

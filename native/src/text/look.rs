@@ -1,7 +1,7 @@
 //! A look at the beginning of a column file, for what its lines hold instead of words and labels.
 
 use crate::corpus::notes::Look;
-use crate::text::layout::{Layout, Separator, split, tabbed};
+use crate::text::layout::{Layout, Roles, Separator, split, tabbed};
 
 /// Bytes that are looked at.
 const LOOKED_AT: usize = 64 << 10;
@@ -18,16 +18,16 @@ fn beginning(text: &[u8], most: usize) -> &[u8] {
     cut.map_or(start, |at| &start[..=at])
 }
 
-/// Looks at the beginning of a text whose cells a separator divides, and whose label, if lines have one, is in a column.
-pub fn look(text: &[u8], layout: Layout, separator: Separator, label: Option<usize>) -> Look {
+/// Looks at the beginning of a text whose cells a separator divides, some of which are the label and the weight of a token.
+pub fn look(text: &[u8], layout: Layout, separator: Separator, roles: Roles) -> Look {
     let lines: Vec<(bool, &[u8])> = layout.tokens(beginning(text, LOOKED_AT)).collect();
     let words: Vec<(bool, &[u8])> =
-        lines.iter().filter_map(|&(first, line)| word(line, separator, label).map(|word| (first, word))).collect();
-    let several = lines.first().is_some_and(|&(_, line)| separator.count(line) > 1 + usize::from(label.is_some()));
+        lines.iter().filter_map(|&(first, line)| word(line, separator, roles).map(|word| (first, word))).collect();
+    let several = lines.first().is_some_and(|&(_, line)| separator.count(line) > 1 + roles.count());
     // The first line may be a header.
     let after = words.get(1..).unwrap_or_default();
     Look {
-        mark: mark(&lines, &words, several || label.is_some()),
+        mark: mark(&lines, &words, several || roles.count() > 0),
         counts: several && (counts(&words) || counts(after)),
         constant: constant(&words) || constant(after),
         conllu: conllu(&lines),
@@ -35,11 +35,11 @@ pub fn look(text: &[u8], layout: Layout, separator: Separator, label: Option<usi
     }
 }
 
-/// The first cell of a line that is no label.
-fn word(line: &[u8], separator: Separator, label: Option<usize>) -> Option<&[u8]> {
+/// The first cell of a line that is neither its label nor its weight.
+fn word(line: &[u8], separator: Separator, roles: Roles) -> Option<&[u8]> {
     let (mut at, mut word) = (0, None);
     separator.each(line, |cell| {
-        if word.is_none() && Some(at) != label {
+        if word.is_none() && roles.leave(at) {
             word = Some(cell);
         }
         at += 1;
@@ -151,10 +151,10 @@ pub fn advice(mark: char) -> String {
 mod tests {
     use super::look;
     use crate::corpus::notes::Look;
-    use crate::text::layout::{Layout, Separator};
+    use crate::text::layout::{Layout, Roles, Separator};
 
     fn seen(text: &str, separator: Separator, label: Option<usize>) -> Look {
-        look(text.as_bytes(), Layout::default(), separator, label)
+        look(text.as_bytes(), Layout::default(), separator, Roles { label, weight: None })
     }
 
     #[test]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..data.column_layout import ColumnLayout
 from ..data.relabelling import Change
 from ..errors import DataError, OptionError
-from .options import add_columns, column_layout, flag
+from .options import add_columns, add_weight_column, column_layout, flag
 
 __all__ = ["COLUMNS", "AcceptedLabels", "read_as"]
 
@@ -104,6 +104,7 @@ class AcceptedLabels(NamedTuple):
             return format, column_layout(arguments, ColumnLayout())
         parser = ArgumentParser(add_help=False, exit_on_error=False)
         add_columns(parser)
+        add_weight_column(parser)
         try:
             audited_format, *flags = shlex.split(self.read_as)
             audited, others = parser.parse_known_args(flags)

@@ -118,7 +118,7 @@ def warn_of_columns(path: str, start: bytes, columns: ColumnLayout, model: Chain
     if not noticed.mark or (noticed.mark in _IN_WORDS and line.rpartition(noticed.mark)[2] not in model.labels):
         noticed = noticed._replace(mark="")
     messages = noticed.oddities(model.template)
-    if noticed.unsplit in (columns.n, columns.n + 1) and columns.n:
+    if noticed.unsplit in range(columns.n, columns.n_training + 1) and columns.n:
         messages.append(
             f"no line has a tab, and each has {noticed.unsplit} columns between spaces; if they are columns, add "
             "--separator blank"
@@ -219,42 +219,38 @@ def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
     n_columns, name = Noticed.of_start(start, columns._replace(n=0)).n_columns, file_name(path)
     if not (n_columns and columns.n):
         return
-    if n_columns == columns.n + 1:
-        place = "the last column" if columns.label == -1 else f"column {columns.label}"
-        say(f"note: {name}: {place} is taken for the gold labels and ignored ({_trained(n_columns, columns.n)})")
-    else:
-        note_other_columns(name, n_columns, columns.n)
+    label, weight = columns.roles(n_columns)
+    trained = _trained(n_columns, columns)
+    if weight is not None:
+        both = f"columns {label} and {weight} are taken for the gold labels and weights"
+        say(f"note: {name}: {both} and ignored ({trained})")
+    elif label is not None:
+        place = "the last column" if label == n_columns - 1 else f"column {label}"
+        say(f"note: {name}: {place} is taken for the gold labels and ignored ({trained})")
+    elif n_columns > columns.n:  # fewer are enough for a template that looks at the first ones
+        say(f"warning: {name}: {trained}; check that the first columns hold the same things")
 
 
-def note_other_columns(path: str, n_columns: int, trained: int) -> None:
-    """Warn if a file to label has more columns than the training data; 0 for a number that is not known.
-
-    Fewer columns are enough for a template that looks at the first ones; it refuses files with too few.
-    """
-    if n_columns > trained > 0:
-        columns = _trained(n_columns, trained)
-        say(f"warning: {file_name(path)}: {columns}; check that the first columns hold the same things")
-
-
-def note_labelled_columns(path: str, columns: ColumnLayout, trained: int) -> None:
-    """Warn if a labelled file has more or fewer columns than the training data; 0 for a number that is not known.
+def note_labelled_columns(path: str, columns: ColumnLayout, trained: ColumnLayout) -> None:
+    """Warn if a labelled file has more or fewer columns than the training data, if both numbers are known.
 
     Args:
         path: the file, for the message.
         columns: its layout.
-        trained: number of columns of the training data, the label not counted.
+        trained: layout of the training data.
     """
-    if trained and columns.n and columns.n != trained:
+    if trained.n and columns.n and columns.n != trained.n:
         counts = _trained(columns.n + 1, trained)  # the label is a column of the file, too
         say(f"warning: {file_name(path)}: {counts}; check that the first columns hold the same things")
 
 
-def _trained(n_columns: int, trained: int) -> str:
+def _trained(n_columns: int, trained: ColumnLayout) -> str:
     """Return how many columns a file has, beside those of the training data."""
-    return f"{n_columns} column{'' if n_columns == 1 else 's'}, the training data had {trained} plus the label"
+    besides = "the label" if trained.weight is None else "the label and the weight"
+    return f"{n_columns} column{'' if n_columns == 1 else 's'}, the training data had {trained.n} plus {besides}"
 
 
-def note_unlabelled(path: str, n_tokens: int, corpus: Corpus, *, sentences: bool) -> None:
+def note_unlabelled(path: str, n_tokens: int, corpus: Corpus, *, sentences: bool, done: str = "scored") -> None:
     """Say how many tokens have no gold label, and what is scored.
 
     Args:
@@ -262,10 +258,11 @@ def note_unlabelled(path: str, n_tokens: int, corpus: Corpus, *, sentences: bool
         n_tokens: number of tokens without a gold label.
         corpus: what is scored.
         sentences: whether sentences without all gold labels are left out.
+        done: what is done with the others.
     """
     it = "it is" if n_tokens == 1 else "they are"
     scored = "1 sentence with all labels is" if len(corpus) == 1 else f"{len(corpus):,} sentences with all labels are"
-    what = f"only the {scored} scored" if sentences else f"{it} not scored"
+    what = f"only the {scored} {done}" if sentences else f"{it} not {done}"
     say(f"note: {path}: {n_tokens:,} token{'' if n_tokens == 1 else 's'} without a gold label; {what}")
 
 

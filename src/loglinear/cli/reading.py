@@ -160,7 +160,8 @@ class Reading(NamedTuple):
         partial: allow partial labels.
         threads: 0 for all cores.
         columns: layout of column files.
-        marked: allow the mark that a format has for an unknown label, such as `_` in CoNLL-U.
+        labels: the native half's name of another way to read labels: "marked" allows the mark that a format has for an
+            unknown label, such as `_` in CoNLL-U, and "open" `?` as well; None for labels that are whole, or partial.
     """
 
     format: str | None = None
@@ -168,7 +169,7 @@ class Reading(NamedTuple):
     partial: bool = False
     threads: int = 0
     columns: ColumnLayout = ColumnLayout()
-    marked: bool = False
+    labels: str | None = None
 
     @classmethod
     def of(
@@ -192,7 +193,7 @@ class Reading(NamedTuple):
 
     def corpus(self, path: str, usual: str = "columns") -> Corpus:
         """Return the sentences of a file, in the usual format where neither a flag nor the extension tells another."""
-        from ..data.corpus import Corpus, read_to_score
+        from ..data.corpus import labels_as, read_to_score
         from ..data.formats import format_of, is_corpus
         from ..data.templates import template_text
         from .layout import refuse_json_lines, refuse_texts, start_of
@@ -212,19 +213,17 @@ class Reading(NamedTuple):
                 )
                 raise OptionError(message)
         with guessing(format, reason):
-            if self.marked and not self.partial:
-                return read_to_score(path, format, template_text(self.template), self.columns, self.threads)
-            return Corpus.read(
-                path,
-                format=format,
-                template=self.template,
-                partial=self.partial,
-                separator=self.columns.separator,
-                label_column=self.columns.label,
-                weight_column=self.columns.weight,
-                skip_comments=self.columns.skip_comments,
-                threads=self.threads,
-            )
+            labels = self.labels or labels_as(labelled=True, partial=self.partial)
+            return read_to_score(path, format, template_text(self.template), self.columns, self.threads, labels)
+
+    def beside(self, trained: ColumnLayout) -> Reading:
+        """Return how to read development data, which may have the weights of the training data or lack them.
+
+        Args:
+            trained: layout of the training data.
+        """
+        n = 0 if trained.weight is None else trained.n
+        return self._replace(columns=self.columns._replace(separator=trained.separator, weight=trained.weight, n=n))
 
     def corpora(self, paths: Sequence[str]) -> Corpus:
         """Return the sentences of files one after the other; the later ones have the format and layout of the first.
@@ -293,15 +292,14 @@ class Reading(NamedTuple):
             return None
         from .layout import note_labelled_columns, note_unlabelled
 
-        columns = self.columns._replace(separator=data.columns.separator)
-        reading = self._replace(columns=columns, marked=True)
+        reading = self.beside(data.columns)._replace(labels="marked")
         corpus = reading.corpus(path, data.format)
         if path != "-" and unknown_label(corpus.format, data.label_names) in corpus.core.labels:
-            corpus = reading._replace(partial=True).corpus(path, data.format)
+            corpus = reading._replace(labels="partial").corpus(path, data.format)
         with naming(path, corpus):
             scored = DevSet(corpus, use or DevOptions(), threads=self.threads)
         scored.check_known(data.label_names, path, least=0.0)
-        note_labelled_columns(path, corpus.columns, data.columns.n)
+        note_labelled_columns(path, corpus.columns, data.columns)
         if corpus.core.first_partial() is not None:
             n_unknown = sum(labels.count(None) for labels in corpus.gold())
             note_unlabelled(path, n_unknown, corpus, sentences=False)

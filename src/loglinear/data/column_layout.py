@@ -117,8 +117,8 @@ class ColumnLayout(NamedTuple):
         label: column of the label: 0 is the first one, -1 the last one.
         skip_comments: whether lines with `#` or `-DOCSTART-` at the beginning of sentences are skipped.
         n: number of columns without the label and the weight; 0 if it is not known.
-        weight: column of the costs of wrong labels, counted like `label`; None without one. It belongs to training
-            data: no model asks for it.
+        weight: column of the costs of wrong labels in the training data, counted like `label`; None without one. Other
+            files have it as well, or lack it: see `roles`.
     """
 
     separator: str | None = None
@@ -133,16 +133,21 @@ class ColumnLayout(NamedTuple):
         columns = settings.get("columns") or {}
         return cls(**{name: columns[name] for name in cls._fields if name in columns})
 
-    def settings(self, *, training: bool = False) -> dict[str, Any]:
-        """Return the entry of the settings of a model, or of training data; nothing for data without columns."""
+    def settings(self) -> dict[str, Any]:
+        """Return the entry of the settings of a model or of a corpus; nothing for data without columns."""
         columns = self._asdict()
-        if not training or self.weight is None:
+        if self.weight is None:
             del columns["weight"]
         return {"columns": columns} if self.n else {}
 
     def seen(self, noticed: Noticed) -> ColumnLayout:
         """Return the layout with what a reader has found out about it."""
         return self._replace(separator="tab" if noticed.tabs else self.separator, n=noticed.n_columns)
+
+    @property
+    def n_training(self) -> int:
+        """Number of columns of the training data, label and weight included, if `n` is known."""
+        return self.n + (1 if self.weight is None else 2)
 
     @property
     def options(self) -> tuple[str | None, int, bool, int, int | None]:
@@ -158,8 +163,10 @@ class ColumnLayout(NamedTuple):
         columns = f"{self.n} column{'' if self.n == 1 else 's'}"
         if 0 < n_read < self.n:
             columns = f"{n_read} of {columns}"
-        place = {-1: "the last", 0: "the first"}.get(self.label, f"number {self.label}")
-        return f"{columns}{' between tabs' if self.separator == 'tab' else ''}; the label is {place}"
+        weight = "" if self.weight is None else f", the weight {_place(self.weight)}"
+        return (
+            f"{columns}{' between tabs' if self.separator == 'tab' else ''}; the label is {_place(self.label)}{weight}"
+        )
 
     def flags(self) -> list[str]:
         """Return the flags of the command line that ask for this layout."""
@@ -179,7 +186,7 @@ class ColumnLayout(NamedTuple):
                 f"{format}; leave them out"
             )
             raise OptionError(message)
-        if self.weight is not None and not labelled:
+        if self.weight is not None and not (labelled or self.n):
             message = "--weight-column is for labelled data: costs are of wrong labels; leave it out"
             raise OptionError(message)
 
@@ -193,16 +200,38 @@ class ColumnLayout(NamedTuple):
             return [cell.strip(" \r") for cell in line.split("\t")]
         return [cell for cell in line.replace("\t", " ").split(" ") if cell]
 
+    def roles(self, n_cells: int) -> tuple[int | None, int | None]:
+        """Return the columns of label and weight in lines with this number of cells, from 0; None for a missing one.
+
+        If the number of columns of the training data is known, it decides: lines with as many cells have all of them,
+        those with one less lack the weight, others the label as well. The native half reads files in the same way.
+        """
+        whole = self.n_training if self.n else n_cells
+        label, weight = _in_range(self.label, whole), None if self.weight is None else _in_range(self.weight, whole)
+        if n_cells == whole:
+            return label, weight
+        if weight is None or label is None or n_cells != whole - 1:
+            return None, None
+        return label - (weight < label), None
+
     def label_of(self, cells: list[str]) -> int | None:
         """Return the column of the label in a line with these cells, from 0; None if the line has no label."""
-        has_label = not self.n or len(cells) == self.n + (1 if self.weight is None else 2)
-        return self.label % len(cells) if has_label and -len(cells) <= self.label < len(cells) else None
+        return self.roles(len(cells))[0]
 
     def word(self, line: str) -> str:
         """Return the first cell of a line that is neither the label nor the weight."""
         cells = self.cells(line)
-        others = {self.label_of(cells), None if self.weight is None else self.weight % len(cells)}
+        others = self.roles(len(cells))
         return next((cell for at, cell in enumerate(cells) if at not in others), cells[0])
+
+
+def _in_range(column: int, n_cells: int) -> int | None:
+    """Return a column, which may count from -1 for the last one, from 0; None if there is no such column."""
+    return column % n_cells if -n_cells <= column < n_cells else None
+
+
+def _place(column: int) -> str:
+    return {-1: "the last", 0: "the first"}.get(column, f"number {column}")
 
 
 def odd_lines(core: _core.Corpus, template: str | None) -> list[str]:

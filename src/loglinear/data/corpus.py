@@ -19,6 +19,7 @@ from .columns import as_items, as_lists, is_arrow
 from .formats import file_name, format_of, is_corpus, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
+from .odd_keys import odd_keys
 from .other_lines import other_lines
 from .templates import naming_preset, template_text
 
@@ -145,6 +146,8 @@ class Corpus:
             odd = [*odd_lines(core, template), *odd_headers(path, core, corpus.columns)]
             for message in [*odd, *other_lines(path, core, Noticed(*core.notes).comments, corpus.columns)]:
                 warn(f"{file_name(path)}: {message}", DataWarning)
+        for message in odd_keys(path) if format == "jsonl" else ():
+            warn(f"{file_name(path)}: {message}", DataWarning)
         return corpus
 
     @classmethod
@@ -224,7 +227,7 @@ class Corpus:
     def settings(self) -> str:
         """Return what an encoded corpus says of itself, JSON: template, format, type of the labels, columns."""
         about = {"template": self.template, "format": self.format, "label_type": self.label_type}
-        return json.dumps(about | self.columns.settings(training=True))
+        return json.dumps(about | self.columns.settings())
 
     def check_template(self, template: str | None) -> None:
         """Raise DataError if the attributes were formed by another template than this one, if there is one."""
@@ -481,11 +484,22 @@ def _ordered(X: Iterable[Any], *, tuples: bool) -> Iterator[Any]:
         yield sentence
 
 
-def read_to_score(path: str, format: str, template: str | None, columns: ColumnLayout, threads: int) -> Corpus:
-    """Read data to compare with a model: a format's mark for an unknown label is allowed; see `Corpus.read`."""
+def read_to_score(
+    path: str, format: str, template: str | None, columns: ColumnLayout, threads: int, labels: str = "marked"
+) -> Corpus:
+    """Read data to compare with a model; see `Corpus.read`.
+
+    Args:
+        path: the file, or the folder of an encoded corpus.
+        format: of the file.
+        template: text of a template.
+        columns: layout of the file; with the number of columns of the training data, if a weight is among them.
+        threads: 0 for all cores.
+        labels: how to read labels; by default a format's mark for an unknown label is allowed.
+    """
     if is_corpus(path):
         return Corpus.read(path, template=template)
-    return Corpus._of_file(path, format, template, "marked", columns, threads)
+    return Corpus._of_file(path, format, template, labels, columns, threads)
 
 
 def read_unlabelled(path: str, format: str, template: str | None, columns: ColumnLayout, threads: int) -> Corpus:

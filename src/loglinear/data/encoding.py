@@ -17,6 +17,7 @@ from ..options import whole_number
 from .column_layout import ColumnLayout, Noticed
 from .corpus import Corpus, labels_as
 from .formats import file_name, format_of, is_corpus, is_format
+from .odd_keys import odd_keys
 from .templates import template_text
 
 __all__ = ["CorpusFile"]
@@ -130,7 +131,8 @@ class CorpusFile:
             *self._writer.read(path, format, self._template, labels=labels, columns=columns, threads=threads)
         )
         self._take_columns(layout.seen(noticed), file_name(path))
-        for message in noticed.oddities(self._template):
+        odd = odd_keys(path) if format == "jsonl" else []
+        for message in [*noticed.oddities(self._template), *odd]:
             warn(f"{file_name(path)}: {message}", DataWarning)
 
     def _laid_out(
@@ -143,12 +145,14 @@ class CorpusFile:
     ) -> ColumnLayout:
         """Return the layout of a file: that of the corpus appended to, with the changes that are not None."""
         layout = self._layout if format == "columns" else ColumnLayout()
+        weight = layout.weight if weight_column is None else weight_column
         return ColumnLayout(
             layout.separator if separator is None else separator,
             layout.label if label_column is None else label_column,
             layout.skip_comments if skip_comments is None else skip_comments,
-            layout.n,
-            layout.weight if weight_column is None else weight_column,
+            # Sentences to append are training data, too, all of which have the weight.
+            layout.n if weight is None else 0,
+            weight,
         )
 
     def _take(self, template: str | None, format: str, label_type: str) -> None:
@@ -172,7 +176,7 @@ class CorpusFile:
             )
             raise DataError(message)
         if not earlier.n:
-            self._settings = settings | columns.settings(training=True)
+            self._settings = settings | columns.settings()
 
     def keep_frequent(
         self,

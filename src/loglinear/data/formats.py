@@ -110,7 +110,8 @@ def _of_svmlight(line: str, _: ColumnLayout) -> list[str | None]:
 def _label_of_columns(line: str, layout: ColumnLayout, _: str) -> list[tuple[int, int]]:
     cells = {"tab": (_TABS,), "blank": (_BLANKS,), None: (_BLANKS, _TABS)}[layout.separator]
     places = [[cell.span() for cell in pattern.finditer(line)] for pattern in cells]
-    return [spans[layout.label] for spans in places if -len(spans) <= layout.label < len(spans)]
+    labels = [(spans, layout.roles(len(spans))[0]) for spans in places]
+    return [spans[label] for spans, label in labels if label is not None]
 
 
 def _label_of_conllu(line: str, _: ColumnLayout, column: str) -> list[tuple[int, int]]:

@@ -51,7 +51,8 @@ class RepeatedSamples(NamedTuple):
 def are_soft(y: Any) -> bool:
     """Whether y has distributions over classes: a list or column with dicts, or a matrix or table of several columns.
 
-    One of the numbers of a matrix or table must not be whole: indicators of several classes are taken for a mistake.
+    A matrix or table has numbers that are not whole, or floats that add up to 1 in each row: other indicators are taken
+    for several classes of a sample.
     """
     shape: tuple[int, ...] = getattr(y, "shape", ())
     is_column = len(shape) == 1 and str(getattr(y, "dtype", "")).startswith(_OF_OBJECTS)
@@ -64,7 +65,10 @@ def are_soft(y: Any) -> bool:
         table = np.asarray(y if frame is None else frame.matrix(), dtype=np.float64)
     except (TypeError, ValueError):
         return False
-    return bool((table % 1.0 != 0.0).any())
+    if (table % 1.0 != 0.0).any():
+        return True
+    is_float = np.asarray(y).dtype.kind == "f"
+    return is_float and len(table) > 0 and bool((table >= 0.0).all() and (table.sum(axis=1) == 1.0).all())
 
 
 def repeated(X: Any, y: Any, sample_weight: Any) -> RepeatedSamples:

@@ -15,7 +15,7 @@ from ..options import real_number
 from .columns import as_items, as_lists
 from .labels import check_ordered, numbers_by_label
 
-__all__ = ["from_n_best", "normalized", "votes"]
+__all__ = ["filled", "from_n_best", "normalized", "votes"]
 
 T = TypeVar("T")
 
@@ -58,7 +58,8 @@ def votes(annotators: Sequence[Iterable[Iterable[Any]]], weights: Sequence[float
         weights: how much the vote of each annotator counts, >= 0; 1 by default.
 
     Returns:
-        For each token a label, a dict of shares, or None if no one votes.
+        For each token a label, a dict of shares, or None if no one votes. A sentence with both a dict and None cannot
+        be trained on: leave it out, or see `filled`.
 
     Raises:
         DataError: the sentences of annotators have different lengths, or the weights do not fit.
@@ -87,6 +88,60 @@ def votes(annotators: Sequence[Iterable[Iterable[Any]]], weights: Sequence[float
         [_vote(at, counts, f"sentence {sentence}, token {token}") for token, at in enumerate(zip(*rows, strict=True))]
         for sentence, rows in enumerate(zip(*every, strict=True))
     ]
+
+
+def filled(y: Iterable[Iterable[Any]], labels: Iterable[Any] | None = None) -> list[list[Any]]:
+    """Return the labels of sentences with equal probabilities for what is unknown in sentences with soft labels.
+
+    `ChainCRF` trains on soft labels, and on partial ones, but not on both in one sentence. Where a sentence has a dict,
+    None becomes a dict of equal probabilities of all labels, and a set one of its labels. This is not the same as an
+    unknown label: it teaches the model to be unsure of the token. Sentences without a dict are returned unchanged.
+
+    Args:
+        y: a sequence of labels for each sentence, such as `votes` returns it.
+        labels: the labels that None stands for; by default all labels in y.
+
+    Raises:
+        DataError: y is not a sequence of labels for each sentence, or there are no labels for None; names sentence and
+            token.
+
+    Example:
+        >>> from loglinear.data.soft_labels import filled
+        >>> filled([[{"PER": 0.5, "O": 0.5}, None], [None, "O"]])
+        [[{'PER': 0.5, 'O': 0.5}, {'PER': 0.5, 'O': 0.5}], [None, 'O']]
+    """
+    rows = _rows(y, "y")
+    every = _labels_in(rows) if labels is None else list(dict.fromkeys(labels))
+
+    def dict_of(label: Any, where: str) -> Any:
+        if label is not None and not isinstance(label, Set):
+            return label
+        possible = every if label is None else [name for name in every if name in label] or sorted(label, key=str)
+        if not possible:
+            message = f"{where}: no label is possible; name the labels that an unknown label may be"
+            raise DataError(message)
+        return {name: 1.0 / len(possible) for name in possible}
+
+    return [
+        [dict_of(label, f"sentence {sentence}, token {token}") for token, label in enumerate(row)]
+        if any(isinstance(label, Mapping) for label in row)
+        else row
+        for sentence, row in enumerate(rows)
+    ]
+
+
+def _labels_in(rows: Iterable[Iterable[Any]]) -> list[Any]:
+    """Return the different labels of sentences, in the order in which they occur."""
+    names: dict[Any, None] = {}
+    for row in rows:
+        for label in row:
+            if isinstance(label, Mapping):
+                names |= dict.fromkeys(label)
+            elif isinstance(label, Set):
+                names |= dict.fromkeys(sorted(label, key=str))
+            elif label is not None:
+                names[label] = None
+    return list(names)
 
 
 def from_n_best(

@@ -135,8 +135,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             y: classes, shape (n_samples,); None with a Corpus. Or distributions over the classes: probabilities, shape
                 (n_samples, n_classes), whose classes are the names of a table's columns or their numbers; or a list
                 with a class, or a dict of probabilities by class, for each sample. A sample then counts once for each
-                of its classes, weighted by the probability, which is the same objective. Indicators, all 0 or 1, are
-                refused.
+                of its classes, weighted by the probability, which is the same objective. Whole numbers, all 0 or 1,
+                are refused as several classes of a sample.
             sample_weight: weights >= 0, shape (n_samples,). A class whose samples all have weight 0 stays in
                 `classes_`; "balanced" weighs the others as if these samples were left out.
             X_dev: development data: samples to score during training; not with "ovr". The trace has the accuracy of

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from ..data.corpus import Corpus
 from ..data.frames import as_column
 from ..data.inputs import Classes, Samples
 from ..data.labels import check_classes
+from ..data.soft_classes import are_soft
 from ..data.sparse_structure import check_structure
 from ..data.texts import exchanged
 from ..data.words import CountedTexts, WordCounts, Words, ngram_lengths
@@ -76,10 +77,12 @@ class TextClassifier(MaxEnt, TextOptions):
         checkpoint: Checkpoint | None = None,
         groups: npt.ArrayLike | None = None,
     ) -> TextClassifier:
-        """Train on texts and their classes; see `MaxEnt.fit`. X may also be what `counted` has returned."""
+        """Train on texts and their classes, or distributions over classes; see `MaxEnt.fit`.
+
+        X may also be what `counted` has returned.
+        """
         self._check_options(has_dev=X_dev is not None)
-        y = as_column(y, "y")
-        check_classes(y)
+        y = self._checked(y)
         start = copy(self) if start is self else start  # whose words remain
         prior = copy(self) if prior is self else prior
         counted = self._words_and_matrix(X, y, prior)
@@ -101,6 +104,15 @@ class TextClassifier(MaxEnt, TextOptions):
         finally:  # after an interrupt as well
             self._format = "text"
         return self
+
+    @staticmethod
+    def _checked(y: Any) -> Any:
+        """Return classes, or distributions over classes, after a check of the classes."""
+        if are_soft(y):
+            return y
+        y = as_column(y, "y")
+        check_classes(y)
+        return y
 
     def _words_and_matrix(
         self, X: Corpus | Samples | CountedTexts, y: Classes | None, prior: MaxEnt | str | os.PathLike[str] | None
@@ -130,8 +142,7 @@ class TextClassifier(MaxEnt, TextOptions):
         self._check_options(has_dev=False)
         self._refuse_tfidf()
         around = self._before_piece(classes)
-        texts, y = texts_of(X), as_column(y, "y")
-        check_classes(y)
+        texts, y = texts_of(X), self._checked(y)
         is_first = around.start is None
         self._use(self._counted(texts, None).counts if is_first else self._with_words_of(copy(self), texts))
         self._learn(self._counts.matrix(texts), y, sample_weight, around=around)
@@ -178,7 +189,9 @@ class TextClassifier(MaxEnt, TextOptions):
 
     def _counted(self, texts: Sequence[str], labels: Classes | None) -> CountedTexts:
         """Return the words of texts, after a warning if the labels look like the texts."""
-        names = [] if labels is None else [str(label) for label in np.asarray(labels).ravel().tolist()]
+        names = (
+            [] if labels is None or are_soft(labels) else [str(label) for label in np.asarray(labels).ravel().tolist()]
+        )
         if (reason := exchanged(texts, names)) is not None:
             warn(f"{reason}; give the texts as X and the labels as y", DataWarning)
         return self.counted(texts)

@@ -168,8 +168,9 @@ impl Maker {
 
 /// The error of a sentence with partial and soft labels.
 fn mixed(sentence: usize) -> Error {
-    let remedy = "give distributions to all of its uncertain tokens, or sets of labels";
-    Error::Data(format!("sentence {sentence} has both partial labels and distributions over labels; {remedy}"))
+    let remedy = "a sentence with a dict of probabilities has no unknown labels (None) and no sets; leave out the sentence, \
+                  or give dicts to all these tokens, as loglinear.data.soft_labels.filled does";
+    Error::Data(format!("sentence {sentence} has both partial labels and distributions over labels: {remedy}"))
 }
 
 /// The error of a sentence none of whose labellings is allowed.

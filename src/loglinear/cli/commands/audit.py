@@ -24,6 +24,7 @@ from ...errors import OptionError
 from ...extras import needed_by
 from ..audit_table import COLUMNS, AcceptedLabels, read_as
 from ..inputs import Inputs, add_data
+from ..layout import note_unlabelled
 from ..options import (
     add_columns,
     add_features,
@@ -32,6 +33,7 @@ from ..options import (
     add_options,
     add_templates,
     add_threads,
+    add_weight_column,
     check_is_of_texts,
     chosen,
     classifier_features,
@@ -71,6 +73,7 @@ def configure(parser: ArgumentParser) -> None:
     add_model_type(parser)
     add_format(parser, default="columns")
     add_columns(parser)
+    add_weight_column(parser)
     add_templates(parser)
     add_features(parser)
     add_options(parser, TextOptions)
@@ -135,11 +138,26 @@ def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]], 
         with naming(path):
             audited = audit(classifier, documents.texts, documents.labels, **settings)
         return audited, [[(line, 0)] for line in documents.lines], read_as(format, ColumnLayout())
-    corpus = Reading.of(arguments, path).corpus(path)
-    model = ChainCRF(**common) if is_chain else MaxEnt(**common)
+    corpus = Reading.of(arguments, path)._replace(labels="open").corpus(path)
+    model, how = ChainCRF(**common) if is_chain else MaxEnt(**common), read_as(corpus.format, corpus.columns)
+    words, places, rows = file_words(path, corpus.format, corpus), _places(path, corpus), _with_all_labels(path, corpus)
+    if len(rows) < len(corpus):
+        # Errors name the lines of sentences by their numbers in the file.
+        corpus, words, places = corpus[rows], [words[at] for at in rows], [places[at] for at in rows]
+        with naming(path):
+            return audit(model, corpus, **settings, words=words), places, how
     with naming(path, corpus):
-        audited = audit(model, corpus, **settings, words=file_words(path, corpus.format, corpus))
-    return audited, _places(path, corpus), read_as(corpus.format, corpus.columns)
+        return audit(model, corpus, **settings, words=words), places, how
+
+
+def _with_all_labels(path: str, corpus: Corpus) -> list[int]:
+    """Return the numbers of the sentences in which no label is unknown, and say how many tokens have an unknown one."""
+    gold = corpus.gold()
+    rows = [at for at, labels in enumerate(gold) if None not in labels]
+    if len(rows) < len(gold):
+        n_unknown = sum(labels.count(None) for labels in gold)
+        note_unlabelled(path, n_unknown, corpus[rows], sentences=True, done="audited")
+    return rows
 
 
 def _places(path: str, corpus: Corpus) -> list[list[tuple[int, int]]]:

@@ -48,7 +48,11 @@ def configure(parser: ArgumentParser) -> None:
     add_columns(parser)
     add_weight_column(parser)
     add_templates(parser)
-    add("--partial", action="store_true", help="allow partial labels: ? means any label, A|B means A or B")
+    add(
+        "--partial",
+        action="store_true",
+        help="allow partial labels: ? means any label, A|B means A or B, A:0.7|B:0.3 gives probabilities",
+    )
     add("--unlabelled", action="store_true", help="the files have no labels")
     min_count = "drop attributes that occur on fewer than N tokens; reads the files twice (default: 1)"
     add("--min-count", type=int, default=1, metavar="N", help=min_count)

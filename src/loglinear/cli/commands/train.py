@@ -75,7 +75,7 @@ def configure(parser: ArgumentParser) -> None:
     add_columns(data)
     add_weight_column(data)
     add_templates(data)
-    partial = "allow partial labels: ? means any label, A|B means A or B, A:0.7|B:0.3 gives probabilities"
+    partial = "allow partial labels, in chains: ? means any label, A|B means A or B, A:0.7|B:0.3 gives probabilities"
     data.add_argument("--partial", action="store_true", help=partial)
     add_options(parser.add_argument_group("texts (--model-type maxent --format text)"), TextOptions)
 
@@ -395,7 +395,10 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
 
     arguments, features = asked.arguments, asked.features
     if arguments.partial:
-        message = "--partial is not available for classifiers; leave it out, or train a chain"
+        message = (
+            "--partial is not available for classifiers; leave it out, or train a chain. In Python, MaxEnt and "
+            "TextClassifier train on probabilities of classes: fit(X, [{'A': 0.7, 'B': 0.3}, ...])"
+        )
         raise OptionError(message)
     parameters = {
         **classifier_features(features),
@@ -487,7 +490,8 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         message = f"columns need --template or --preset (see `loglinear presets`); {other}"
         raise OptionError(message)
     X = reading.corpora(asked.files) if alone else None
-    X_dev = None if arguments.dev is None else reading.corpus(arguments.dev, format)
+    of_dev = reading if X is None else reading.beside(X.columns)
+    X_dev = None if arguments.dev is None else of_dev.corpus(arguments.dev, format)
     callbacks, checkpoint = asked.callbacks(), asked.checkpoint
     if X is None:
         classifier = fit_on_cluster(
@@ -503,7 +507,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         show(" ".join(asked.files), Survey.of(X), asked.progress, are_samples=True)
         if X_dev is not None:
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
-            note_labelled_columns(arguments.dev, X_dev.columns, X.columns.n)
+            note_labelled_columns(arguments.dev, X_dev.columns, X.columns)
         with naming(" ".join(asked.files)), keeping_reached(classifier):
             classifier.fit(
                 X,

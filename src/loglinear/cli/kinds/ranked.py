@@ -95,7 +95,7 @@ def _corpora(kinds: Sequence[Any], path: str, format: str, arguments: Namespace)
             with guessing(format, first.guess(arguments.file, arguments.format)):
                 corpora[kind.model.template] = read_unlabelled(path, format, kind.template, columns, arguments.threads)
     columns = first.columns(arguments, format)
-    note_labelled_columns(arguments.file, corpora[first.model.template].columns, columns.n)
+    note_labelled_columns(arguments.file, corpora[first.model.template].columns, columns)
     if format == "columns":
         warn_of_unknown_words(arguments.file, start, columns, first.model)
     warn_of_unknown_attributes(arguments.file, start, format, first.model)

@@ -87,8 +87,9 @@ def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers, unknown: s
     lines, sentences = [], _scored_rows(file, columns, answers, unknown)
     for rows, gold, predicted in zip(sentences, answers.gold, answers.predicted, strict=True):
         for cells, *labels in zip(rows, gold, predicted, strict=True):
-            del cells[columns.label]
-            lines.append(" ".join(map(_as_one_column, [*cells, *labels])))
+            others = columns.roles(len(cells))
+            inputs = [cell for at, cell in enumerate(cells) if at not in others]
+            lines.append(" ".join(map(_as_one_column, [*inputs, *labels])))
         lines.append("")
     return "".join(line + "\n" for line in lines).encode()
 
@@ -100,7 +101,7 @@ def _scored_rows(file: str, columns: ColumnLayout, answers: Answers, unknown: st
 
     for sentence in sentence_lines(file, named("columns"), columns):
         rows = [columns.cells(line) for _, line in sentence]
-        labelled = [cells for cells in rows if cells[columns.label] != unknown]
+        labelled = [cells for cells in rows if cells[columns.label_of(cells) or 0] != unknown]
         if answers.taggings is None or len(labelled) == len(rows):
             yield labelled
 

@@ -397,7 +397,7 @@ class Sentences(Kind):
         if n_unknown:
             note_unlabelled(path, n_unknown, corpus, sentences=sure)
         check_known(corpus, model.labels, file_name(path), least=0.0)
-        note_labelled_columns(path, corpus.columns, columns.n)
+        note_labelled_columns(path, corpus.columns, columns)
         if format in ("columns", "crfsuite"):
             self.look_for_sentences(path, start)
         if format == "columns":

@@ -318,6 +318,7 @@ _COLUMNS: dict[str, Check] = {
     "label": partial(whole_number, least=-(2**31), most=2**31),
     "skip_comments": truth_value,
     "n": _count,
+    "weight": partial(whole_number, least=-(2**31), most=2**31),
 }
 _EVERY: dict[str, Check] = {
     "loglinear": text,
