@@ -76,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::cut_file, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
+    module.add_function(wrap_pyfunction!(model::write_text, module)?)?;
     module.add_function(wrap_pyfunction!(network::symmetric_inverse, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;

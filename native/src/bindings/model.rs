@@ -16,6 +16,7 @@ use crate::chain::tagging::tagger;
 use crate::corpus::hash::key_of;
 use crate::files::atomic::write_atomically;
 use crate::files::signature;
+use crate::files::text_file;
 use crate::foreign;
 use crate::text::arriving::{Input, source};
 use crate::text::format::{Format, Writing};
@@ -382,9 +383,9 @@ impl ChainModel {
             tagger::tag(&self.inner, &text, format, lines, request, interrupt)
         })?;
         if let Some(rest) = rest {
-            write_output(py, rest, &tagged.rest)?;
+            write_text(py, rest, &tagged.rest)?;
         }
-        write_output(py, output, &tagged.answers)?;
+        write_text(py, output, &tagged.answers)?;
         Ok(numbers(tagged.tally))
     }
 }
@@ -419,15 +420,23 @@ impl ChainModel {
 #[pyfunction]
 pub fn write_output(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()> {
     py.detach(|| {
-        if output.as_os_str() == "-" {
-            let mut stdout = std::io::stdout().lock();
-            let written = stdout.write_all(text).and_then(|()| stdout.flush());
-            written.map_err(|source| crate::error::Error::io("<stdout>", source))
-        } else {
-            write_atomically(&output, |out| out.write_all(text))
-        }
+        if output.as_os_str() == "-" { print(text) } else { write_atomically(&output, |out| out.write_all(text)) }
     })?;
     Ok(())
+}
+
+/// Writes a text to a file, compressed if its name ends in .gz or .xz, or to stdout for `-`.
+#[pyfunction]
+pub fn write_text(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()> {
+    py.detach(|| if output.as_os_str() == "-" { print(text) } else { text_file::write_text(&output, text) })?;
+    Ok(())
+}
+
+/// Writes to stdout.
+fn print(text: &[u8]) -> crate::error::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text).and_then(|()| stdout.flush());
+    written.map_err(|source| crate::error::Error::io("<stdout>", source))
 }
 
 /// Fails if a label cannot be written on a line by itself, or with `between_blanks` among other cells.

@@ -1,6 +1,8 @@
-//! Files of models, protected by a checksum and written whole or not at all; packages of bytes between processes.
+//! Files of models, protected by a checksum and written whole or not at all; texts, compressed or not; packages of bytes between
+//! processes.
 
 pub mod atomic;
 pub mod model_file;
 pub mod packed;
 pub mod signature;
+pub mod text_file;

@@ -29,6 +29,7 @@ from .model import tag_arrow as tag_arrow
 from .model import tag_lists as tag_lists
 from .model import violations as violations
 from .model import write_output as write_output
+from .model import write_text as write_text
 from .network import CompletedRows as CompletedRows
 from .network import LoopyBeliefs as LoopyBeliefs
 from .network import Network as Network

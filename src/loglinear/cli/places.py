@@ -9,7 +9,10 @@ from collections.abc import Sequence
 
 from ..errors import DataError, OptionError
 
-__all__ = ["check_places"]
+__all__ = ["EXTENSIONS", "check_model_name", "check_places"]
+
+# File extensions of models with the formats that they stand for.
+EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "loglinear"}
 
 # Arguments that are models.
 _MODELS = ("model", "start", "prior", "committee")
@@ -27,7 +30,7 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         writes: names of the arguments that hold a file to write, or `-` for standard output.
 
     Raises:
-        OptionError: two arguments are the same file, or a file cannot be written.
+        OptionError: two arguments are the same file, or a file cannot be written, or has the name of another format.
         DataError: a file to read, other than the arguments in `_MODELS`, is a model.
     """
     from ..data.writing import check_writable
@@ -54,7 +57,20 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
                 )
                 raise OptionError(message)
         check_writable(path)
+        if name in _MODELS:
+            check_model_name(path)
         seen.append((name, path))
+
+
+def check_model_name(path: str) -> None:
+    """Raise OptionError if a model to write, in loglinear's format, has the extension of another program's models."""
+    root, extension = os.path.splitext(path)
+    if EXTENSIONS.get(extension, "loglinear") != "loglinear":
+        message = (
+            f"{path}: the model will have loglinear's format; write {root}.loglinear, then run "
+            f"`loglinear convert {root}.loglinear {path}`"
+        )
+        raise OptionError(message)
 
 
 def _flag(action: Action) -> str | None:

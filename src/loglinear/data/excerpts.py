@@ -21,7 +21,7 @@ class Excerpt(NamedTuple):
     Attributes:
         line: number of its first line, from 1.
         words: the word of each token; None for a token without a word.
-        raw: its lines, byte by byte, each with its end.
+        raw: the comments before it and its lines, byte by byte, each with its end.
     """
 
     line: int
@@ -47,11 +47,11 @@ def excerpts(
     """
     chosen: dict[int, Excerpt] = {}
     needed, n = {*wanted}, 0
-    for lines in _sentences(path, format, columns):
+    for comments, lines in _sentences(path, format, columns):
         if n in needed:
             texts = (decoded(raw, file_name(path), number) for number, raw in lines)
             words = [word for text in texts for word in format.words(text.rstrip("\r\n"), columns)]
-            chosen[n] = Excerpt(lines[0][0], words, b"".join(raw for _, raw in lines))
+            chosen[n] = Excerpt(lines[0][0], words, comments + b"".join(raw for _, raw in lines))
         n += 1
     if n != n_sentences:
         message = (
@@ -79,19 +79,25 @@ def _lines(path: str) -> Iterator[tuple[int, bytes]]:
         yield number, line if line.endswith(b"\n") else line + b"\n"
 
 
-def _sentences(path: str, format: Format, columns: ColumnLayout) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield numbers and bytes of the lines of each sentence that has tokens."""
+def _sentences(path: str, format: Format, columns: ColumnLayout) -> Iterator[tuple[bytes, list[tuple[int, bytes]]]]:
+    """Yield the comments before each sentence that has tokens, and numbers and bytes of its lines.
+
+    The comments are the lines that a column file skips before the sentence, with the blank lines between them.
+    """
     lines: list[tuple[int, bytes]] = []
-    has_tokens = False
+    comments, has_tokens = b"", False
     for number, raw in _lines(path):
         is_blank = not raw.strip(b" \t\r\n")
         text = "" if is_blank else raw.decode(errors="replace").rstrip("\r\n")
-        if not is_blank and (lines or not columns.is_comment(text)):
+        if not lines and (columns.is_comment(text) if not is_blank else comments):
+            comments += raw
+        elif not is_blank:
             lines.append((number, raw))
             has_tokens = has_tokens or bool(format.words(text, columns))
         if is_blank or format.is_sentence:
             if has_tokens:
-                yield lines
+                yield comments, lines
+                comments = b""
             lines, has_tokens = [], False
     if has_tokens:
-        yield lines
+        yield comments, lines

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import _core
 from ..errors import OptionError
 
-__all__ = ["check_cells", "check_writable", "compressed", "write_output"]
+__all__ = ["check_cells", "check_writable", "write_output", "write_text"]
 
 
 def write_output(path: str, content: bytes) -> None:
@@ -20,17 +20,15 @@ def write_output(path: str, content: bytes) -> None:
     _core.write_output(path, content)
 
 
-def compressed(path: str, content: bytes) -> bytes:
-    """Return the content of a file, compressed if its name ends in .gz or .xz; equal content gives equal bytes."""
-    if path.endswith(".gz"):
-        import gzip
+def write_text(path: str, content: bytes) -> None:
+    """Write a text like `write_output`, compressed if the name of the file ends in .gz or .xz.
 
-        return gzip.compress(content, mtime=0)
-    if path.endswith(".xz"):
-        import lzma
+    Equal content gives equal bytes.
 
-        return lzma.compress(content)
-    return content
+    Raises:
+        OSError: the file cannot be written.
+    """
+    _core.write_text(path, content)
 
 
 def check_cells(labels: Sequence[str], *, between_blanks: bool = False) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calibration import Calibration, floored
-from ..data.writing import check_writable, write_output
+from ..data.writing import check_writable, write_text
 from ..extras import needed_by
 from ..metrics import Evaluation
 from ..trace import TraceRecord
@@ -136,7 +136,7 @@ class Report:
             OSError: writing has failed.
         """
         check_report(os.fspath(path))
-        write_output(os.fspath(path), self.html().encode("utf-8"))
+        write_text(os.fspath(path), self.html().encode("utf-8"))
 
     def _repr_html_(self) -> str:
         """Return the page in its own frame, so that its style does not affect the notebook."""

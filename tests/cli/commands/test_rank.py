@@ -92,7 +92,17 @@ def test_comments_byte_order_marks_and_line_ends_are_no_obstacle(done, tmp_path)
     text = "\ufeffthe\r\ndog\r\n\r\n\r\n# note\r\na\r\ncow"
     data.write_bytes(text.encode())
     out = done("rank", model, data, "--skip-comments", "-o", "-", "-q", "--diversity", "0").stdout
-    assert sorted(out.split("\n\n")[:2]) == ["a\r\ncow", "the\r\ndog\r"]
+    assert sorted(out.split("\n\n")[:2]) == ["# note\r\na\r\ncow", "the\r\ndog\r"]
+
+
+def test_comments_stay_with_their_sentences(done, tmp_path):
+    model, data, _ = write(tmp_path, "columns")
+    texts = ["# one\n# 1\nthe\ndog\n\n", "-DOCSTART-\n\n# two\na\ncow\n\n", "a\ndog\n\n", "# three\nthe\ncow\n\n"]
+    data.write_text("\n" + "".join(texts) + "# end\n")
+    finished = done("rank", model, data, "--skip-comments", "-o", tmp_path / "next", "--diversity", "0")
+    chosen = [int(row["line"]) for row in rows(finished.stdout)]
+    assert sorted(chosen) == [4, 10, 13, 17]
+    assert (tmp_path / "next").read_text() == "".join(texts[[4, 10, 13, 17].index(line)] for line in chosen)
 
 
 def test_a_committee_disagrees(done, tmp_path):

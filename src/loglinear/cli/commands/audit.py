@@ -84,7 +84,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Audit, or apply an audit."""
-    from ...data.writing import compressed, write_output
+    from ...data.writing import write_text
 
     if arguments.train == "-":
         message = "an audit names lines of a file; save the input to a file first"
@@ -96,7 +96,7 @@ def run(arguments: Namespace) -> None:
     table = tab_separated(COLUMNS, _rows(audit, places, how, arguments.top))
     is_page = arguments.output.endswith((".html", ".htm"))
     content = _page(arguments, audit, table) if is_page else table.encode()
-    write_output(arguments.output, compressed(arguments.output, content))
+    write_text(arguments.output, content)
     if not arguments.quiet:
         say(_summary(audit, arguments.top))
         if is_page:
@@ -240,7 +240,7 @@ def _apply(arguments: Namespace) -> None:
     """Write the data with the accepted labels."""
     from ...data.formats import format_of
     from ...data.relabelling import new_labels, relabelled
-    from ...data.writing import compressed, write_output
+    from ...data.writing import write_text
 
     if arguments.output == "-" and sys.stdout.isatty():
         message = "--apply writes all of the data; add -o FILE"
@@ -250,7 +250,7 @@ def _apply(arguments: Namespace) -> None:
     lines = b"".join(relabelled(arguments.train, format, layout, accepted.changes))
     for label in new_labels(arguments.train, format, layout, accepted.changes):
         say(f"warning: {arguments.apply}: the label {label!r} is new in {arguments.train}; correct it if it is a slip")
-    write_output(arguments.output, compressed(arguments.output, lines))
+    write_text(arguments.output, lines)
     if not arguments.quiet:
         if parts := accepted.in_part:
             others = f" (and of {counted(len(parts) - 1, 'other finding')})" if len(parts) > 1 else ""

@@ -14,6 +14,7 @@ from argparse import ArgumentParser, Namespace
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_json, add_threads
+from ..places import check_model_name
 
 EXAMPLE = """example: loglinear calibrate ner.loglinear dev.txt -o calibrated.loglinear
          loglinear calibrate ner.loglinear dev.txt -o tuned.loglinear --tune-bias f1"""
@@ -41,4 +42,5 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Calibrate."""
+    check_model_name(arguments.output)
     print(opened(arguments.model).calibrate(arguments))

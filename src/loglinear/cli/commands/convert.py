@@ -18,13 +18,11 @@ from ...errors import OptionError
 from ...models.files.schema import PROGRAMS
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
+from ..places import EXTENSIONS
 
 EXAMPLE = "example: loglinear convert usaddr.crfsuite usaddr.loglinear"
 READS: tuple[str, ...] = ("model",)
 WRITES: tuple[str, ...] = ("output",)
-
-# File extensions with the formats that they stand for.
-_EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "loglinear"}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -37,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Convert."""
-    format = arguments.to or _EXTENSIONS.get(os.path.splitext(arguments.output)[1])
+    format = arguments.to or EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None:
         message = f"{arguments.output}: unknown model format; add --to, for example --to crf++"
         raise OptionError(message)

@@ -47,13 +47,13 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Explain."""
-    from ...data.writing import write_output
+    from ...data.writing import write_text
 
     model = opened(arguments.model)
     shown = _shown(model.explain(arguments), arguments, model)
     if arguments.output == "-" and not arguments.json and not arguments.html:
         shown = fitted(shown, sys.stdout)
-    write_output(arguments.output, shown.encode())
+    write_text(arguments.output, shown.encode())
 
 
 def _shown(explanations: list[Explanation], arguments: Namespace, model: Kind) -> str:

@@ -60,15 +60,15 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Rank."""
-    from ...data.writing import compressed, write_output
+    from ...data.writing import write_text
 
     model, committee = opened(arguments.model), [*map(opened, arguments.committee)]
     with _progress(quiet=arguments.quiet) as progress:
         ranked = model.rank(arguments, committee, progress)
     if arguments.output is not None:
-        write_output(arguments.output, compressed(arguments.output, ranked.text))
+        write_text(arguments.output, ranked.text)
     if arguments.output != "-":
-        write_output("-", tab_separated(_COLUMNS, _rows(ranked)).encode(errors="surrogateescape"))
+        write_text("-", tab_separated(_COLUMNS, _rows(ranked)).encode(errors="surrogateescape"))
     if not arguments.quiet:
         n = len(ranked.places)
         fewer = f" ({arguments.n:,} asked for: there are no other different ones)" if n < arguments.n else ""

@@ -115,7 +115,7 @@ class Selected(NamedTuple):
 
 def run(arguments: Namespace) -> None:
     """Select, write the model, the figure and the table, say how it went."""
-    from ...data.writing import write_output
+    from ...data.writing import write_output, write_text
 
     options = _options(arguments)
     places = [place for place in (arguments.model, arguments.plot, arguments.table) if place not in (None, "-")]
@@ -132,7 +132,7 @@ def run(arguments: Namespace) -> None:
         selection.model.save(arguments.model)
     if arguments.plot is not None:
         write_output(arguments.plot, selection.curves.drawn(arguments.plot))
-    write_output(arguments.table, selection.table.encode())
+    write_text(arguments.table, selection.table.encode())
     if not arguments.quiet:
         say(selection.summary)
         for place in places:

@@ -128,7 +128,7 @@ def _l1(text: str) -> float | str:
 
 def run(arguments: Namespace) -> None:
     """Learn, write the model, the figure and the edges, say how it went."""
-    from ...data.writing import write_output
+    from ...data.writing import write_output, write_text
     from ...solvers import make_solver
     from ..progress import Progress
 
@@ -150,7 +150,7 @@ def run(arguments: Namespace) -> None:
     if arguments.plot is not None:
         write_output(arguments.plot, edges.drawn(arguments.plot))
     if arguments.edges != "-" or not arguments.json:
-        write_output(arguments.edges, edges.table().encode())
+        write_text(arguments.edges, edges.table().encode())
     if arguments.json:
         print(edges.json())
     for message in warned:

@@ -281,7 +281,7 @@ class Sentences(Kind):
     def _tag_corpus(self, arguments: Namespace) -> None:
         """Write the labels of an encoded corpus, one per line, and a blank line after each sentence."""
         from ...data.corpus import Corpus
-        from ...data.writing import check_cells, write_output
+        from ...data.writing import check_cells, write_text
 
         refused = ("marginals", "n_best", "probabilities", "layout", "detail", "min_probability")
         if any(vars(arguments)[name] for name in refused):
@@ -291,11 +291,11 @@ class Sentences(Kind):
         corpus = Corpus.read(arguments.file, template=self.template)
         predicted = self._constrained(arguments).predict(corpus.core, threads=arguments.threads)
         lines = ("".join(f"{label}\n" for label in labels) + "\n" for labels in predicted)
-        write_output(arguments.output, "".join(lines).encode())
+        write_text(arguments.output, "".join(lines).encode())
 
     def evaluate(self, arguments: Namespace) -> str:
         """Compare predicted labels with the labels of a file."""
-        from ...data.writing import write_output
+        from ...data.writing import write_output, write_text
         from ...metrics import evaluate
         from ...schemes import checked_scheme
         from . import scored
@@ -325,9 +325,9 @@ class Sentences(Kind):
         if arguments.output:
             scored.tell_of_blanks({*self.model.labels, *answers.gold_labels}, arguments.output)
         if arguments.output and format == "columns":
-            write_output(arguments.output, scored.tagged_columns(self.model, arguments.file, answers, threads))
+            write_text(arguments.output, scored.tagged_columns(self.model, arguments.file, answers, threads))
         elif arguments.output:
-            write_output(arguments.output, scored.numbered(answers, flat=scheme == "none"))
+            write_text(arguments.output, scored.numbered(answers, flat=scheme == "none"))
         return scored.shown(scores, calibrations, items=self.items, as_json=arguments.json)
 
     def calibrate(self, arguments: Namespace) -> str:

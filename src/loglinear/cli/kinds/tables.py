@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...data.formats import file_name
 from ...data.frames import missing_columns
 from ...data.table import Table, join_names, read_table
-from ...data.writing import write_output
+from ...data.writing import write_text
 from ...errors import DataError
 from ...models.explain.edges import Edge, ranked_edges
 from ...models.files.settings import plain
@@ -113,7 +113,7 @@ class Tables(Kind):
         names = list(table.names)
         if arguments.marginals:
             names, columns = names + list(sure), columns + list(sure.values())
-        write_output(arguments.output, replace(table, names=names, columns=columns).text().encode())
+        write_text(arguments.output, replace(table, names=names, columns=columns).text().encode())
 
     def evaluate(self, arguments: Namespace) -> str:
         """Return the log-likelihood of a table, and whether it is exact or an estimate between bounds."""

@@ -68,7 +68,7 @@ class Texts(Samples):
         from ...data.formats import file_name
         from ...data.lines import arriving_lines, read_lines
         from ...data.texts import documents
-        from ...data.writing import check_cells, write_output
+        from ...data.writing import check_cells, write_text
 
         check_cells(self.model.labels)
         self.format(arguments.file, arguments.format)
@@ -89,7 +89,7 @@ class Texts(Samples):
                 warn_of_tokens(name, texts)
             if texts.texts:
                 corpus = self._corpus(texts.texts, tally)
-                write_output(arguments.output, self._labelled(texts, corpus, answered, arguments))
+                write_text(arguments.output, self._labelled(texts, corpus, answered, arguments))
                 answered = texts.lines[-1]
         if not answered:
             message = f"{name}: no texts found; the file is empty or has only blank lines"
@@ -129,11 +129,11 @@ class Texts(Samples):
     def _tag_folder(self, arguments: Namespace) -> None:
         """Write the file and the label of every text in a folder, and with --marginals the probabilities."""
         from ...data.texts import read
-        from ...data.writing import write_output
+        from ...data.writing import write_text
 
         documents, tally = read(arguments.file, labelled=False), _Tally()
         corpus = self._corpus(documents.texts, tally)
-        write_output(arguments.output, self._labelled(documents, corpus, 0, arguments))
+        write_text(arguments.output, self._labelled(documents, corpus, 0, arguments))
         tally.tell(arguments.file)
 
     def answers(

@@ -1,0 +1,93 @@
+"""Texts that commands write are compressed if the name of the file says so, as the readers of texts expect."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+
+import pytest
+
+OPENED = {".gz": gzip.open, ".xz": lzma.open}
+TOKENS = "the DT D\ndog NN N\n\nit PRP N\nbarks VBZ V\n\nthe DT D\ncat NN N\n"
+MAILS = "ham\thello you\nspam\tbuy now\nham\tsee you\nspam\tbuy pills\n"
+TABLE = "a,b,c\n" + "x,y,x\ny,y,\nx,x,x\ny,x,y\n" * 4
+
+
+@pytest.fixture(scope="module")
+def folder(done, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compressed")
+    for name, text in (("tokens", TOKENS), ("mails.tsv", MAILS), ("table.csv", TABLE)):
+        (folder / name).write_text(text)
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        done("train", "tokens", "--preset", "pos", "-m", "crf", "-q")
+        done("train", "mails.tsv", "--model-type", "maxent", "--format", "text", "-m", "mails", "-q")
+        done("encode", "tokens", "--preset", "pos", "-o", "corpus", "-q")
+        done("structure", "table.csv", "--l1", "0.1", "-m", "network", "-o", "edges.csv", "-q")
+        os.mkdir("letters")
+        (folder / "letters" / "one").write_text("buy now")
+    finally:
+        os.chdir(here)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        ("tag crf tokens --separator blank", "-o"),
+        ("tag crf corpus", "-o"),
+        ("tag crf tokens --min-probability 0.9 -o rest-of", "--rest"),
+        ("tag mails mails.tsv", "-o"),
+        ("tag mails letters", "-o"),
+        ("tag network table.csv", "-o"),
+        ("evaluate crf tokens", "-o"),
+        ("evaluate crf corpus", "-o"),
+        ("explain crf tokens", "-o"),
+        ("explain crf tokens --html", "-o"),
+        ("select tokens --preset pos --size 5 -q", "-o"),
+        ("structure table.csv --l1 0.1 -q", "-o"),
+        ("rank crf tokens -q", "-o"),
+        ("audit tokens --preset pos -q", "-o"),
+        ("report crf tokens", "-o"),
+    ],
+)
+@pytest.mark.parametrize("extension", OPENED)
+def test_texts_are_compressed_by_the_names_of_their_files(done, folder, monkeypatch, words, flag, extension):
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(folder)
+    done(*words.split(), flag, "plain.out")
+    done(*words.split(), flag, f"packed.out{extension}")
+    plain = (folder / "plain.out").read_bytes()
+    assert plain
+    with OPENED[extension](folder / f"packed.out{extension}", "rb") as file:
+        unpacked = file.read()
+    if not words.startswith("report"):  # which names the date
+        assert unpacked == plain
+    assert unpacked.splitlines()[:1] == plain.splitlines()[:1]
+
+
+def test_what_one_command_compresses_another_reads(done, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for extension in ("", *OPENED):
+        done("tag", "crf", "tokens", "-o", f"tagged{extension}")
+    scores = [done("evaluate", "crf", f"tagged{extension}", "--json").stdout for extension in ("", *OPENED)]
+    assert len({*scores}) == 1
+
+
+@pytest.mark.parametrize("name", ["crf.crfsuite", "crf.wapiti"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "train tokens --preset pos -m",
+        "select tokens --preset pos --size 5 -m",
+        "structure table.csv -m",
+        "calibrate crf tokens -o",
+    ],
+)
+def test_models_in_our_format_have_no_name_of_another_programs_models(misuse, folder, monkeypatch, words, name):
+    monkeypatch.chdir(folder)
+    said = misuse(*words.split(), name)
+    assert f"{name}: the model will have loglinear's format; write crf.loglinear, then run `loglinear convert" in said
+    assert not os.path.exists(name)
