@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..constraints import check_pairs
 from ..data.frames import as_column
+from ..data.graph_labels import joined, known
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
-from ..data.labels import check_single, check_targets
+from ..data.labels import check_targets
 from ..errors import DataError, OptionError, warn
 from ..extras import needed_by
 from ..minimize import Callback
@@ -31,8 +32,11 @@ from .files import graph as graph_file
 from .files.network import check_setting
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ConvergenceWarning
+from .training.graph_prior import GraphPrior
 from .training.options import SolverOptions, SolverParameters
+from .training.prior import check_prior
 from .training.run import train
+from .training.start import start_path
 
 if TYPE_CHECKING:
     import networkx
@@ -120,6 +124,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         y: Sequence[Classes],
         *,
         node_weight: Sequence[npt.ArrayLike] | None = None,
+        prior: GraphCRF | str | os.PathLike[str] | None = None,
+        prior_strength: float | None = None,
         callbacks: Iterable[Callback] = (),
     ) -> GraphCRF:
         """Train on graphs and the labels of their nodes.
@@ -129,18 +135,29 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             y: labels of the nodes of each graph, shape (n_nodes,) each; None for a missing label.
             node_weight: cost of a wrong label of each node, in nats, shape (n_nodes,) each; multiplied by the class
                 weight, if any. None for 1 with class weights, 0 otherwise.
-            callbacks: called as callback(record, state) after each step; return True to stop.
+            prior: older model that the new one should stay near, or the path of its file: with its weights c, the
+                penalty is l1 |w - c|_1 + (prior_strength / 2) |w - c|^2. Labels that the new data lack stay in the
+                model; c is 0 for new ones. Only batch solvers support a prior.
+            prior_strength: strength of that penalty, which takes the place of l2; l2 by default. ``math.inf`` keeps the
+                weights of the prior, 0 trains on the new data alone without an L2 penalty; otherwise at most 1e6.
+            callbacks: called as callback(record, state) after each step; return True to stop. With a prior, the
+                weights of a state are their change from the prior.
 
         Raises:
-            DataError: invalid graphs or labels, or labels of an edge that the constraints forbid.
-            OptionError: an option is out of range, or a graph is too wide for exact inference.
+            DataError: invalid graphs or labels, or labels of an edge that the constraints forbid; the prior has other
+                features, or labels of another type.
+            OptionError: an option is out of range, or a graph is too wide for exact inference; the prior is not
+                symmetric and the new model is.
         """
         inference = self._method()
+        check_prior(None, prior, prior_strength)
+        around = None if prior is None else self._opened(prior)
         graphs = Graphs.of(X)
-        is_labelled, gold = _known(y, graphs)
+        is_labelled, gold = known(y, graphs)
         labels = np.full(is_labelled.size, -1, dtype=np.int64)
-        self.classes_, labels[is_labelled] = np.unique(gold, return_inverse=True)
-        if self.classes_.size < 2:
+        self.classes_ = np.unique(gold) if around is None else around.classes(gold)
+        labels[is_labelled] = np.searchsorted(self.classes_, gold)
+        if self.classes_.size < 2 or not gold.size:
             labels_found = f"have only one label: {self.classes_.tolist()}" if gold.size else "have no labels"
             message = f"the data {labels_found}; give two or more"
             raise DataError(message)
@@ -160,7 +177,12 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         )
         options = self._options(SolverOptions)
         named = partial(_named, graphs.nodes.shape[1], self.classes_.size, objective.n_pairs)
-        result = train(objective, options, callbacks=self._observers(callbacks), named=named)
+        centre = None
+        if around is not None:
+            strength = options.penalty().l2 if prior_strength is None else float(prior_strength)
+            n_features = graphs.nodes.shape[1], graphs.ties.shape[1]
+            centre = around.centre(self.classes_, n_features, strength, symmetric=self.symmetric)
+        result = train(objective, options, callbacks=self._observers(callbacks), centre=centre, named=named)
         self.exact_, self.n_iter_ = objective.exact, result.iterations
         self._training = {"n_samples": len(graphs.sizes), **training_summary([result])}
         self._hold(result.w, graphs.nodes.shape[1])
@@ -176,6 +198,13 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             )
             warn(message, ConvergenceWarning)
         return self
+
+    @staticmethod
+    def _opened(prior: GraphCRF | str | os.PathLike[str]) -> GraphPrior:
+        """Return the older model that training stays near."""
+        name = "the older model" if isinstance(prior, GraphCRF) else start_path(prior, "GraphCRF", "prior")
+        crf = prior if isinstance(prior, GraphCRF) else GraphCRF.load(prior)
+        return GraphPrior(crf.classes_, crf.node_weights_, crf.edge_weights_, name)
 
     def _method(self) -> Inference | None:
         """Return the method of inference; None if it depends on the graphs."""
@@ -229,7 +258,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             return None
         costs = np.ones(labels.size)
         if node_weight is not None:
-            costs = _joined(node_weight, graphs, "weights").astype(np.float64)
+            costs = joined(node_weight, graphs, "weights").astype(np.float64)
             if not (np.isfinite(costs) & (costs >= 0.0)).all():
                 message = "node_weight must contain finite numbers >= 0"
                 raise DataError(message)
@@ -311,7 +340,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         Raises:
             DataError: invalid graphs or labels; or no label is one of the model's.
         """
-        is_labelled, gold = _known(y, Graphs.of(X))
+        is_labelled, gold = known(y, Graphs.of(X))
         if not set(gold.tolist()) & set(self.classes_.tolist()):
             message = (
                 f"no node has a label of the model: {gold.tolist()[:3]} in y, {self.classes_.tolist()[:3]} in the model"
@@ -338,7 +367,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         from .explain.answers import Answers
         from .explain.reports import judged, labels_text
 
-        _joined(y, Graphs.of(X))
+        joined(y, Graphs.of(X))
         labels = [np.asarray(as_column(sequence, "y")).tolist() for sequence in y]
         places = [[k for k, label in enumerate(sequence) if label is not None] for sequence in labels]
         gold = [[str(sequence[k]) for k in nodes] for sequence, nodes in zip(labels, places, strict=True)]
@@ -434,46 +463,6 @@ def _named(n_node_features: int, n_labels: int, n_pairs: int, feature: int) -> s
     """Return what messages call the node feature or edge feature of a weight."""
     edge = feature - n_node_features * n_labels
     return f"node feature {feature // n_labels}" if edge < 0 else f"edge feature {edge // n_pairs}"
-
-
-def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:
-    """Return the labels, or weights, of all nodes."""
-    parts = [np.asarray(as_column(part, called)) for part in values]
-    if len(parts) != len(graphs.sizes):
-        message = f"{called} for {len(parts)} graphs, but X has {len(graphs.sizes)}; give one array per graph"
-        raise DataError(message)
-    for number, (part, size) in enumerate(zip(parts, graphs.sizes.tolist(), strict=True)):
-        if part.shape != (size,):
-            message = f"graph {number}: {called} have shape {part.shape}, but the graph has {size} nodes"
-            raise DataError(message)
-    return np.concatenate(parts)
-
-
-def _known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
-    """Return a mask of the nodes that have a label, and their labels as an array of the labels' type."""
-    y = [as_column(labels, "y") for labels in y]
-    for number, labels_of_graph in enumerate(y):
-        if isinstance(labels_of_graph, (list, tuple)):
-            check_single(labels_of_graph, f"graph {number}: a label", "node")
-    labels = _joined(y, graphs)
-    _check_types(y)
-    is_labelled = np.array([label is not None for label in labels.tolist()], dtype=bool)
-    return is_labelled, np.array(labels[is_labelled].tolist()) if labels.dtype == object else labels
-
-
-def _check_types(y: Sequence[Classes]) -> None:
-    """Raise DataError if some labels are strings and others are not, or a label is NaN."""
-    are_strings: set[bool] = set()
-    for number, labels in enumerate(y):
-        values = np.asarray(labels, dtype=object).tolist()
-        types = {*map(type, values)} - {type(None)}
-        if any(issubclass(kind, float) for kind in types) and any(value != value for value in values):
-            message = f"graph {number}: a label is NaN; write None for a missing label"
-            raise DataError(message)
-        are_strings |= {issubclass(kind, str) for kind in types}
-        if len(are_strings) > 1:
-            message = f"graph {number}: some labels so far are strings and others are not; use one type"
-            raise DataError(message)
 
 
 def _check_allowed(
