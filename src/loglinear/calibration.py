@@ -16,7 +16,7 @@ from loglinear.data.labels import check_comparable, check_ordered
 from loglinear.errors import DataError, DataWarning, warn
 from loglinear.extras import needed_by
 from loglinear.options import real_number
-from loglinear.schemes import is_tag, parsed_tag, read_chunks
+from loglinear.schemes import chunk_set, is_tag
 
 if TYPE_CHECKING:
     from loglinear.bootstrap import Interval
@@ -390,7 +390,7 @@ def tagging_calibration(gold: Iterable[Sequence[Any]], taggings: Iterable[_Taggi
         are_tags = are_tags and all(map(is_tag, labels))
         if not are_tags or not tagging.spans:
             continue
-        chunks = set(read_chunks([parsed_tag(label) for label in labels], None, "conlleval"))
+        chunks = chunk_set(labels)
         spans += [(p, (type_, start, end) in chunks, number) for type_, start, end, p in tagging.spans]
     of_spans = _of_rows(spans) if are_tags and spans else None
     return TaggingCalibration(_of_rows(tokens), of_spans, _of_rows(sequences))

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from loglinear.data.labels import check_comparable, check_ordered
 from loglinear.errors import DataError, OptionError
@@ -241,6 +241,11 @@ def parsed_tag(label: str) -> tuple[str, str]:
 def read_chunks(parsed: Sequence[tuple[str, str]], scheme: str | None, mode: str) -> list[Chunk]:
     """Return the chunks in roles and types of tokens; in mode "conlleval" the scheme does not matter."""
     return _lenient(parsed) if mode == "conlleval" else _strict(parsed, _PATTERNS[_pattern_name(scheme)])
+
+
+def chunk_set(labels: Iterable[Any]) -> set[Chunk]:
+    """Return the chunks of a sentence in mode "conlleval"; what is not a tag is outside every chunk."""
+    return set(_lenient([parsed_tag(label) if is_tag(label) else ("O", "") for label in labels]))
 
 
 def _pattern_name(scheme: str | None) -> str:

@@ -25,8 +25,7 @@ def labelled(n_sentences):
 def test_an_interval_has_the_percentiles_of_evaluations_of_sentences_drawn_anew(scheme):
     gold, predicted = labelled(40)
     scores = evaluate(gold, predicted, scheme=scheme)
-    given = None if scheme == "none" else scheme
-    found = bootstrap(gold, predicted, scores, scheme=given, draws=150, seed=7)
+    found = bootstrap(gold, predicted, scores, draws=150, seed=7)
     drawn = [
         evaluate([gold[i] for i in picks], [predicted[i] for i in picks], scheme=scheme)
         for picks in resamples(len(gold), 150, 7)

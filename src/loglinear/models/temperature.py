@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..data.labels import typed
 from ..errors import DataError, DataWarning, warn
 from ..options import fail, one_of, optional
-from ..schemes import chunk_rule, parsed_tag, read_chunks
+from ..schemes import chunk_rule, chunk_set
 from .estimator import check_fitted
 from .files.tagging import BY, By
 
@@ -141,9 +141,7 @@ def _loss_of_tokens(corpus: Corpus, rule: object, threads: int) -> Loss:
 
 def _loss_of_spans(corpus: Corpus, rule: ChunkRule | None, threads: int) -> Loss:
     """Return the function of a model that is the log loss of its spans: -log p if right, -log(1 - p) if wrong."""
-    chunks = [
-        set(read_chunks([parsed_tag(label) for label in labels], None, "conlleval")) for labels in corpus.true_labels()
-    ]
+    chunks = [*map(chunk_set, corpus.true_labels())]
 
     def loss(model: ChainModel) -> float:
         spans = [

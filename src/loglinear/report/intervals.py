@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..bootstrap import DRAWS, Interval, Table, interval_of, resamples
 from ..metrics import Evaluation
-from ..schemes import Chunk, is_tag, parsed_tag, read_chunks
+from ..schemes import chunk_set
 
 __all__ = ["Intervals", "bootstrap"]
 
@@ -47,7 +47,6 @@ def bootstrap(
     predicted: Labels,
     scores: Evaluation,
     *,
-    scheme: str | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Intervals:
@@ -61,12 +60,11 @@ def bootstrap(
         gold: the true label sequences; at least one.
         predicted: the predicted label sequences.
         scores: what `evaluate` says of both, in mode "conlleval".
-        scheme: the scheme that `evaluate` was given.
         draws: number of draws, >= 1.
         seed: of the draws.
     """
     chunks = scores.scheme is not None
-    counted = [_sentence_counts(*pair, scheme=scheme, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
+    counted = [_sentence_counts(*pair, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
     column = {key: at for at, key in enumerate(dict.fromkeys(key for sentence in counted for key in sentence))}
     sums = _Sums(_drawn(_Counts.of(counted, column), len(counted), draws, seed), column)
     overall = {
@@ -145,7 +143,7 @@ class _Sums:
         }
 
 
-def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, scheme: str | None, chunks: bool) -> Counter[Key]:
+def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, chunks: bool) -> Counter[Key]:
     """Return the counts of a sentence; scores are quotients of sums of counts."""
     counts: Counter[Key] = Counter()
     counts["all", "", "sentence"] = 1
@@ -156,13 +154,7 @@ def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, scheme: str |
     counts.update(("label", label, "predicted") for label in guess if label is not None)
     counts.update(("label", a, "correct") for a, b in zip(true, guess, strict=True) if a == b)
     if chunks:
-        gold, guessed = _chunks(true, scheme), _chunks(guess, scheme)
-        for what, chunk_set in (("gold", gold), ("predicted", guessed), ("correct", gold & guessed)):
-            counts.update(("type", type_, what) for type_, _, _ in chunk_set)
+        gold, guessed = chunk_set(true), chunk_set(guess)
+        for what, spans in (("gold", gold), ("predicted", guessed), ("correct", gold & guessed)):
+            counts.update(("type", type_, what) for type_, _, _ in spans)
     return counts
-
-
-def _chunks(labels: Sequence[Any], scheme: str | None) -> set[Chunk]:
-    """Return the chunks of a sentence as `evaluate` reads them; a token without a label is outside every chunk."""
-    parsed = [parsed_tag(label) if is_tag(label) else ("O", "") for label in labels]
-    return set(read_chunks(parsed, scheme, "conlleval"))

@@ -311,9 +311,8 @@ class Sentences(Kind):
         if arguments.calibration is not None:
             self.need_joint("--calibration")
             scored.check_calibration(arguments.calibration, arguments.mode)
-        sure, threads, columns = arguments.calibration is not None, arguments.threads, self.columns(arguments, format)
-        guess, spans = self.guess(arguments.file, arguments.format), scheme != "none"
-        answers = self.answers(arguments.file, format, columns, sure=sure, spans=spans, threads=threads, guess=guess)
+        sure, threads = arguments.calibration is not None, arguments.threads
+        answers = self._answers_to(arguments.file, format, arguments, sure=sure, spans=scheme != "none")
         scores = evaluate(answers.gold, answers.predicted, scheme=scheme, mode=arguments.mode)
         if hint := scored.scheme_hint(scores):
             say(f"warning: {arguments.file}: {hint}")
@@ -340,8 +339,7 @@ class Sentences(Kind):
 
         self.need_joint("calibrate, and use MaxEnt.calibrate in Python")
         format, threads = self.format(arguments.file, arguments.format), arguments.threads
-        columns, guess = self.columns(arguments, format), self.guess(arguments.file, arguments.format)
-        before = self.answers(arguments.file, format, columns, sure=True, spans=True, threads=threads, guess=guess)
+        before = self._answers_to(arguments.file, format, arguments, sure=True, spans=True)
         corpus = self.labelled_corpus(before)
         model, bias = self.model, None
         with naming(arguments.file):
@@ -361,6 +359,11 @@ class Sentences(Kind):
         """Return the corpus that the answers are about, with its labels."""
         assert answers.corpus is not None
         return answers.corpus
+
+    def _answers_to(self, path: str, format: str, arguments: Namespace, *, sure: bool, spans: bool) -> Answers:
+        """Return the answers to a labelled file that is read as the flags of a command say; see `answers`."""
+        columns, guess = self.columns(arguments, format), self.guess(path, arguments.format)
+        return self.answers(path, format, columns, sure=sure, spans=spans, threads=arguments.threads, guess=guess)
 
     def answers(
         self,
@@ -463,9 +466,7 @@ class Sentences(Kind):
         data, format = arguments.data, self.format(arguments.data, arguments.format)
         scheme = arguments.scheme or self.scheme(format)
         checked_scheme((), scheme or "none", "conlleval")
-        columns, threads = self.columns(arguments, format), arguments.threads
-        guess, spans = self.guess(data, arguments.format), scheme != "none"
-        answers = self.answers(data, format, columns, sure=self.joint, spans=spans, threads=threads, guess=guess)
+        answers = self._answers_to(data, format, arguments, sure=self.joint, spans=scheme != "none")
         if answers.corpus is not None:
             answers = answers._replace(words=file_words(data, format, answers.corpus))
         return make_report(

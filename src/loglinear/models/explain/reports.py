@@ -52,7 +52,7 @@ def judged(answers: Answers, items: str, scheme: str | None = "none") -> Judged:
     return {
         "items": items,
         "scores": scores,
-        "intervals": bootstrap(gold, predicted, scores, scheme=None if scheme == "none" else scheme),
+        "intervals": bootstrap(gold, predicted, scores),
         "confusions": confusions(scores),
         "mistakes": mistakes(gold, predicted, answers.words, sure),
         "calibrations": answers.calibrations(items),
