@@ -92,6 +92,13 @@ def test_a_text_without_known_words_is_warned_of(done, two_columns, tmp_path, co
     assert "the model knows none" in said("XX a DT\n" * 18 + "YY a DT\n" * 2)
 
 
+def test_words_are_known_by_a_template_in_the_syntax_of_wapiti(done, tmp_path):
+    (tmp_path / "data").write_text(TRAINED)
+    (tmp_path / "template").write_text("#!wapiti\nU:w=%x[0,0]\nB\n")
+    done("train", tmp_path / "data", "--template", tmp_path / "template", "-m", tmp_path / "m", "-q")
+    assert "the model knows" not in done("evaluate", tmp_path / "m", tmp_path / "data").stderr
+
+
 @pytest.mark.parametrize("command", ["tag", "evaluate"])
 def test_an_svmlight_file_without_known_attributes_is_warned_of(done, tmp_path, command):
     trained = "a 1:0.5 2:1\nb 1:2 3:1\na 2:1 3:0.1\nb 1:1.5 2:0.2\n"

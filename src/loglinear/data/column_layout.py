@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .. import _core
 from ..errors import DataError, OptionError
 
-__all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_lines", "word_prefixes"]
+__all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_lines", "template_lines", "word_prefixes"]
 
 # What may separate columns: one tab, or any run of spaces and tabs.
 SEPARATORS = ("tab", "blank")
@@ -104,9 +104,21 @@ def _reads_first(template: str) -> bool:
     return re.search(r"\[\s*[^\[\],]*,\s*0\s*[\],]", template) is not None
 
 
+def template_lines(template: str) -> list[str]:
+    """Return the lines of a template as its syntax reads them: in Wapiti's, the first letter may be a capital.
+
+    Empty lines and comments are left out. Two templates with the same lines form the same attributes.
+    """
+    first, *lines = [line.rstrip() for line in template.splitlines() if line.strip()] or [""]
+    if first == "#!wapiti":
+        return [first, *(line[:1].lower() + line[1:].partition("#")[0].rstrip() for line in lines if line[:1] != "#")]
+    return [line for line in (first, *lines) if not line.startswith("#") or line.startswith("#!")]
+
+
 def word_prefixes(template: str) -> list[str]:
     """Return what precedes the word in attributes that consist of one word of the first column, such as `U02:`."""
-    return re.findall(r"^([^%\s]*)%x\[\s*[+-]?\d+\s*,\s*0\s*\][ \t]*$", template, re.MULTILINE)
+    lines = "\n".join(template_lines(template))
+    return re.findall(r"^([^%\s]*)%x\[\s*[+-]?\d+\s*,\s*0\s*\]$", lines, re.MULTILINE)
 
 
 class ColumnLayout(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..data.column_layout import template_lines
 from ..data.labels import typed
 from ..errors import DataError, OptionError
 
@@ -56,13 +57,20 @@ class OlderChain:
 def check_template(name: str, older: str | None, template: str | None) -> None:
     """Raise OptionError if data have another template than the older model, which is called ``name``."""
     if difference := other_template(name, older, template):
-        message = f"prior: {difference}; leave out the template (--template) to use the template of the prior"
+        remedy = (
+            "give sentences with the attributes that it was trained on (--format crfsuite or jsonl)"
+            if older is None
+            else "leave out the template (--template) to use the template of the prior"
+        )
+        message = f"prior: {difference}; {remedy}"
         raise OptionError(message)
 
 
 def other_template(name: str, older: str | None, template: str | None) -> str:
     """Return how data and an older model, called ``name``, differ in their template; empty if they do not."""
     if template == older:
+        return ""
+    if template is not None and older is not None and template_lines(template) == template_lines(older):
         return ""
     if template is None:
         return f"{name} has a template, but the data are read without one"

@@ -137,6 +137,16 @@ def test_another_template_is_told():
         ChainCRF().fit(Corpus.encode([[["U1:the"], ["U1:dog"]]], [["D", "N"]]), start=crf)
 
 
+def test_a_template_is_the_same_whatever_its_comments_and_capitals_in_the_syntax_of_wapiti():
+    texts = ["#!wapiti\nU1:%x[0,0]  # word\nB\n", "#!wapiti\n\n# lines\nu1:%x[0,0]\nb\n"]
+    older, other = (ChainCRF(template=text).fit(*OLD) for text in texts)
+    assert older.state_features_.keys() == other.state_features_.keys()
+    assert ChainCRF(template=texts[1]).fit(*NEW, start=older).result_.start.n_shared  # warnings are errors
+    assert ChainCRF(template=texts[1]).fit(*NEW, prior=older).result_.prior
+    with pytest.raises(OptionError, match="has another template"):
+        ChainCRF(template=texts[1].replace("u1", "u2")).fit(*NEW, prior=older)
+
+
 def test_what_cannot_be_started_at_is_refused(tmp_path):
     crf = ChainCRF(template=TEMPLATE).fit(*OLD)
     numbers = [list(range(len(row))) for row in NEW[1]]
