@@ -28,10 +28,13 @@ else:  # Python 3.10 has none, and only type checkers look at it
 
 
 __all__ = [
+    "COSTS",
+    "MOST_COST",
     "USEFUL",
     "Check",
     "Options",
     "check_class_weight",
+    "check_costs",
     "check_label_bias",
     "checks_of",
     "fail",
@@ -277,6 +280,20 @@ def check_class_weight(name: str, value: object) -> None:
             real_number(f"{name}[{label!r}]", weight, "a finite number >= 0", lambda x: x >= 0.0)
     elif value is not None and not (isinstance(value, str) and value == "balanced"):
         fail(name, value, "is neither None, 'balanced' nor a dict of classes and their weights")
+
+
+MOST_COST = 1e6
+"""The largest cost of a wrong label, in nats: no margin comes near it, and sums over many tokens stay exact enough."""
+COSTS = f"a number from 0 to {MOST_COST:g}"
+"""The range of costs in words."""
+
+
+def check_costs(name: str, value: object) -> None:
+    """Raise OptionError if a value is neither None, "balanced" nor a mapping of labels to costs of wrong labels."""
+    check_class_weight(name, value)
+    if isinstance(value, Mapping):
+        for label, cost in value.items():
+            real_number(f"{name}[{label!r}]", cost, COSTS, lambda x: x <= MOST_COST)
 
 
 # The largest bias of a label, in nats: sums of a long sentence's scores stay finite and exact enough.

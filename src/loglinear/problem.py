@@ -25,6 +25,7 @@ from .vectors import Vector, best_constants
 
 __all__ = [
     "Convex",
+    "Costly",
     "Curved",
     "Movable",
     "Numbers",
@@ -103,6 +104,15 @@ class Convex(Protocol):
     @property
     def is_convex(self) -> bool:
         """Whether it is: an exact NLL of a log-linear model is, if all labels are known."""
+
+
+@runtime_checkable
+class Costly(Protocol):
+    """An objective with costs of wrong labels, which may add a large constant to it."""
+
+    @property
+    def cost_constant(self) -> float:
+        """What large costs add to the value at all weights that give small scores, in nats; 0 without them."""
 
 
 @runtime_checkable
@@ -277,6 +287,16 @@ class Problem:
     def is_convex(self) -> bool | None:
         """Whether the objective is convex and nowhere negative; None if it does not say."""
         return self.objective.is_convex if satisfies(self.objective, Convex) else None
+
+    @cached_property
+    def cost_constant(self) -> float:
+        """What large costs of wrong labels add to the objective at all weights that give small scores, in nats."""
+        return float(self.objective.cost_constant) if satisfies(self.objective, Costly) else 0.0
+
+    def size_of(self, objective: float) -> float:
+        """Return what a decrease is small or large relative to: |F|, without the constant that large costs add."""
+        constant = self.cost_constant
+        return min(abs(objective), abs(objective - constant)) if constant else abs(objective)
 
     @property
     def curved(self) -> Curved | None:

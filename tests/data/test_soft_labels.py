@@ -105,3 +105,9 @@ def test_what_is_unknown_beside_soft_labels_gets_equal_probabilities():
     assert ChainCRF().fit(X[:1], filled(y)[:1]).predict(X[:1])[0][2] == "A"
     with pytest.raises(DataError, match="sentence 0, token 1: no label is possible"):
         filled([[half, None]], labels=[])
+
+
+@pytest.mark.parametrize("vote", [bytearray(b"A"), ("A",), ["A"], {"A"}, {"A": 1.0}, math.nan], ids=str)
+def test_votes_that_are_no_labels_are_named_by_sentence_and_token(vote):
+    with pytest.raises(DataError, match=r"sentence 1, token 1: the vote .* is not a label; give one label, or None"):
+        votes([[["A"], ["A", "B"]], [["A"], [None, vote]]])

@@ -449,7 +449,9 @@ def test_a_rare_class_is_found_more_often_if_it_costs_more():
     assert found["plain"] < found["given"] == np.concatenate(by_node.predict(X)).sum()
     with pytest.raises(OptionError, match="class_weight="):
         GraphCRF(class_weight="heavy").fit(X, y)
-    with pytest.raises(OptionError, match=r"class_weight=.* makes the sum of the costs of the nodes overflow"):
+    with pytest.raises(
+        OptionError, match=r"class_weight\[.*\]=1e\+308 is out of range; give a number from 0 to 1e\+06"
+    ):
         GraphCRF(class_weight=dict.fromkeys(np.unique(np.concatenate(y)).tolist(), 1e308)).fit(X, y)
     with pytest.raises(DataError, match="node_weight"):
         GraphCRF().fit(X, y, node_weight=[np.full(12, -1.0)] * 60)
@@ -667,3 +669,69 @@ def test_averages_over_a_convex_objective_are_not_taken_under_loopy_belief_propa
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             assert GraphCRF(l2=1.0, solver=solver, inference=inference).fit(X, y).n_iter_ > 0
+
+
+@pytest.mark.parametrize("names", [["noun", "verb", "other"], [3, 5, 9], [0.0, 1.0, 2.0]])
+def test_class_weights_of_any_type_are_those_of_the_file(tmp_path, names):
+    X, y = data()
+    y = [np.array(names)[each] for each in y]
+    model = GraphCRF(class_weight={names[0]: 3.0, np.array(names)[1]: np.float64(0.5)}).fit(X, y)
+    model.save(tmp_path / "m")
+    for _ in range(2):
+        loaded = GraphCRF.load(tmp_path / "m")
+        assert loaded.class_weight == model.class_weight
+        loaded.save(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.fit(X, y).node_weights_, model.node_weights_)
+
+
+def test_class_weights_of_truth_values_are_those_of_the_file(tmp_path):
+    X, y = data()
+    model = GraphCRF(class_weight={True: 3.0}).fit(X, [each > 0 for each in y])
+    model.save(tmp_path / "m")
+    assert GraphCRF.load(tmp_path / "m").class_weight == {True: 3.0}
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (5, "node_weight: expected a sequence.*; give a sequence of numbers for each graph"),
+        ("ab", "node_weight: expected a sequence"),
+        ({0: [1.0]}, "node_weight: expected a sequence"),
+        ([["x"] * 5, [1] * 4, [1]], "node_weight of graph 0 is not a number in row 0: 'x'; give finite numbers >= 0"),
+        ([[1] * 5, [1, None, 1, 1], [1]], "graph 1, node 1: the node_weight nan is out of range; give a number from 0"),
+        ([[1] * 5, [1] * 4, [1e7]], "graph 2, node 0: the node_weight 10000000.0 is out of range; .* to 1e.06"),
+        ([[1] * 5, {1, 2, 3, 4}, [1]], "node_weight of graph 1 is not a number"),
+        ([[1] * 5, {0: 1.0}, [1]], "node_weight of graph 1 is not a number"),
+        ([[1] * 5, 3.0, [1]], "graph 1: weights have shape"),
+        ([[1] * 5, [[1], [1, 2]], [1]], "node_weight of graph 1 cannot be read as an array"),
+        ([[1] * 5], "weights for 1 graphs, but X has 3"),
+    ],
+    ids=str,
+)
+def test_bad_weights_of_nodes_are_named(weights, message):
+    X, y = data()
+    with pytest.raises(DataError, match=message):
+        GraphCRF().fit(X, y, node_weight=weights)
+
+
+@pytest.mark.parametrize("bad", [5, None, "ab", {1: 2}, [5], [None], ["ab"], [[5]], [{1}], [object]], ids=str)
+def test_bad_graphs_and_labels_are_data_errors(bad):
+    X, y = data()
+    for arguments in ((bad, y), (X, bad)):
+        for method in (GraphCRF().fit, GraphCRF().fit(X, y).score, GraphCRF().fit(X, y).report):
+            with pytest.raises(DataError):
+                method(*arguments)
+    with pytest.raises(DataError):
+        GraphCRF().fit(X, y).predict(bad)
+
+
+def test_large_costs_neither_hide_the_optimum_nor_break_constraints():
+    random = np.random.default_rng(0)
+    X = [(np.stack([np.ones(6), random.normal(size=6)], axis=1), np.array([[0, 1], [2, 3], [4, 5]])) for _ in range(30)]
+    first = np.array([1, 0] * 3)  # only the first node of an edge may have label 1
+    y = [(features[:, 1] + random.normal(size=6) > 1.0) * first for features, _ in X]
+    options = {"constraints": [(1, 1)], "l2": 1.0}
+    best = GraphCRF(**options, class_weight={0: 0.0, 1: 200.0}, tolerance=1e-12, max_iterations=5000).fit(X, y)
+    large = GraphCRF(**options, class_weight={0: 0.0, 1: 1e6}).fit(X, y)
+    np.testing.assert_allclose(large.node_weights_, best.node_weights_, rtol=0.01, atol=0.01)
+    assert best.node_weights_.max() > 0.5

@@ -278,6 +278,14 @@ def test_bad_class_weights_are_refused(class_weight, message):
         ChainObjective(Corpus.encode([[["a"], ["b"]]], [["A", "B"]]), ChainFeatures(class_weight=class_weight))
 
 
+@pytest.mark.parametrize("costs", [{5.0, 0.0}, {0: 5.0, 1: 0.0}, "12", 3.0])
+def test_costs_of_a_sentence_without_an_order_are_refused(costs):
+    with pytest.raises(DataError, match=r"token_weight has .* for a sentence; give a sequence of numbers"):
+        Corpus.encode([[["a"], ["b"]]], [["A", "B"]], token_weight=[costs])
+    with pytest.raises(DataError, match=r"sample_weight: expected a sequence"):
+        Corpus.encode([[["a"], ["b"]]], [["A", "B"]], sample_weight=costs)
+
+
 @pytest.mark.parametrize("token_weight", [2.0, "abc", {"O": 3}])
 def test_token_weights_that_are_no_sequences_are_refused(token_weight):
     with pytest.raises(DataError, match=r"token_weight: expected a sequence.*; give a sequence of numbers for each"):
@@ -285,7 +293,68 @@ def test_token_weights_that_are_no_sequences_are_refused(token_weight):
 
 
 @pytest.mark.parametrize("solver", ["auto", "sgd_l1"])
-def test_weights_of_labels_whose_costs_overflow_are_named(solver):
-    options = {"solver": solver, "l1": 0.1, "class_weight": {"O": 1e308}}
-    with pytest.raises(OptionError, match=r"class_weight=\{'O': 1e\+308\} makes the sum of the costs of the tokens"):
-        ChainCRF(**options).fit([[["a"], ["b"]]] * 2, [["O", "X"]] * 2)
+@pytest.mark.parametrize("cost", [1e308, 1.1e6])
+def test_costs_that_no_margin_reaches_are_refused(solver, cost):
+    options = {"solver": solver, "l1": 0.1, "class_weight": {"O": cost}}
+    X, y = [[["a"], ["b"]]] * 2, [["O", "X"]] * 2
+    with pytest.raises(OptionError, match=r"class_weight\['O'\]=.* is out of range; give a number from 0 to 1e\+06"):
+        ChainCRF(**options).fit(X, y)
+    with pytest.raises(DataError, match=r"sentence 1: token 1: weight .* is too large; give a number from 0 to 10+$"):
+        ChainCRF(solver=solver, l1=0.1).fit(X, y, token_weight=[[1.0, 1e6], [0.0, cost]])
+
+
+# A cost beyond all margins has the optimum of any other: it adds a constant, which must not hide the rest.
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "owlqn", "bfgs", "grafting", "grafting_light", "prox_gradient"])
+@pytest.mark.parametrize("soft", [False, True])
+def test_large_costs_do_not_hide_the_optimum_from_the_tolerance(solver, soft):
+    X, y = noisy_sentences(soft=soft)
+    options = {"l1": 0.1, "l2": 1.0} if solver in ("grafting", "grafting_light") else {"l2": 1.0}
+    for cost in (1e4, 1e6):
+        # With soft labels the optimum depends on the cost.
+        class_weight = {"B": cost if soft else 200.0, "O": 0.0}
+        best = ChainCRF(**options, class_weight=class_weight, tolerance=1e-15, max_iterations=5000).fit(X, y)
+        large = ChainCRF(**options, solver=solver, class_weight={"B": cost, "O": 0.0}).fit(X, y)
+        sizes = np.abs(best.result_.w).max()
+        assert [*large.classes_] == [*best.classes_]
+        for p, q in zip(large.marginals(X), best.marginals(X), strict=True):
+            np.testing.assert_allclose(p, q, atol=0.02)
+        assert abs(np.abs(large.result_.w).max() - sizes) < 0.02 * sizes
+
+
+def test_large_costs_of_tokens_and_parts_are_seen_as_a_constant():
+    X, y = noisy_sentences(soft=False)
+    costs, weights = [[3.0, 40.0, 1e6] for _ in X], [2.0] * len(X)
+    corpus = Corpus.encode(X, y, sample_weight=weights, token_weight=costs)
+    whole = ChainObjective(corpus)
+    expected = 2.0 * len(X) * (30.0 + 1e6 - 10.0)
+    assert whole.cost_constant == pytest.approx(expected)
+    value, _ = whole.value_and_gradient(np.zeros(whole.n_features))
+    assert value - expected == pytest.approx(2.0 * len(X) * (np.logaddexp(0, 3.0) + 2 * 10.0), rel=1e-6)
+    parts = ChainParts([ListedPart("a", X[:9], y[:9], weights=weights[:9], costs=costs[:9]),
+                        ListedPart("b", X[9:], y[9:], weights=weights[9:], costs=costs[9:])])  # fmt: skip
+    assert parts.cost_constant == pytest.approx(expected)
+    assert (
+        parts.restrict(np.arange(3)).cost_constant == whole.restrict(np.arange(3)).cost_constant == parts.cost_constant
+    )
+    assert ChainObjective(Corpus.encode(X, y)).cost_constant == 0.0
+
+
+def test_soft_labels_have_the_constant_that_no_score_of_moderate_size_removes():
+    X = [[["a"], ["a"]]]
+    y = [[{"A": 0.5, "B": 0.5}, {"A": 0.25, "B": 0.75}]]
+    objective = ChainObjective(Corpus.encode(X, y), ChainFeatures(class_weight={"A": 4e4, "B": 4e4}))
+    # Each label of the first token costs 2e4, the labels of the second 3e4 and 1e4; at scores of 0 the largest counts.
+    assert objective.cost_constant == pytest.approx(2e4 - 10.0 + 3e4 - 10.0)
+    value, _ = objective.value_and_gradient(np.zeros(objective.n_features))
+    assert value - objective.cost_constant == pytest.approx(np.log(2) + 20.0)
+
+
+def noisy_sentences(*, soft):
+    random = np.random.default_rng(0)
+    words = random.choice([*"abcdefgh"], (60, 3))
+    is_b = (words == "a") | (np.isin(words, ["b", "c"]) & (random.random(words.shape) < 0.35))
+    y = np.where(is_b, "B", "O").astype(object).tolist()
+    if soft:
+        y = [[{"B": 0.7, "O": 0.3} if word == "d" else label for word, label in zip(*pair, strict=True)]
+             for pair in zip(words, y, strict=True)]  # fmt: skip
+    return [[[word] for word in row] for row in words.tolist()], y

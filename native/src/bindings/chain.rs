@@ -101,6 +101,12 @@ impl ChainObjective {
         self.inner.masks.n_unknown()
     }
 
+    /// What large costs add to the value at all weights that give small scores, in nats.
+    #[getter]
+    fn cost_constant(&self) -> f64 {
+        self.inner.cost_constant()
+    }
+
     /// The number of sentences whose recursions ran in log space in the last evaluation.
     #[getter]
     fn n_in_log_space(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Checks that the numbers of a corpus are consistent: no index is beyond the end of its array.
 
-use crate::corpus::{Corpus, FIRST_SET, Rows, UNKNOWN};
+use crate::corpus::{Corpus, FIRST_SET, MOST_COST, Rows, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::numeric::store::{Soon, Store};
 use bytemuck::Pod;
@@ -54,7 +54,7 @@ impl Corpus {
             && self.label_shares.iter().enumerate().all(are_shares)
             && all(&self.values, finite)
             && all(&self.weights, |some| finite(some) && some.iter().all(|&weight| weight >= 0.0))
-            && all(&self.costs, |some| some.iter().all(|&cost| cost.is_nan() || (0.0..f64::INFINITY).contains(&cost)))
+            && all(&self.costs, |some| some.iter().all(|&cost| cost.is_nan() || (0.0..=MOST_COST).contains(&cost)))
             && divide(ends, text.len());
         if sound { Ok(()) } else { Err(Error::Data("the corpus is inconsistent; encode it again".into())) }
     }

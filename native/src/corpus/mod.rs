@@ -29,6 +29,8 @@ pub const UNKNOWN: u32 = u32::MAX;
 
 /// The entry of `Corpus::costs` for a token of a sentence without costs.
 pub const NO_COST: f64 = f64::NAN;
+/// The largest cost of a wrong label, in nats, which no margin comes near; the objective then is exact enough.
+pub const MOST_COST: f64 = 1e6;
 
 /// Number of sentences after which a sweep releases their memory.
 const SWEPT: usize = 1 << 14;

@@ -1,9 +1,10 @@
 //! Column files: a token a line, cells between runs of spaces and tabs, or between single tabs, a blank line between sentences. The
 //! label is the last cell of a line, or the one that the layout names.
 
+use crate::corpus::MOST_COST;
 use crate::corpus::notes::{Look, Notes};
 use crate::error::{Error, Result};
-use crate::text::labels::Labels;
+use crate::text::labels::{Labels, no_cost};
 use crate::text::layout::{DOCUMENT, Layout, Roles, Separator, is_markup, is_odd, split, tabbed};
 use crate::text::look::{advice, delimiter, look};
 use crate::text::sentence::Sentence;
@@ -184,11 +185,12 @@ impl Shape {
 
 /// The cost of a wrong label that a cell holds.
 fn cost(cell: &[u8]) -> std::result::Result<f64, String> {
-    let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
-    number.filter(|cost| (0.0..f64::INFINITY).contains(cost)).ok_or_else(|| {
-        let shown = String::from_utf8_lossy(cell);
-        format!("the weight {shown:?} is not a finite number >= 0 (--weight-column)")
-    })
+    let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
+    if (0.0..=MOST_COST).contains(&number) {
+        return Ok(number);
+    }
+    let shown = String::from_utf8_lossy(cell);
+    Err(format!("the weight {shown:?} {} (--weight-column)", no_cost(number)))
 }
 
 /// Whether every cell of a line, two at least, is a word and a label with a mark between them.

@@ -1,5 +1,6 @@
 //! The labels of column and attribute files, where a cell may hold a partial label.
 
+use crate::corpus::MOST_COST;
 use crate::corpus::sink::Gold;
 
 /// The message for a sentence with another number of labels than tokens.
@@ -36,9 +37,18 @@ pub fn check_costs(costs: &[f64], tokens: usize) -> Result<(), String> {
     if costs.len() != tokens {
         return Err(format!("{} token weights for {tokens} token{}", costs.len(), if tokens == 1 { "" } else { "s" }));
     }
-    match costs.iter().position(|cost| !(0.0..f64::INFINITY).contains(cost)) {
-        Some(token) => Err(format!("token {token}: weight {} is not a finite number >= 0", costs[token])),
+    match costs.iter().position(|cost| !(0.0..=MOST_COST).contains(cost)) {
+        Some(token) => Err(format!("token {token}: weight {} {}", costs[token], no_cost(costs[token]))),
         None => Ok(()),
+    }
+}
+
+/// What is wrong with a number that is not a cost, as the end of a message.
+pub fn no_cost(number: f64) -> String {
+    if (MOST_COST..f64::INFINITY).contains(&number) {
+        format!("is too large; give a number from 0 to {MOST_COST}")
+    } else {
+        "is not a finite number >= 0".into()
     }
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -522,7 +522,8 @@ def checked_costs(costs: Any, sentence: int) -> list[float] | None:
     """
     if costs is None:
         return None
-    if isinstance(costs, (str, bytes)) or not isinstance(costs, Iterable):
+    costs = as_items(costs)
+    if isinstance(costs, (str, bytes, Set, Mapping)) or not isinstance(costs, Iterable):
         message = f"token_weight has {costs!r:.60} for a sentence; give a sequence of numbers, one for each token"
         raise DataError(message)
     numbers = []
@@ -538,7 +539,7 @@ def checked_costs(costs: Any, sentence: int) -> list[float] | None:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -548,6 +549,7 @@ def checked_weights(weights: Iterable[float]) -> list[float]:
     Raises:
         DataError: a weight is not a finite number of at least 0.
     """
+    check_ordered(weights, "sample_weight", "give a number for each sentence")
     checked = []
     for sentence, weight in enumerate(weights):
         number = _number(weight)

@@ -8,15 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
+from ..options import COSTS, MOST_COST
+from ..vectors import Vector
 from .frames import as_column
 from .graphs import Graphs
 from .inputs import Array, Classes
-from .labels import check_single
+from .labels import check_ordered, check_single
+from .sample_values import numbers_of
 
-__all__ = ["joined", "known"]
+__all__ = ["costs_of_nodes", "known"]
 
 
-def joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:
+def _joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: str = "labels") -> Array:
     """Return the labels, or weights, of all nodes."""
     parts = [np.asarray(as_column(part, called)) for part in values]
     if len(parts) != len(graphs.sizes):
@@ -31,14 +34,32 @@ def joined(values: Sequence[Classes | npt.ArrayLike], graphs: Graphs, called: st
 
 def known(y: Sequence[Classes], graphs: Graphs) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return a mask of the nodes that have a label, and their labels as an array of the labels' type."""
+    check_ordered(y, "y", "give the labels of the nodes of each graph")
     y = [as_column(labels, "y") for labels in y]
     for number, labels_of_graph in enumerate(y):
         if isinstance(labels_of_graph, (list, tuple)):
             check_single(labels_of_graph, f"graph {number}: a label", "node")
-    labels = joined(y, graphs)
+    labels = _joined(y, graphs)
     _check_types(y)
     is_labelled = np.array([label is not None for label in labels.tolist()], dtype=bool)
     return is_labelled, np.array(labels[is_labelled].tolist()) if labels.dtype == object else labels
+
+
+def costs_of_nodes(node_weight: Sequence[npt.ArrayLike], graphs: Graphs) -> Vector:
+    """Return the costs of wrong labels of all nodes.
+
+    Raises:
+        DataError: a cost is not a number from 0 to MOST_COST; names graph and node. Or the numbers of costs are wrong.
+    """
+    check_ordered(node_weight, "node_weight", "give a sequence of numbers for each graph")
+    parts = [numbers_of(part, f"node_weight of graph {number}") for number, part in enumerate(node_weight)]
+    for number, part in enumerate(parts):
+        bad = np.flatnonzero(~((part >= 0.0) & (part <= MOST_COST)))
+        if bad.size:
+            message = f"graph {number}, node {bad[0]}: the node_weight {part.flat[bad[0]]} is out of range; "
+            message += f"give {COSTS}"
+            raise DataError(message)
+    return _joined(parts, graphs, "weights").astype(np.float64)
 
 
 def _check_types(y: Sequence[Classes]) -> None:

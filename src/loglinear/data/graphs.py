@@ -13,6 +13,7 @@ from ..errors import DataError
 from ..vectors import Vector
 from .frames import as_matrix
 from .inputs import Array, Graph
+from .labels import check_ordered
 
 __all__ = ["Graphs", "grid_edges"]
 
@@ -56,6 +57,7 @@ class Graphs:
         Raises:
             DataError: there are no graphs, or a graph is not such a tuple.
         """
+        check_ordered(X, "X", "give a list of graphs")
         parts = [_checked(graph, number) for number, graph in enumerate(X)]
         if not parts:
             message = "X has no graphs; give one or more"

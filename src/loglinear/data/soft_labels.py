@@ -7,12 +7,12 @@ called.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from ..errors import DataError
 from ..options import real_number
-from .columns import as_items, as_lists
+from .columns import as_items, as_lists, is_absent
 from .labels import check_ordered, numbers_by_label
 
 __all__ = ["filled", "from_n_best", "normalized", "votes"]
@@ -241,7 +241,7 @@ def _normalized(label: Mapping[Any, Any], least: float, where: str) -> dict[Any,
 def _vote(labels: Iterable[Any], counts: Iterable[float], where: str) -> Any:
     shares: dict[Any, float] = {}
     for label, count in zip(labels, counts, strict=True):
-        if isinstance(label, (Mapping, Set, list)) or label != label:  # NaN
+        if label is not None and (is_absent(label) or (isinstance(label, Collection) and not isinstance(label, str))):
             message = f"{where}: the vote {label!r:.60} is not a label; give one label, or None where one abstains"
             raise DataError(message)
         if label is not None and count:

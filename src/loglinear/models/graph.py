@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..constraints import check_pairs
 from ..data.frames import as_column
-from ..data.graph_labels import joined, known
+from ..data.graph_labels import costs_of_nodes, known
 from ..data.graphs import Graphs
 from ..data.inputs import Array, Classes, Graph
 from ..data.labels import check_targets
@@ -23,14 +23,24 @@ from ..extras import needed_by
 from ..minimize import Callback
 from ..networks.graph import Inference
 from ..networks.inference import make_inference
-from ..objectives.class_weights import check_sum, weights_by_class
+from ..objectives.class_weights import weights_by_class
 from ..objectives.graph import LOOPY, GraphField, GraphLikelihood, weights_of_pairs
-from ..options import Options, check_class_weight, keywords, one_of, option, option_class, optional, truth_value
+from ..options import (
+    MOST_COST,
+    Options,
+    check_costs,
+    keywords,
+    one_of,
+    option,
+    option_class,
+    optional,
+    truth_value,
+)
 from ..vectors import Vector, read_only
 from .estimator import Estimator, check_end, check_fitted
 from .files import graph as graph_file
 from .files.network import check_setting
-from .files.settings import training_summary
+from .files.settings import class_weight_of, class_weight_settings, training_summary
 from .scikit_learn import BaseEstimator, ConvergenceWarning
 from .training.graph_prior import GraphPrior
 from .training.options import SolverOptions, SolverParameters
@@ -79,7 +89,7 @@ class GraphParameters(Options):
         help='cost of a wrong label in training, in nats, by true label; "balanced" is n_nodes / (n_labels * count of '
         "the label), None the plain likelihood. With costs the objective is the softmax margin (Gimpel & Smith 2010), "
         "which gives more weight to rare labels.",
-        check=check_class_weight,
+        check=check_costs,
     )
 
 
@@ -258,10 +268,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             return None
         costs = np.ones(labels.size)
         if node_weight is not None:
-            costs = joined(node_weight, graphs, "weights").astype(np.float64)
-            if not (np.isfinite(costs) & (costs >= 0.0)).all():
-                message = "node_weight must contain finite numbers >= 0"
-                raise DataError(message)
+            costs = costs_of_nodes(node_weight, graphs)
         if self.class_weight is not None:
             is_labelled = labels >= 0
             names = self.classes_[labels[is_labelled]]
@@ -274,10 +281,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             except ValueError as error:
                 message = f"class_weight={self.class_weight!r} does not match the labels ({error})"
                 raise error if isinstance(error, OptionError) else OptionError(message) from error
-            with np.errstate(over="ignore"):
-                costs[is_labelled] *= by_class[labels[is_labelled]]
-                check_sum(self.class_weight, costs.sum(), "costs of the nodes")
-        return costs
+            costs[is_labelled] *= by_class[labels[is_labelled]]
+        return np.minimum(costs, MOST_COST)
 
     def _field(self, X: Iterable[Graph]) -> GraphField:
         check_is_fitted(self, "node_weights_")
@@ -367,7 +372,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         from .explain.answers import Answers
         from .explain.reports import judged, labels_text
 
-        joined(y, Graphs.of(X))
+        known(y, Graphs.of(X))
         labels = [np.asarray(as_column(sequence, "y")).tolist() for sequence in y]
         places = [[k for k, label in enumerate(sequence) if label is not None] for sequence in labels]
         gold = [[str(sequence[k]) for k in nodes] for sequence, nodes in zip(labels, places, strict=True)]
@@ -432,7 +437,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         settings = parameters | {name: value for name, value in solver_settings.items() if name in parameters}
         settings |= {
             "constraints": None if self.constraints is None else [list(pair) for pair in self.constraints],
-            "class_weight": self.class_weight if isinstance(self.class_weight, str) else None,
+            **class_weight_settings(self.class_weight),
             "exact": self.exact_,
             "defaults": solver_settings["defaults"],
             "training": self._training,
@@ -449,7 +454,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             OSError: the file cannot be read.
         """
         stored = graph_file.read(os.fspath(path))
-        crf = cls._of_settings(stored.settings, os.fspath(path))
+        crf = cls._of_settings(stored.settings | class_weight_of(stored.settings), os.fspath(path))
         crf.classes_, crf.exact_ = stored.classes, stored.settings["exact"]
         crf._training = stored.settings.get("training", {})
         crf.n_iter_ = crf._training.get("iterations", 0)

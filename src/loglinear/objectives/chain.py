@@ -16,7 +16,7 @@ from ..data.features import Feature
 from ..data.formats import n_columns
 from ..data.labels import typed
 from ..data.survey import Survey
-from ..options import Options, check_class_weight, option, option_class, truth_value, whole_number
+from ..options import Options, check_costs, option, option_class, truth_value, whole_number
 from .class_weights import cost_factors
 from .invalid_labels import POLICIES, are_bio, bio_errors, check_policy, valid_corpus
 
@@ -95,7 +95,7 @@ class ChainFeatures(Options):
         "1. Costs are added to the scores of wrong labels at each token (softmax margin, Gimpel & Smith 2010), which "
         'gives more weight to rare labels. "balanced" is n_tokens / (n_labels * count of the label); None is the plain '
         "likelihood.",
-        check=check_class_weight,
+        check=check_costs,
     )
 
     def settled(self, labels: list[Any], are_bio: Callable[[], bool]) -> ChainFeatures:
@@ -359,6 +359,11 @@ class ChainObjective(ChainData):
     def is_convex(self) -> bool:
         """Whether the objective is convex: all labels are known."""
         return not self.is_partial
+
+    @property
+    def cost_constant(self) -> float:
+        """What large costs add to the value at all weights that give small scores, in nats."""
+        return self.core.cost_constant
 
     @property
     def weights(self) -> Vector:

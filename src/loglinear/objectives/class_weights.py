@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from operator import mul
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..options import fail
@@ -34,7 +33,7 @@ def weights_by_class(class_weight: Mapping[Any, float], classes: Sequence[object
 
 
 def check_sum(class_weight: object, total: float, what: str) -> None:
-    """Raise OptionError if class weights make a sum of weights or costs overflow."""
+    """Raise OptionError if class weights make a sum of weights overflow."""
     if not math.isfinite(total):
         fail("class_weight", class_weight, f"makes the sum of the {what} overflow; give smaller weights")
 
@@ -73,7 +72,7 @@ def cost_factors(
         counts: number of tokens of each label.
 
     Raises:
-        OptionError: a name is not a label, while a label has no weight; the costs of all tokens overflow.
+        OptionError: a name is not a label, while a label has no weight.
 
     Example:
         >>> from loglinear.objectives.class_weights import cost_factors
@@ -83,8 +82,6 @@ def cost_factors(
     if class_weight is None:
         return None
     if isinstance(class_weight, Mapping):
-        factors = [float(weight) for weight in weights_by_class(class_weight, labels)]
-        check_sum(class_weight, sum(map(mul, factors, counts)), "costs of the tokens")
-        return factors
+        return [float(weight) for weight in weights_by_class(class_weight, labels)]
     n_tokens, n_labels = sum(counts), sum(count > 0 for count in counts)
     return [n_tokens / (n_labels * count) if count else 1.0 for count in counts]

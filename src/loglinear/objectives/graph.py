@@ -20,10 +20,12 @@ from ..vectors import Vector
 
 __all__ = ["LOOPY", "GraphField", "GraphLikelihood"]
 
+# The cost beyond which a node adds the rest of it to the value, as long as its margin is small.
+FELT = 10.0
 # Default options of loopy belief propagation on graphs.
 LOOPY = LoopyBP(damping=0.1, max_iterations=1000)
-# Score of a pair of labels that is forbidden: its probability is 0 in double precision.
-FORBIDDEN = -1e4
+# Score of a pair of labels that is forbidden: its probability is 0 in double precision, whatever other labels cost.
+FORBIDDEN = -1e9
 
 
 class GraphLikelihood:
@@ -94,6 +96,12 @@ class GraphLikelihood:
     def is_convex(self) -> bool:
         """Whether the objective is convex: inference is exact or tree-reweighted, and no label is missing."""
         return self._field.inference.is_convex and self._hidden is None
+
+    @property
+    def cost_constant(self) -> float:
+        """What costs beyond `FELT` add to the value at all weights that give small scores, in nats."""
+        raised = 0.0 if self._raised is None else np.maximum(self._raised.max(axis=1) - FELT, 0.0).sum()
+        return self._factor * float(raised)
 
     @property
     def n_pairs(self) -> int:

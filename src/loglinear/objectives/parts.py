@@ -48,9 +48,13 @@ class PartsObjective:
         n_features: length of w.
         n_samples: of all parts together.
         is_convex: whether the sum is convex and nowhere negative.
+        cost_constant: what large costs of wrong labels add to the value; see `loglinear.problem.Costly`.
     """
 
-    def __init__(self, group: Group, n_features: int, n_samples: int, *, is_convex: bool) -> None:
+    def __init__(
+        self, group: Group, n_features: int, n_samples: int, *, is_convex: bool, cost_constant: float = 0.0
+    ) -> None:
+        self.cost_constant = cost_constant
         self.group = group
         self.n_features, self.n_samples, self.is_convex = n_features, n_samples, is_convex
         self._weights: Vector | None = None
@@ -82,7 +86,9 @@ class PartsObjective:
         """
         numbers = np.ascontiguousarray(features, dtype=np.int64)
         parts = self.group.mapped("restrict", _restricted, numbers)
-        return PartsObjective(parts, numbers.size, self.n_samples, is_convex=self.is_convex)
+        return PartsObjective(
+            parts, numbers.size, self.n_samples, is_convex=self.is_convex, cost_constant=self.cost_constant
+        )
 
     def checksum(self, *arrays: npt.NDArray[Any]) -> str:
         """Return a checksum of arrays and of the value and gradient at weights of 0, which depend on every sample.
@@ -169,6 +175,7 @@ class ChainParts(PartsObjective, ChainData):
         self._shares: Vector | None = None
         self._largest: Vector | None = None
         super().__init__(parts, core.n_features, n_samples, is_convex=not core.is_partial)
+        self.cost_constant = sum(self.group.each("look", _cost_constant))
 
     @property
     def survey(self) -> Survey:
@@ -251,6 +258,10 @@ def _sample_nlls(part: SampleLikelihoods, w: Vector) -> Vector:
 
 def _n_unknown(part: ChainPart) -> int:
     return part.own.n_unknown
+
+
+def _cost_constant(part: ChainPart) -> float:
+    return part.own.cost_constant
 
 
 def _share(part: ChainPart) -> tuple[Vector]:

@@ -228,7 +228,7 @@ class BFGS:
             evaluations += search.evaluations
             promised.append(search.descent)
             if search.trial is not None:
-                return moved(self, state, search.trial, evaluations)  # s and y
+                return moved(self, problem, state, search.trial, evaluations)  # s and y
         return stuck(state, promised[0], evaluations)
 
 

@@ -171,7 +171,14 @@ class Grafting:
                 math.sqrt(norms(state.scale * problem.penalty.pseudo_gradient(state.w, gradient))[1]),
                 0.0,
             )
-        status = stopping_status((state.objective,), violation, w_norm, 0.0, self.inner.gradient_tolerance)
+        status = stopping_status(
+            (state.objective,),
+            violation,
+            w_norm,
+            0.0,
+            self.inner.gradient_tolerance,
+            problem.size_of(state.objective),
+        )
         if status is Status.RUNNING or state.awaiting:
             return self._selected(problem, state, gradient)
         return replace(state, status=status)
@@ -357,7 +364,7 @@ class GaussSeidel(Grafting):
         """Step 2 with another S each time: the M features that violate optimality most; and the end of the rounds."""
         recent = (*state.recent[-WINDOW:], state.objective)
         if state.recent and not state.awaiting:
-            status = stopping_status(recent, state.violation, 1.0, self.tolerance, 0.0)
+            status = stopping_status(recent, state.violation, 1.0, self.tolerance, 0.0, problem.size_of(recent[-1]))
             if status is Status.RUNNING and recent[-2] - recent[-1] <= ROUNDING * abs(recent[-1]):
                 status = state.inner.status
             if status is not Status.RUNNING:

@@ -262,7 +262,9 @@ class IIS:
             objective=objective,
             nll=nll,
             violation=problem.violation(state.w, gradient, violation),
-            status=stopping_status(recent, violation, norm, self.tolerance, self.gradient_tolerance),
+            status=stopping_status(
+                recent, violation, norm, self.tolerance, self.gradient_tolerance, problem.size_of(objective)
+            ),
             recent=recent,
         )
 

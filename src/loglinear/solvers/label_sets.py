@@ -198,7 +198,8 @@ class LabelSets:
 
     def _status(self, problem: Problem, state: LabelSetsState) -> Status:
         norm = math.sqrt(problem.penalty.norms(state.w)[1])
-        return stopping_status((state.objective,), state.violation, norm, 0.0, self.inner.gradient_tolerance)
+        size = problem.size_of(state.objective)
+        return stopping_status((state.objective,), state.violation, norm, 0.0, self.inner.gradient_tolerance, size)
 
     def _round(self, problem: Problem, state: LabelSetsState) -> LabelSetsState:
         """Make steps on S, and accept the new weights if F decreases; make them on F where S is not much cheaper."""
@@ -363,7 +364,7 @@ class LabelSets:
         good = share >= GOOD
         status, wait = self._status(problem, moved), max(state.wait - good, 0)
         decrease = state.objective - moved.objective
-        ends = state.steps >= self.steps and decrease <= self.tolerance * abs(moved.objective)
+        ends = state.steps >= self.steps and decrease <= self.tolerance * problem.size_of(moved.objective)
         is_held = state.guard > 1.0 and inner.status is not Status.RUNNING
         if status is Status.RUNNING and ends and self.tolerance and not made.rounds and not is_held:
             status = Status.CONVERGED

@@ -111,5 +111,5 @@ class LBFGS:
             evaluations += search.evaluations
             promised.append(search.descent)
             if search.trial is not None:
-                return moved(self, state, search.trial, evaluations)  # s and y replace the oldest pair
+                return moved(self, problem, state, search.trial, evaluations)  # s and y replace the oldest pair
         return stuck(state, promised[0], evaluations)

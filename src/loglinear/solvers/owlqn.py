@@ -147,7 +147,9 @@ class OWLQN:
             evaluations += search.evaluations
             promised.append(search.descent)
             if search.trial is not None:
-                return moved(self, state, search.trial, evaluations)  # s and y enter S and Y; termination condition
+                return moved(
+                    self, problem, state, search.trial, evaluations
+                )  # s and y enter S and Y; termination condition
         return stuck(state, promised[0], evaluations)
 
     def _constrained_line_search(self, line: Line, alpha: float) -> Found:

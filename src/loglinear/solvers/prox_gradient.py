@@ -171,10 +171,11 @@ class ProxGradient:
 
     def _status(self, problem: Problem, state: ProxGradientState, features: Features) -> Status:
         norm = math.sqrt(problem.penalty.norms(state.w)[1])
-        if state.violation <= least_violation(state.objective, norm, self.gradient_tolerance):
+        size = problem.size_of(state.objective)
+        if state.violation <= least_violation(size, norm, self.gradient_tolerance):
             return Status.CONVERGED
         decrease = (state.recent[0] - state.objective) / WINDOW
-        flat = len(state.recent) > WINDOW and decrease <= self.tolerance * abs(state.objective)
+        flat = len(state.recent) > WINDOW and decrease <= self.tolerance * size
         nothing_new = np.isin(self._features(problem, state), features).all()
         return Status.CONVERGED if flat and nothing_new else Status.RUNNING
 

@@ -61,7 +61,7 @@ def test_the_report_names_the_flags(done, rows):
         (["Z=1"], "names 'Z', which is not a class"),
         (
             ["O=1e308"],
-            "--class-weight O=1e+308 makes the sum of the costs of the tokens overflow; give smaller",
+            "--class-weight O=1e+308 is out of range; give a number from 0 to 1e+06",
         ),
     ],
 )

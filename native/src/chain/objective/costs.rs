@@ -9,8 +9,11 @@
 //! scores of right labels are lowered by c_t instead of raising the scores of all others: every labelling of a sentence then has
 //! a score that is smaller by the same number, which neither the value nor the gradient depends on.
 
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, MOST_COST};
 use std::sync::Arc;
+
+/// The cost beyond which a token adds the rest of it to the value, as long as its margin is small.
+const FELT: f64 = 10.0;
 
 /// What a wrong label of each token costs.
 #[derive(Clone, Default)]
@@ -22,7 +25,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The costs of a corpus times the class weights of the labels; without costs of their own, tokens cost 1 with class weights
+    /// The costs of a corpus times the class weights of the labels, at most `MOST_COST`; without costs of their own, tokens cost 1 with class weights
     /// and 0 otherwise. A partial or soft label has the mean weight of its labels.
     pub fn new(corpus: &Corpus, class_weights: Option<Arc<Vec<f64>>>) -> Costs {
         if corpus.costs.is_empty() && class_weights.is_none() {
@@ -36,11 +39,30 @@ impl Costs {
         };
         let of_token = |token: usize| {
             let cost = corpus.costs.get(token).copied().filter(|cost| !cost.is_nan()).unwrap_or(usual);
-            cost * class_weights.as_ref().map_or(1.0, |of| mean(token, of))
+            (cost * class_weights.as_ref().map_or(1.0, |of| mean(token, of))).min(MOST_COST)
         };
         let of_tokens: Vec<f64> = (0..corpus.gold.len()).map(of_token).collect();
         let has_costs = of_tokens.iter().any(|&cost| cost != 0.0);
         Costs { class_weights, of_tokens: Arc::new(if has_costs { of_tokens } else { Vec::new() }) }
+    }
+
+    /// What costs beyond `FELT` add to the value at scores of 0, and at all scores that are small beside them.
+    pub fn constant(&self, corpus: &Corpus, weight: impl Fn(usize) -> f64) -> f64 {
+        let n_labels = corpus.labels.len();
+        if self.of_tokens.iter().all(|&cost| cost <= FELT) {
+            return 0.0;
+        }
+        let mut scores = vec![0.0; n_labels];
+        let mut of_token = |token: usize| {
+            scores.fill(0.0);
+            let gold = corpus.gold[token];
+            lower_right(corpus, &[gold], self.of(token..token + 1), self.class_weights(), &mut scores, n_labels);
+            let lowered = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let is_known = corpus.shares_of(&gold).next().is_some();
+            if is_known { (self.of_tokens[token] + lowered - FELT).max(0.0) } else { 0.0 }
+        };
+        let of_sentence = |sentence| weight(sentence) * corpus.tokens(sentence).map(&mut of_token).sum::<f64>();
+        (0..corpus.n_sentences()).map(of_sentence).sum()
     }
 
     /// Label -> factor of the costs of its tokens.

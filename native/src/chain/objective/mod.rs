@@ -147,6 +147,11 @@ impl ChainObjective {
         self
     }
 
+    /// What large costs add to the value at all weights that give small scores; see `Costs::constant`.
+    pub fn cost_constant(&self) -> f64 {
+        self.costs.constant(&self.corpus, |sentence| self.weighted().weight(sentence))
+    }
+
     /// The objective over blocks that are already laid out; all sentences have their weights of the corpus, and all tokens their
     /// costs.
     pub(crate) fn of_parts(

@@ -318,7 +318,7 @@ def starting_state(
         norm=norm,
         history=curvature,
         gradient_evaluations=evaluations,
-        status=_status(bounds, (objective,), violation, math.sqrt(squared_norm), norm, curvature),
+        status=_status(bounds, problem, (objective,), violation, math.sqrt(squared_norm), norm, curvature),
         recent=(objective,),
         spare_w=spare_w,
         spare_gradient=np.zeros_like(w),
@@ -337,7 +337,9 @@ def first_step(state: QuasiNewtonState, curvature: Curvature) -> float:
     return 1.0 if curvature.live else steepest
 
 
-def moved(bounds: Bounds, state: QuasiNewtonState, trial: Trial, evaluations: int) -> QuasiNewtonState:
+def moved(
+    bounds: Bounds, problem: Problem, state: QuasiNewtonState, trial: Trial, evaluations: int
+) -> QuasiNewtonState:
     """Return the state at the point of ``trial``, with its pair in the history, after a look at the stopping rule."""
     recent = (*state.recent[-WINDOW:], trial.objective)
     return replace(
@@ -351,7 +353,7 @@ def moved(bounds: Bounds, state: QuasiNewtonState, trial: Trial, evaluations: in
         history=trial.history,
         gradient_evaluations=state.gradient_evaluations + evaluations,
         iteration=state.iteration + 1,
-        status=_status(bounds, recent, trial.violation, trial.w_norm, trial.norm, trial.history),
+        status=_status(bounds, problem, recent, trial.violation, trial.w_norm, trial.norm, trial.history),
         recent=recent,
         spare_w=state.w,
         spare_gradient=state.gradient,
@@ -374,16 +376,28 @@ def stuck(state: QuasiNewtonState, descent: float, evaluations: int) -> QuasiNew
 
 
 def _status(
-    bounds: Bounds, recent: tuple[float, ...], violation: float, w_norm: float, norm: float, curvature: Curvature
+    bounds: Bounds,
+    problem: Problem,
+    recent: tuple[float, ...],
+    violation: float,
+    w_norm: float,
+    norm: float,
+    curvature: Curvature,
 ) -> Status:
     """Return ``stopping_status``; a violation in the data's units says little where columns are uneven."""
     if curvature.scale is not None:
         violation, w_norm = norm, 0.0
-    return stopping_status(recent, violation, w_norm, bounds.tolerance, bounds.gradient_tolerance)
+    size = problem.size_of(recent[-1])
+    return stopping_status(recent, violation, w_norm, bounds.tolerance, bounds.gradient_tolerance, size)
 
 
 def stopping_status(
-    recent: tuple[float, ...], violation: float, w_norm: float, tolerance: float, gradient_tolerance: float
+    recent: tuple[float, ...],
+    violation: float,
+    w_norm: float,
+    tolerance: float,
+    gradient_tolerance: float,
+    size: float | None = None,
 ) -> Status:
     """Return CONVERGED if the violation or the mean relative decrease over the last WINDOW steps is small, or RUNNING.
 
@@ -395,11 +409,13 @@ def stopping_status(
         w_norm: Euclidean norm of the weights.
         tolerance: bound on the decrease; 0 switches this test off.
         gradient_tolerance: bound on the violation, over max(1, w_norm); 0 asks for an exact zero.
+        size: what the decrease is relative to; the last objective by default. See ``Problem.size_of``.
     """
-    if violation <= least_violation(recent[-1], w_norm, gradient_tolerance):
+    size = abs(recent[-1]) if size is None else size
+    if violation <= least_violation(size, w_norm, gradient_tolerance):
         return Status.CONVERGED
     decrease = (max(recent) - min(recent)) / WINDOW
-    if tolerance > 0.0 and len(recent) > WINDOW and decrease <= tolerance * abs(recent[-1]):
+    if tolerance > 0.0 and len(recent) > WINDOW and decrease <= tolerance * size:
         return Status.CONVERGED
     return Status.RUNNING
 

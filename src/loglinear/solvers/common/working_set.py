@@ -38,6 +38,7 @@ class Block:
     def __init__(self, problem: Problem, features: Features, w: Vector) -> None:
         self.n_features, self.n_samples = int(features.size), int(problem.objective.n_samples)
         self.n_threads = problem.n_threads
+        self.cost_constant = problem.cost_constant
         self.gradient = np.zeros_like(w)
         self._problem, self._features, self._w = Problem(problem.objective), features, w.copy()
 
