@@ -90,7 +90,9 @@ def take_inputs(parser: ArgumentParser, arguments: Namespace) -> None:
         values[inputs.data] = places if inputs.several else places[0]
     elif not files:
         if inputs.default is None:
-            parser.error(f"a file is missing; write {parser.prog} {inputs.usage}")
+            taken = values.get("calibration")
+            why = f": --calibration took {taken} for its picture, so give FILE first" if taken else ""
+            parser.error(f"a file is missing{why}; write {parser.prog} {inputs.usage}")
         values[inputs.data] = inputs.default
 
 

@@ -14,6 +14,8 @@ __all__ = ["EXTENSIONS", "check_model_name", "check_places"]
 # File extensions of models with the formats that they stand for.
 EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "loglinear"}
 
+# Places that are standard output.
+_STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 # Arguments that are models.
 _MODELS = ("model", "start", "prior", "committee")
 
@@ -45,6 +47,10 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         if name not in _MODELS and os.path.isfile(path) and kind_of(path) is not None:
             message = f"{path}: a loglinear model, not data; give a data file"
             raise DataError(message)
+    on_stdout = [spelt[name] for name in writes if getattr(arguments, name) in _STDOUT]
+    if len(on_stdout) > 1:
+        message = f"{on_stdout[0]} and {on_stdout[1]} would both be written to stdout; give one of them a file"
+        raise OptionError(message)
     for name in writes:
         path = getattr(arguments, name)
         if path in (None, "-", ""):

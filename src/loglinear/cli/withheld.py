@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import OptionError
+from ..errors import DataError, OptionError
 from .output import counted, say
 
 if TYPE_CHECKING:
@@ -65,7 +65,12 @@ class Withheld(NamedTuple):
             message = "--below and --rest cannot be combined: sentences written apart keep their labels; leave out one"
             raise OptionError(message)
         if below is not None:
-            check_cells([below], between_blanks=True)
+            try:
+                check_cells([below], between_blanks=True)
+            except DataError as error:
+                problem = str(error).partition("the model's label ")[2].partition(";")[0]
+                message = f"--below {problem}; give a label such as O or {NO_LABEL}"
+                raise OptionError(message) from error
         return cls(least, below, rest)
 
     @property

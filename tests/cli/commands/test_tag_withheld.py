@@ -103,13 +103,31 @@ def test_withheld_spans_are_not_among_the_spans_of_a_sentence(done, chunker, tmp
         (("--min-probability", "nan"), "--min-probability nan is not a probability"),
         (("--min-probability", "0.5", "--below", "O", "--rest", "r"), "--below and --rest cannot be combined"),
         (("--min-probability", "0.5", "--below", "a b"), "contains a space"),
+        (("--min-probability", "0.5", "--below", "a b"), '--below "a b" contains'),
+        (("--min-probability", "0.5", "--below", ""), '--below "" is empty, so it cannot be written'),
+        (("--min-probability", "0.5", "--below", "a\tb"), "give a label such as O or ?"),
+        (("--min-probability", "0.5", "--rest", "-"), "--output and --rest would both be written to stdout"),
+        (("--min-probability", "0.5", "--rest", "/dev/stdout", "-o", "-"), "would both be written to stdout; give one"),
         (("--min-probability", "0.5", "--n-best", "2"), "--min-probability and --n-best cannot be combined"),
         (("--min-probability", "0.5", "--layout", "crf++"), "--min-probability and --layout cannot be combined"),
         (("--min-probability", "0.5", "--rest", "r", "--stream"), "--rest needs all sentences before it writes"),
+        (("--min-probability", "0.5", "--rest", "r", "--stream"), "it writes; leave out --stream, or add -o FILE"),
     ],
 )
 def test_options_that_do_not_fit_are_named(misuse, chunker, arguments, says):
     assert says in misuse("tag", chunker.model, chunker.test, *arguments)
+
+
+def test_a_flag_that_was_not_given_is_not_blamed(misuse, chunker, tmp_path):
+    flags = ("--min-probability", "0.5", "--rest", tmp_path / "r")
+    message = misuse("tag", chunker.model, "-", *flags, input="a\n")
+    assert "--rest needs all sentences before it writes; add -o FILE, or read from a file" in message
+    assert "--stream" not in message
+
+
+def test_a_file_that_was_taken_for_the_picture_is_named(misuse, chunker):
+    message = misuse("evaluate", chunker.model, "--calibration", chunker.test, usage=True)
+    assert f"a file is missing: --calibration took {chunker.test} for its picture, so give FILE first" in message
 
 
 def test_comments_stay_with_their_sentences(done, tmp_path):
@@ -161,6 +179,7 @@ def test_classifiers_and_tables_withhold_answers_too(done, misuse, tmp_path):
     assert done(*arguments).stdout.split() == ["good", "?"]
     assert done(*arguments, "--below", "person").stdout.split() == ["good", "person"]
     assert "leave out --rest" in misuse(*arguments, "--rest", "r")
+    assert "together, and mark the texts to check with --below" in misuse(*arguments, "--rest", "r")
     (tmp_path / "t.csv").write_text("a,b,c\n" + "1,1,0\n0,0,0\n1,1,1\n0,0,1\n" * 10)
     done("structure", tmp_path / "t.csv", "--l1", "0.01", "-m", tmp_path / "n")
     (tmp_path / "gaps.csv").write_text("a,b,c\n1,,0\n1,1,\n")

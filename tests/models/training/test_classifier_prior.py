@@ -290,3 +290,8 @@ def test_pieces_of_sentences_come_near_to_all_at_once(tmp_path):
         loaded.partial_fit([[["a"], ["b"]]], [[None, "B"]])
     with pytest.raises(OptionError, match="how many samples it has seen"):
         ChainCRF.of_weights(["A", "B"], {("a", "A"): 1.0}, {}).partial_fit([[["a"]]], [["B"]])
+
+
+def test_classes_of_another_type_in_y_are_named():
+    with pytest.raises(DataError, match="classes have type int in y, but type float in the argument classes"):
+        MaxEnt().partial_fit([[0.0], [1.0]], [0, 1], classes=[0.0, 1.0, 2.0])

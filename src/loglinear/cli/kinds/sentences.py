@@ -164,7 +164,8 @@ class Sentences(Kind):
             least = (withheld.least, judged, withheld.below)
         streams = answered_one_by_one(arguments)
         if streams and arguments.rest is not None:
-            message = "--rest needs all sentences before it writes; add -o FILE, or read from a file without --stream"
+            way = "leave out --stream, or add -o FILE" if arguments.stream else "add -o FILE, or read from a file"
+            message = f"--rest needs all sentences before it writes; {way}"
             raise OptionError(message)
         if format == "corpus":
             self._tag_corpus(arguments)

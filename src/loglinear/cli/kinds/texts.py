@@ -72,6 +72,10 @@ class Texts(Samples):
 
         check_cells(self.model.labels)
         self.format(arguments.file, arguments.format)
+        if arguments.rest is not None:
+            message = f"{self.path} is {self.called}; leave out --rest, which keeps the labels of a sentence together, "
+            message += "and mark the texts to check with --below"
+            raise OptionError(message)
         self.take_only(vars(arguments), "format", "stream", "min_probability", "below")
         withheld = Withheld.of(arguments)
         if arguments.marginals or withheld is not None:

@@ -67,8 +67,9 @@ class ClassifierPrior:
             older = self.start.contents.classes
         new_type, old_type = (type(array.tolist()[0]).__name__ for array in (new, older))
         if new_type != old_type:
-            name = "classes" if self.start is None else self.start.name
-            message = f"the classes have type {new_type}, but {name} has classes of type {old_type}"
+            message = f"the classes have type {new_type} in y, but type {old_type} in the argument classes"
+            if self.start is not None:
+                message = f"the classes have type {new_type}, but {self.start.name} has classes of type {old_type}"
             raise DataError(message)
         united = np.unique(np.concatenate([new, older]))
         if self._classes is not None and united.size > self._classes.size:
