@@ -254,7 +254,7 @@ def test_a_corpus_on_disk_and_joined_corpora_keep_the_costs(tmp_path):
     [
         ([[1.0, -0.5]], r"sentence 0: token 1: weight -0.5 is not a finite number >= 0"),
         ([[1.0, float("inf")]], r"sentence 0: token 1: weight inf is not a finite"),
-        ([[1.0, "x"]], r"sentence 0: token 1: weight NaN is not a finite number"),
+        ([[1.0, "x"]], r"sentence 0, token 1: the weight 'x' in token_weight is not a number"),
         ([[1.0]], r"sentence 0: 1 token weights for 2 tokens"),
         ([[1.0, 1.0], [1.0]], r"token_weight of 2 sentences for 1 sentence"),
         ([1.0], r"token_weight has 1.0 for a sentence; give a sequence of numbers"),
