@@ -38,6 +38,12 @@ EXPECTED = {
     "cut.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "damaged or cut short"),
     "zeros.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "found 1"),  # a thousand times as large unpacked
     "lines.template": (["train", "-m", "model", "data", "--template"], "more than 10000 lines"),
+    # Columns, each twice as long as the one before it.
+    "laughs.template": (
+        ["train", "-m", "model", "data", "--template"],
+        "laughs.template, line 12: the line copies 8190",
+    ),
+    "laughs.loglinear": (["tag", "data", "-m"], "template line 12: the line copies 8190 cells"),
     "expression.template": (["train", "-m", "model", "data", "--template"], "line 1: "),  # gigabytes when compiled
 }
 

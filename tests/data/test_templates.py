@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from loglinear import ChainCRF, Corpus, Tagger
 from loglinear.data import templates as features
 from loglinear.data.templates import PRESETS, preset
-from loglinear.errors import OptionError
+from loglinear.errors import DataError, OptionError
 
 MACRO = re.compile(r"""%(shape|normal|substrings|[xtmXTM])\[([+-]?\d+),(\d+)(?:,("[^"]*"|\d+))?\]""")
 
@@ -163,3 +164,24 @@ def test_an_empty_value_has_a_name():
     assert names["U01:La"] == "previous word = La"
     assert names["prefix:"] == "prefix = (none)"
     assert names["other:"] == "other:"
+
+
+def test_a_cell_too_long_for_the_substrings_of_a_line_is_named(tmp_path):
+    long, template = "ab" * 2_000, "U0:%x[0,0]\nU:%x[0,0]%substrings[0,0,9]\nB\n"
+    fitted = ChainCRF(l2=1, template=template).fit([[("the",), ("dog",)]], [["A", "B"]])
+    before = fitted.predict([["the", "dog"]])
+    text = tmp_path / "text.txt"
+    text.write_text(f"the A\n\nthe A\n{long} B\n\n")
+    what = "token 1: a cell of 4000 characters is too long for %substrings"
+    with pytest.raises(DataError, match=f"text.txt, line 5: in the sentence before, {what}"):
+        Corpus.read(text, template=template)
+    with pytest.raises(DataError, match=f"sentence 1.*{what}"):
+        fitted.fit([["the"], ["the", long]], [["A"], ["A", "B"]])
+    with pytest.raises(DataError, match=what):
+        fitted.predict([["the"], ["the", long]])
+    fitted.save(tmp_path / "model")
+    tagger = Tagger(tmp_path / "model")
+    with pytest.raises(DataError, match=what):
+        tagger.tag(["the", long])
+    assert tagger.tag(["the", "dog"]) == before[0]
+    assert fitted.predict([["the", "dog"]]) == before

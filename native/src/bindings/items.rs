@@ -109,7 +109,7 @@ impl<'t> Reader<'t> {
                 texts.clear();
                 let tokens = read_cells(sentence, *columns, width, texts)?;
                 let cells = (0..texts.count()).map(|cell| texts.get(cell)).collect();
-                expander.expand(&Cells { columns: *columns, cells }, sink, label_of);
+                expander.expand(&Cells { columns: *columns, cells }, sink, label_of)?;
                 Ok(tokens)
             }
         }

@@ -32,6 +32,7 @@ pub fn templates() -> Vec<Vec<u8>> {
         "#!crf++\n# words\nU00:%x[-2,0]\nU01:%x[0,0]/%x[0,1]\nB\n",
         "#!wapiti\nu:%x[0,0]\n*:%t[0,0,\"^\\u*\"]\nb:%M[1,1,\"N.?\"]\n",
         "U:%x[0,0]\nT\n",
+        "C a=%x[0,0]%X[0,1]\nC b=%x[0,a]%shape[0,a]-\nC c=%drop[0,b,\"e\"]%x[0,b]%x[0,a]\nU:%x[-1,c]%x[0,c]\nU1:%substrings[0,c,9]/%x[0,b]\n",
     ])
 }
 

@@ -4,9 +4,9 @@ use crate::corpus::hash::Piece;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
 use crate::text::joins::{Line, Part, SentencePieces};
-use crate::text::template::{FIRST_MADE, Template};
+use crate::text::template::Template;
 use crate::text::token_views::TokenViews;
-use crate::text::view::text_of;
+use crate::text::view::{FIRST_MADE, text_of};
 use std::borrow::Cow;
 
 impl Template {
@@ -43,6 +43,11 @@ impl Template {
 /// Tokens whose keys are formed together: those of a usual template stay in the first-level cache.
 const TOGETHER: usize = 64;
 
+/// The most text, in bytes, of the attributes that a line with `%substrings` gives a token.
+const MOST_TEXT: usize = 64 << 20;
+/// Attributes whose text cannot be too long unless the cells beside them are: they are not looked at.
+const FEW: usize = 1000;
+
 /// Expands a template over sentences; keeps its buffers from one sentence to the next.
 pub struct Expander<'t> {
     template: &'t Template,
@@ -59,13 +64,14 @@ impl<'t> Expander<'t> {
         Expander { template, sentence, views, views_of_token: Vec::new() }
     }
 
-    /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence.
+    /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence. Error:
+    /// a token is too long for `%substrings`.
     pub fn expand<'l, S: Sink>(
         &mut self,
         cells: &Cells<'_>,
         sink: &mut S,
         label_of: impl Fn(usize) -> Option<Gold<'l>>,
-    ) {
+    ) -> Result<(), String> {
         let tokens = cells.tokens();
         let template = self.template;
         let views = &mut self.views;
@@ -79,7 +85,7 @@ impl<'t> Expander<'t> {
                 let keys = self.sentence.keys(token - first, template.lines.len());
                 for (number, (line, &key)) in template.lines.iter().zip(keys).enumerate() {
                     if let Some((at, most)) = line.substrings {
-                        self.expand_substrings(number, at, most, cells, token, sink);
+                        self.expand_substrings(number, at, most, cells, token, sink)?;
                         continue;
                     }
                     // A bigram joins a token and the previous one: the first token does not have one.
@@ -93,6 +99,7 @@ impl<'t> Expander<'t> {
                 sink.end_token(label_of(token));
             }
         }
+        Ok(())
     }
 
     /// Passes the attributes of a line with `%substrings`, the macro with index `at`, to the sink: one for each substring of 1 to
@@ -105,10 +112,10 @@ impl<'t> Expander<'t> {
         cells: &Cells<'_>,
         token: usize,
         sink: &mut S,
-    ) {
+    ) -> Result<(), String> {
         let template = self.template;
         let line = &template.lines[number];
-        let Part::Cell { view, row } = &line.parts[at] else { return };
+        let Part::Cell { view, row } = &line.parts[at] else { return Ok(()) };
         let tokens = cells.tokens();
         let cell = match row.resolve(token, tokens) {
             Ok(looked_at) => template.cell(cells, looked_at, template.views[*view].column()),
@@ -116,6 +123,18 @@ impl<'t> Expander<'t> {
         };
         let text = text_of(&cell);
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let (characters, most) = (ends.len() - 1, most.min(ends.len() - 1));
+        if characters * most > FEW {
+            let mut others = Vec::new();
+            template.write(line, cells, token, Some(b""), &mut others);
+            if characters * most > MOST_TEXT / (others.len() + most) {
+                return Err(format!(
+                    "token {token}: a cell of {characters} characters is too long for %substrings, whose attributes would \
+                     have more than {} MiB of text; shorten the cell, or change the template",
+                    MOST_TEXT >> 20
+                ));
+            }
+        }
         let mut seen: Vec<&str> = Vec::new();
         for start in 0..ends.len() - 1 {
             for &end in ends[start + 1..].iter().take(most) {
@@ -136,6 +155,7 @@ impl<'t> Expander<'t> {
                 sink.state(key, 1.0, |out| template.write(line, cells, token, Some(substring), out));
             }
         }
+        Ok(())
     }
 }
 
@@ -182,7 +202,7 @@ mod tests {
             cells: sentence.iter().flat_map(|row| row.iter().map(|cell| cell.as_bytes())).collect(),
         };
         let mut sink = Collect::default();
-        Expander::new(&template).expand(&cells, &mut sink, |_| None);
+        Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap();
         sink.tokens
     }
 
@@ -226,7 +246,7 @@ U5:%shape[0,0]|%normal[0,0]"#,
         let cells = Cells { columns: 2, cells: rows.collect() };
         let mut sink = Collect::default();
         // The sink compares each key with the key of the attribute's string, which is built again.
-        Expander::new(&template).expand(&cells, &mut sink, |_| None);
+        Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap();
         assert_eq!(sink.tokens.len(), 3000);
     }
 
@@ -234,6 +254,21 @@ U5:%shape[0,0]|%normal[0,0]"#,
     fn substrings_are_distinct() {
         let got = expand("U%substrings[0,0,2]", &[&["aab"]]);
         assert_eq!(got[0], ["Ua", "Uaa", "Uab", "Ub"]);
+    }
+
+    #[test]
+    fn cells_that_are_too_long_for_substrings_are_refused() {
+        let refused = |source: &str, length: usize| {
+            let word = "ab".repeat(length / 2).into_bytes();
+            let template = Template::parse(source).unwrap();
+            let cells = Cells { columns: 1, cells: vec![b"x", &word] };
+            Expander::new(&template).expand(&cells, &mut Collect::default(), |_| None).err()
+        };
+        assert_eq!(refused("U%substrings[0,0,9]", 10_000), None);
+        assert_eq!(refused("U%x[0,0]%substrings[0,0,9]", 2_000), None);
+        let message = refused("U%x[0,0]%substrings[0,0,9]", 3_000).unwrap();
+        assert!(message.starts_with("token 1: a cell of 3000 characters is too long"), "{message}");
+        assert!(refused("U%substrings[0,0,99]", 10_000).is_some());
     }
 
     #[test]
@@ -280,7 +315,7 @@ U5:%shape[0,0]|%normal[0,0]"#,
             // The sink compares each key with the key of the attribute's string; buffers serve two sentences.
             for _ in 0..2 {
                 let mut sink = Collect::default();
-                expander.expand(&cells, &mut sink, |_| None);
+                expander.expand(&cells, &mut sink, |_| None).unwrap();
                 prop_assert_eq!(sink.tokens.len(), words.len());
             }
         }

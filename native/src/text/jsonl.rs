@@ -93,7 +93,7 @@ fn sentence<S: Sink>(
                 }
                 width.allow(index, n_cells)?;
             }
-            expander.expand(&cells, sink, |token| gold.get(token).cloned());
+            expander.expand(&cells, sink, |token| gold.get(token).cloned())?;
         }
         None => {
             let mut items = Items::default();

@@ -7,6 +7,7 @@ mod bytes;
 pub mod cells;
 pub mod columns;
 pub mod conllu;
+mod copies;
 pub mod crfsuite;
 pub mod dialect;
 pub mod encode;

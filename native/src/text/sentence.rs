@@ -51,9 +51,10 @@ pub fn read<'t, S: Sink>(
     let mut expander = Expander::new(template);
     let mut sentence = Sentence::default();
     sentence.cells.columns = template.columns;
-    let mut end = |sentence: &mut Sentence<'t>, sink: &mut S| {
+    let mut end = |sentence: &mut Sentence<'t>, sink: &mut S| -> Result<(), String> {
         if !sentence.places.is_empty() {
-            expander.expand(&sentence.cells, sink, |token| sentence.labels.get(token).cloned());
+            let expanded = expander.expand(&sentence.cells, sink, |token| sentence.labels.get(token).cloned());
+            expanded.map_err(|message| format!("in the sentence before, {message}"))?;
             if !sentence.costs.is_empty() {
                 sink.costs(&sentence.costs);
             }
@@ -64,6 +65,7 @@ pub fn read<'t, S: Sink>(
             sentence.costs.clear();
             sentence.places.clear();
         }
+        Ok(())
     };
     // Whether the last line was a comment.
     let mut passed = false;
@@ -73,8 +75,7 @@ pub fn read<'t, S: Sink>(
                 sink.pass_over(start..start);
                 passed = false;
             }
-            end(&mut sentence, sink);
-            return Ok(());
+            return end(&mut sentence, sink);
         }
         token(start, line, &mut sentence)?;
         if let Some(comment) = sentence.passed.take() {
@@ -85,7 +86,7 @@ pub fn read<'t, S: Sink>(
         }
         Ok(())
     })?;
-    end(&mut sentence, sink);
+    end(&mut sentence, sink).map_err(|message| Located::new(range.end, message))?;
     sentence.notes.returns = lone_returns(&text[range]);
     sink.note(&sentence.notes);
     Ok(())

@@ -31,12 +31,14 @@
 use crate::corpus::hash::Piece;
 use crate::error::{Error, Result};
 use crate::text::arguments::{Arguments, Row, parse_row};
+use crate::text::copies::Copies;
 use crate::text::dialect::Dialect;
 use crate::text::joins::{Joins, Line, Part};
 use crate::text::naming;
 use crate::text::pattern;
-use crate::text::view::{Lower, View};
+use crate::text::view::{FIRST_MADE, Lower, View};
 use regex::bytes::Regex;
+use std::collections::HashMap;
 
 /// A parsed template.
 pub struct Template {
@@ -54,6 +56,10 @@ pub struct Template {
     pub(super) joins: Joins,
     /// The distinct views of all macros.
     pub(super) views: Vec<View>,
+    /// The distinct expressions of all macros, compiled.
+    expressions: HashMap<String, Regex>,
+    /// What the lines copy for each token.
+    copies: Copies,
     /// Whether a `B` line without macros requests label bigrams.
     pub transitions: bool,
     /// Whether a `T` line requests triples of labels: a chain of second order.
@@ -62,11 +68,11 @@ pub struct Template {
     pub columns: usize,
 }
 
-/// The number of the first column that a `C` line defines; files have fewer columns.
-pub(super) const FIRST_MADE: usize = 1 << 16;
-
 /// The most lines of a template: real templates have up to a few hundred.
 const MOST_LINES: usize = 10_000;
+
+/// The most different expressions of a template, each of which takes memory.
+const MOST_EXPRESSIONS: usize = 500;
 
 impl Template {
     /// Parses a template; errors name the line of the template.
@@ -81,6 +87,8 @@ impl Template {
             column_names: naming::columns(source),
             joins: Joins::default(),
             views: Vec::new(),
+            expressions: HashMap::new(),
+            copies: Copies::default(),
             transitions: false,
             triples: false,
             columns: 1,
@@ -178,6 +186,7 @@ impl Template {
             line.bigram = false;
         }
         if line.state || line.bigram {
+            self.copies.add(&line, &self.views)?;
             self.lines.push(line);
         }
         Ok(())
@@ -205,6 +214,7 @@ impl Template {
         if line.parts.iter().any(|part| matches!(part, Part::Cell { row, .. } if !matches!(row, Row::Relative(0)))) {
             return wrong("a column can use only the token's own cells: rows must be 0");
         }
+        self.copies.add_column(&line, &self.views)?;
         self.made_columns.push((name.to_owned(), line));
         Ok(())
     }
@@ -251,6 +261,22 @@ impl Template {
         Err(Error::Template(format!("%{name}: {has}; leave out the line {}", self.dialect.first_line())))
     }
 
+    /// Compiles an expression, unless an earlier macro has it.
+    fn compiled(&mut self, expression: &str) -> Result<Regex> {
+        if let Some(regex) = self.expressions.get(expression) {
+            return Ok(regex.clone());
+        }
+        if self.expressions.len() == MOST_EXPRESSIONS {
+            return Err(Error::Template(format!(
+                "the template has more than {MOST_EXPRESSIONS} different expressions"
+            )));
+        }
+        let compile = if self.dialect == Dialect::Wapiti { pattern::compile_wapiti } else { pattern::compile };
+        let regex = compile(expression)?;
+        self.expressions.insert(expression.to_owned(), regex.clone());
+        Ok(regex)
+    }
+
     /// Parses the macro at the start of `text`, which starts with `%`; returns the text after the macro.
     fn parse_macro<'t>(&mut self, text: &'t str, line: &mut Line) -> Result<&'t str> {
         let malformed =
@@ -270,11 +296,10 @@ impl Template {
             (true, Dialect::Wapiti) => Lower::Ascii,
             (true, _) => Lower::All,
         };
-        let compile = if self.dialect == Dialect::Wapiti { pattern::compile_wapiti } else { pattern::compile };
         let mut expression = String::new();
         let mut regex = || -> Result<Regex> {
             expression = arguments.quoted().ok_or_else(|| malformed("no \"expression\""))?;
-            compile(&expression)
+            self.compiled(&expression)
         };
         let view = match name {
             "x" | "X" => View::Cell { column, lower },
@@ -347,5 +372,14 @@ mod tests {
         }
         let long = "U:%x[0,0]\n".repeat(MOST_LINES + 1);
         assert!(Template::parse(&long).err().unwrap().to_string().contains("more than 10000 lines"));
+    }
+
+    #[test]
+    fn an_expression_is_compiled_once_and_there_are_not_too_many() {
+        let line = |at: usize| format!("U:%t[0,0,\"a{}\"]\n", at);
+        let lines = |count: usize| (0..count).map(line).collect::<String>();
+        assert!(Template::parse(&lines(MOST_EXPRESSIONS).repeat(3)).is_ok());
+        let message = Template::parse(&lines(MOST_EXPRESSIONS + 1)).err().unwrap().to_string();
+        assert!(message.contains("line 501: the template has more than 500 different expressions"), "{message}");
     }
 }

@@ -4,13 +4,15 @@
 use crate::corpus::hash::Piece;
 use crate::text::cells::Cells;
 use crate::text::joins::Part;
-use crate::text::template::{FIRST_MADE, Template};
-use crate::text::view::{Lower, View};
+use crate::text::template::Template;
+use crate::text::view::{FIRST_MADE, Lower, View};
 
 /// Number of tokens after which views are remembered: shorter texts are not worth the memory.
 const FIRST: usize = 256;
-/// Number of tokens that are remembered, each at the place given by its hash.
+/// Number of tokens that are remembered, each at the place given by its hash; fewer for templates of more than 256 views.
 const PLACES: usize = 1 << 12;
+/// The most views that are remembered.
+const MOST: usize = 1 << 20;
 
 /// Forms the views of tokens.
 pub(super) struct TokenViews<'t> {
@@ -47,11 +49,12 @@ impl<'t> TokenViews<'t> {
             return self.form(cells, token, pieces);
         }
         if self.keys.is_empty() {
-            self.keys = vec![0; PLACES];
-            self.remembered = vec![Piece::EMPTY; PLACES * self.template.views.len()];
+            let places = PLACES.min(MOST / self.template.views.len().max(1));
+            self.keys = vec![0; places];
+            self.remembered = vec![Piece::EMPTY; places * self.template.views.len()];
         }
         let key = key_of_token(cells, token, self.template.columns);
-        let place = key as usize % PLACES;
+        let place = key as usize % self.keys.len();
         let range = place * self.template.views.len()..(place + 1) * self.template.views.len();
         if self.keys[place] == key {
             return pieces.extend_from_slice(&self.remembered[range]);

@@ -3,6 +3,9 @@
 use regex::bytes::Regex;
 use std::borrow::Cow;
 
+/// The number of the first column that a `C` line defines; files have fewer columns.
+pub(super) const FIRST_MADE: usize = 1 << 16;
+
 /// Which letters a macro puts into lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lower {

@@ -3,7 +3,7 @@
 use crate::chain::model::Model;
 use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::text::cells::Cells;
 use crate::text::expand::Expander;
 use crate::text::template::Template;
@@ -86,7 +86,8 @@ pub fn tag_batch<S: Sentences>(
             cells.clear();
             sentences.read(sentence, template.columns, &mut cells.cells);
             let mut scorer = SequenceScorer::new(model, &mut sequence);
-            expander.expand(&cells, &mut scorer, |_| None);
+            let expanded = expander.expand(&cells, &mut scorer, |_| None);
+            expanded.map_err(|message| Error::Data(format!("sentence {sentence}, {message}")))?;
             scorer.end_sentence(1.0);
             labelled.add(model, &mut sequence, probabilities);
         }
