@@ -15,6 +15,7 @@ use crate::error::{self, check_weights};
 use crate::text::arriving::source;
 use crate::text::encode::encode;
 use crate::text::format::{Format, Reading};
+use crate::text::input;
 use crate::text::labels::{Labels, check_costs, checked_shares, unequal};
 use crate::text::layout::{Layout, Separator};
 use crate::text::look::look;
@@ -32,6 +33,12 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct Corpus {
     pub inner: Arc<corpus::Corpus>,
+}
+
+/// Sets the most MiB of text of a sentence that this process reads from a file.
+#[pyfunction]
+pub fn set_max_sentence(mib: usize) {
+    input::set_max_sentence(mib);
 }
 
 /// JSON settings from the caller.

@@ -28,6 +28,7 @@ mod stream;
 mod table;
 mod tagger;
 
+use crate::text::input;
 use pyo3::prelude::*;
 
 /// From now on a failed allocation ends the process with a message and exit code 1. For the command line.
@@ -85,6 +86,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::violations, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_cells, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_text, module)?)?;
+    module.add("MAX_SENTENCE", input::MAX_SENTENCE)?;
+    module.add_function(wrap_pyfunction!(data::set_max_sentence, module)?)?;
     module.add_function(wrap_pyfunction!(data::look_at, module)?)?;
     module.add_function(wrap_pyfunction!(end_when_exhausted, module)?)?;
     module.add("MEMORY_REMEDY", crate::memory::REMEDY)?;

@@ -379,7 +379,7 @@ impl ChainModel {
             .map(numbers);
         }
         let tagged = self.run(py, threads, |interrupt| {
-            let text = source(&path, interrupt)?.text()?;
+            let text = source(&path, interrupt)?.text(|line| format.ends(line))?;
             tagger::tag(&self.inner, &text, format, lines, request, interrupt)
         })?;
         if let Some(rest) = rest {

@@ -45,8 +45,8 @@ impl OpenModel {
 
     /// Labels a text as `loglinear tag` does: columns if the model has a template, else lines of attributes.
     pub fn label_text(&self, text: &[u8]) -> Result<Vec<u8>, Failure> {
-        let text = Source::of_bytes("the text", text.to_vec())?.text()?;
         let format = if self.model.template.is_some() { Format::Columns } else { Format::Crfsuite };
+        let text = Source::of_bytes("the text", text.to_vec())?.text(|line| format.ends(line))?;
         let label =
             || tagger::tag(&self.model, &text, format, self.model.layout, Answer::Best.into(), &Interrupt::default());
         let labelled = if text.content().len() < LONG { label() } else { threads::pool(0)?.install(label) };

@@ -96,7 +96,7 @@ fn template(bytes: &[u8]) -> bool {
 fn tag(text: &[u8]) -> bool {
     let answer = Answer::Marginals.into();
     let tagged = Source::of_bytes("text", text.to_vec())
-        .and_then(|source| source.text())
+        .and_then(|source| source.text(|line| Format::Columns.ends(line)))
         .and_then(|text| tagger::tag(&MODEL, &text, Format::Columns, Layout::default(), answer, &Interrupt::default()));
     tagged.is_ok()
 }

@@ -8,6 +8,43 @@ use std::fs::File;
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The most MiB of a sentence's text, unless `set_max_sentence` says otherwise: over ten million tokens of usual text.
+pub const MAX_SENTENCE: usize = 128;
+static MOST_OF_SENTENCE: AtomicUsize = AtomicUsize::new(MAX_SENTENCE << 20);
+
+/// Sets the most MiB of a sentence's text, for this process. A small file that is compressed can hold a sentence that fills any memory.
+pub fn set_max_sentence(mib: usize) {
+    MOST_OF_SENTENCE.store(mib.saturating_mul(1 << 20).min(usize::MAX >> 2), Ordering::Relaxed);
+}
+
+/// The most bytes of a sentence's text.
+fn most_of_sentence() -> usize {
+    MOST_OF_SENTENCE.load(Ordering::Relaxed)
+}
+
+/// The offset of the first sentence of a text that is too large, if there is one.
+pub fn too_large_at(text: &[u8], ends: &dyn Fn(&[u8]) -> bool) -> Option<usize> {
+    let (most, mut start) = (most_of_sentence(), 0);
+    while text.len() - start > most {
+        match last_end(&text[start..start + most + 1], ends) {
+            0 => return Some(start),
+            end => start += end,
+        }
+    }
+    None
+}
+
+/// The error for a sentence that is too large, after some lines of a file.
+pub fn too_large(name: &str, lines_before: usize) -> Error {
+    Error::Data(format!(
+        "{name}, line {}: the sentence that begins here has more than {} MiB of text; check where sentences end, or \
+         raise --max-sentence (set_max_sentence in Python)",
+        lines_before + 1,
+        most_of_sentence() >> 20
+    ))
+}
 
 /// The first bytes of gzip and of xz files.
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -62,11 +99,19 @@ impl Source {
         Ok(Source { name: name.to_owned(), reader, compressed: gzip || xz, lines_before: 0 })
     }
 
-    /// The whole text.
-    pub fn text(mut self) -> Result<Text> {
-        let mut bytes = Vec::new();
-        self.read(usize::MAX >> 1, &mut bytes)?;
-        Ok(Text { name: self.name, bytes })
+    /// The whole text, in which sentences may end after lines that `ends` accepts. Error: a sentence is too large.
+    pub fn text(mut self, ends: impl Fn(&[u8]) -> bool) -> Result<Text> {
+        let (mut bytes, mut start, most) = (Vec::new(), 0, most_of_sentence());
+        loop {
+            let wanted = most + 1 - (bytes.len() - start);
+            if self.read(wanted, &mut bytes)? < wanted {
+                return Ok(Text { name: self.name, bytes });
+            }
+            match last_end(&bytes[start..], &ends) {
+                0 => return Err(too_large(&self.name, self.lines_before + newlines(&bytes[..start]))),
+                end => start += end,
+            }
+        }
     }
 
     /// Appends up to `limit` bytes to `into`; returns their number, which is smaller at the end of the text only.
@@ -142,11 +187,15 @@ impl<'e> Windows<'e> {
         Windows { lines: source.lines_before, source, ends, size: size.max(16), leftover: Vec::new(), started: false }
     }
 
-    /// The next window; none at the end of the text.
+    /// The next window; none at the end of the text. Error: a sentence is too large.
     pub fn advance(&mut self) -> Result<Option<Window>> {
-        let mut bytes = std::mem::take(&mut self.leftover);
+        let (mut bytes, most) = (std::mem::take(&mut self.leftover), most_of_sentence());
         loop {
-            let wanted = self.size.max(bytes.len());
+            // A window without the end of a sentence belongs to one sentence.
+            if bytes.len() > most {
+                return Err(too_large(&self.source.name, self.lines));
+            }
+            let wanted = self.size.max(bytes.len()).min(most + 1 - bytes.len());
             let at_end = self.source.read(wanted, &mut bytes)? < wanted;
             if !self.started {
                 self.started = true;
@@ -159,7 +208,7 @@ impl<'e> Windows<'e> {
             if end > 0 {
                 self.leftover = bytes.split_off(end);
                 let lines_before = self.lines;
-                self.lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
+                self.lines += newlines(&bytes);
                 return Ok(Some(Window { bytes, lines_before }));
             }
         }
@@ -206,6 +255,11 @@ pub const PIECE: usize = 768 << 10;
 /// The beginning of the line after the one that contains byte `from`.
 fn next_line(text: &[u8], from: usize) -> usize {
     from + position(&text[from..], b'\n').map_or(text.len() - from, |at| at + 1)
+}
+
+/// Number of lines that end in a text.
+fn newlines(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'\n').count()
 }
 
 /// The line without its end, LF or CRLF.
@@ -292,6 +346,38 @@ mod tests {
                 assert!(joined.ends_with(b"\n\n") || joined.len() == text.len());
             }
             assert!(joined == text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_sentence_that_is_too_large_is_refused_before_it_is_read() {
+        // Endless text after a sentence of some bytes: reading must end by itself.
+        let endless = |first: &str| {
+            let raw =
+                std::io::Cursor::new(format!("{first}\n\n")).chain(std::io::BufReader::with_capacity(1 << 16, Ab));
+            Source::new("endless", Box::new(raw)).unwrap()
+        };
+        let blank = |line: &[u8]| line.is_empty();
+        let mut windows = Windows::new(endless("a"), 1 << 20, &blank);
+        let error = loop {
+            match windows.advance() {
+                Ok(window) => assert!(window.unwrap().bytes.len() <= 2 << 20),
+                Err(error) => break error.to_string(),
+            }
+        };
+        let text = endless("a\nb").text(blank).err().unwrap().to_string();
+        assert!(error.starts_with("endless, line 3: the sentence that begins here has more than 128 MiB"), "{error}");
+        assert!(text.starts_with("endless, line 4: the sentence that begins here has more than 128 MiB"), "{text}");
+    }
+
+    /// The line "ab" without end.
+    struct Ab;
+
+    impl Read for Ab {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let lines = into.len() / 3 * 3;
+            into[..lines].chunks_exact_mut(3).for_each(|line| line.copy_from_slice(b"ab\n"));
+            Ok(lines)
         }
     }
 

@@ -15,8 +15,10 @@ from .classifier import checked_probabilities as checked_probabilities
 from .classifier import classifier_model as classifier_model
 from .classifier import classifier_of_corpus as classifier_of_corpus
 from .corpus_writer import CorpusWriter as CorpusWriter
+from .data import MAX_SENTENCE as MAX_SENTENCE
 from .data import Corpus as Corpus
 from .data import look_at as look_at
+from .data import set_max_sentence as set_max_sentence
 from .instances import Instances as Instances
 from .memory import MEMORY_REMEDY as MEMORY_REMEDY
 from .memory import end_when_exhausted as end_when_exhausted

@@ -8,6 +8,9 @@ import numpy.typing as npt
 
 Notes = tuple[int, bool, int, int, int, int, str, bool, bool, bool, int]
 
+MAX_SENTENCE: int
+
+def set_max_sentence(mib: int) -> None: ...
 def look_at(text: bytes, columns: tuple[str | None, int, bool, int, int | None] | None) -> Notes: ...
 
 class Corpus:

@@ -199,10 +199,26 @@ def _run(arguments: list[str]) -> None:
         check_places(parser, parsed, module.READS, module.WRITES)
         end_when_exhausted()
         try:
-            module.run(parsed)
+            with _sentences_up_to(getattr(parsed, "max_sentence", None)):
+                module.run(parsed)
         except OptionError as error:
             flags = {action.dest: action.option_strings for action in parser._actions}
             raise OptionError(as_flags(str(error), flags)) from error
+
+
+@contextmanager
+def _sentences_up_to(size: int | None) -> Iterator[None]:
+    """Read sentences of files up to a size in MiB; None for the default."""
+    if size is None:
+        yield
+        return
+    from ..data.sentence_size import set_max_sentence
+
+    set_max_sentence(size)
+    try:
+        yield
+    finally:
+        set_max_sentence()
 
 
 def command_parser(name: str) -> tuple[Any, argparse.ArgumentParser]:

@@ -237,7 +237,10 @@ def add_format(parser: Arguments, *kinds: Holds, default: str = "the format of t
 
 
 def add_columns(parser: Arguments) -> None:
-    """Add --separator, --label-column and --skip-comments, of column files; by default as a model or the file says."""
+    """Add --separator, --label-column and --skip-comments, of column files, and --max-sentence.
+
+    By default the layout is as a model or the file says.
+    """
     add = parser.add_argument
     separator = (
         "column separator: tab (columns may contain spaces) or blank (spaces and tabs) (default: blank, or "
@@ -248,6 +251,8 @@ def add_columns(parser: Arguments) -> None:
     add("--label-column", type=int, metavar="N", help=label)
     comments = "skip lines that begin with # or -DOCSTART- before the first token of a sentence"
     add("--skip-comments", action="store_true", default=None, help=comments)
+    size = "size of the largest sentence of a file, in MiB of text; a larger one is an error (default: 128)"
+    add("--max-sentence", type=int, metavar="N", help=size)
 
 
 def add_weight_column(parser: Arguments) -> None:

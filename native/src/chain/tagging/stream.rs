@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::files::signature;
 use crate::text::arriving::{Arriving, Input};
 use crate::text::format::Format;
-use crate::text::input::{Source, is_compressed, last_end, without_mark};
+use crate::text::input::{Source, is_compressed, last_end, too_large, too_large_at, without_mark};
 use crate::text::layout::Layout;
 use crate::threads::{Interrupt, Pool};
 
@@ -66,9 +66,11 @@ pub fn tag_stream<O: Output>(
             signature::check_text(name, &pending[..pending.len().min(signature::LOOKED_AT)])?;
         }
         if compressed == Some(true) {
-            pending = Source::of_bytes(name, pending)?.text()?.into_bytes();
+            pending = Source::of_bytes(name, pending)?.text(|line| format.ends(line))?.into_bytes();
         }
-        let complete = if ended { pending.len() } else { last_line(&pending, from, format) };
+        let large = too_large_at(&pending, &|line| format.ends(line));
+        let whole = || if ended { pending.len() } else { last_line(&pending, from, format) };
+        let complete = large.unwrap_or_else(whole);
         let behind = pending.split_off(complete);
         let batch = std::mem::replace(&mut pending, behind);
         from = pending.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
@@ -76,6 +78,9 @@ pub fn tag_stream<O: Output>(
             let content = if begun { &batch } else { without_mark(&batch) };
             begun = true;
             stream.batch(content, pool)?;
+        }
+        if large.is_some() {
+            return Err(too_large(name, stream.lines));
         }
         if ended {
             stream.look(true)?;
