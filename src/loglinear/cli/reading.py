@@ -213,7 +213,8 @@ class Reading(NamedTuple):
                 )
                 raise OptionError(message)
         with guessing(format, reason):
-            labels = self.labels or labels_as(labelled=True, partial=self.partial)
+            labels = None if self.partial else self.labels
+            labels = labels or labels_as(labelled=True, partial=self.partial)
             return read_to_score(path, format, template_text(self.template), self.columns, self.threads, labels)
 
     def beside(self, trained: ColumnLayout) -> Reading:
