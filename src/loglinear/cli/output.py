@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from .wrapping import fitted
 
-__all__ = ["Interrupted", "counted", "keeping_reached", "say", "sizes", "tab_separated"]
+__all__ = ["Interrupted", "bias_text", "counted", "keeping_reached", "say", "sizes", "tab_separated"]
 
 # Names may contain characters that would break the table.
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -60,3 +60,8 @@ def sizes(name: str, numbers: Mapping[str, int]) -> str:
 def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return lines of cells between tabs, the columns' names first."""
     return "".join("\t".join(cell.translate(_ESCAPES) for cell in line) + "\n" for line in (columns, *rows))
+
+
+def bias_text(bias: Mapping[str, float]) -> str:
+    """Return biases of labels as the flag takes them."""
+    return " ".join(f"{label}={score:g}" for label, score in bias.items())

@@ -12,8 +12,7 @@ from ...models.files.schema import PROGRAMS
 from ...models.files.settings import trained_from, trained_on
 from ...trace import scores_text
 from ..ending import least_share
-from ..output import counted
-from .scored import bias_text
+from ..output import bias_text, counted
 
 if TYPE_CHECKING:
     from ...data.features import Feature

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...data.column_layout import ColumnLayout
 from ...data.formats import unknown_label
 from ...errors import DataError, OptionError
-from ..output import say
+from ..output import bias_text, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ...models.files.chain import ChainModel
 
 __all__ = [
-    "bias_text",
     "check_calibration",
     "numbered",
     "scheme_hint",
@@ -219,8 +218,3 @@ def _compared(what: str, before: Mapping[str, float], after: Mapping[str, float]
     """Return a table of shares before and after, in percent."""
     rows = [f"  {name:<26} {100.0 * x:7.2f} {100.0 * after[name]:7.2f}" for name, x in before.items()]
     return [f"{what:<28} {'before':>7} {'after':>7}", *rows]
-
-
-def bias_text(bias: Mapping[str, float]) -> str:
-    """Return biases of labels as the flag takes them."""
-    return " ".join(f"{label}={score:g}" for label, score in bias.items())
