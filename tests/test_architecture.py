@@ -20,7 +20,7 @@ PYTHON, NATIVE, BENCHMARKS = ROOT / "src" / "loglinear", ROOT / "native" / "src"
 # From the ground up; a floor may use those below it and itself, not those beside it in another tuple that come later.
 PYTHON_FLOORS = (
     ("_core", "version", "errors"),
-    ("options", "protocols", "vectors", "memory", "replacing", "extras", "processor"),
+    ("options", "protocols", "vectors", "memory", "replacing", "extras", "processor", "forks"),
     ("penalty", "trace"),
     ("problem", "result"),
     ("gap", "gain"),

@@ -11,6 +11,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from .extras import needed_by as _needed_by
+from .forks import wait_at_forks as _wait_at_forks
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ class _Package(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+_wait_at_forks()
 
 
 def __getattr__(name: str) -> Any:

@@ -265,3 +265,76 @@ def test_a_service_whose_workers_are_killed_answers_right():
     assert (found["requests"], found["wrong"], found["missing"]) == (200, 0, 0)
     # A busy machine may have answered all before the last of them.
     assert 0 < found["kills"] <= 6
+
+
+FIRST_CALLS = """
+import random
+def first_fit_while_forking(seed):
+    # The second thread is somewhere in the imports of its first fit.
+    trainer = threading.Thread(target=lambda: chain(1))
+    trainer.start()
+    time.sleep(random.Random(seed).uniform(0, {longest}))
+    pid = os.fork()
+    if pid == 0:
+        try:
+            chain(1)
+            os._exit(0)
+        finally:
+            os._exit(4)
+    deadline = time.monotonic() + {patience}
+    while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(pid, 9)
+            break
+        time.sleep(0.01)
+    trainer.join()
+    return ended[1] == 0 and ended[0] == pid
+assert first_fit_while_forking({seed})
+print("done")
+"""
+
+
+def fork_in_first_fit(seed, tmp_path):
+    longest, seconds = 0.2 * patience(1), patience(20)
+    program = FIRST_CALLS.format(longest=longest, patience=seconds, seed=seed)
+    return run(program, tmp_path, seconds=3 * seconds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(24))
+def test_a_fork_during_the_first_fit_of_another_thread(seed, tmp_path):
+    assert fork_in_first_fit(seed, tmp_path) == ["done"]
+
+
+def test_a_fork_waits_for_the_import_of_another_thread(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(0.3)\nfinished = True\n", encoding="utf-8")
+    program = """
+sys.path.insert(0, os.path.dirname(__file__))
+importer = threading.Thread(target=lambda: __import__("slow"))
+importer.start()
+while "slow" not in sys.modules:
+    time.sleep(0.001)
+def child():
+    import slow
+    return slow.finished
+print(in_child(child))
+importer.join()
+"""
+    assert run(FORK + program, tmp_path) == ["True"]
+
+
+def test_a_fork_within_an_import_does_not_wait(tmp_path):
+    forking = "import os, threading\nwhile threading.active_count() < 3: pass\npid = os.fork()\npid or os._exit(0)\n"
+    (tmp_path / "forking.py").write_text(forking + "os.waitpid(pid, 0)\n", encoding="utf-8")
+    (tmp_path / "slow.py").write_text("import threading, time\ntime.sleep(0.2)\nimport forking\n", encoding="utf-8")
+    program = """
+sys.path.insert(0, os.path.dirname(__file__))
+threads = [threading.Thread(target=lambda name=name: __import__(name)) for name in ("forking", "slow")]
+began = time.monotonic()
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(time.monotonic() - began < 8)
+"""
+    assert run(program, tmp_path) == ["True"]

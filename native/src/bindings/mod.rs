@@ -9,6 +9,7 @@ mod classifier;
 mod corpus_writer;
 mod data;
 mod errors;
+mod forks;
 mod held;
 mod instances;
 mod interrupt;
@@ -90,6 +91,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(data::set_max_sentence, module)?)?;
     module.add_function(wrap_pyfunction!(data::look_at, module)?)?;
     module.add_function(wrap_pyfunction!(end_when_exhausted, module)?)?;
+    module.add_function(wrap_pyfunction!(forks::prepare_fork, module)?)?;
     module.add("MEMORY_REMEDY", crate::memory::REMEDY)?;
     numeric::register(module)
 }

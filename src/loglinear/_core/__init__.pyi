@@ -19,6 +19,7 @@ from .data import MAX_SENTENCE as MAX_SENTENCE
 from .data import Corpus as Corpus
 from .data import look_at as look_at
 from .data import set_max_sentence as set_max_sentence
+from .forks import prepare_fork as prepare_fork
 from .instances import Instances as Instances
 from .memory import MEMORY_REMEDY as MEMORY_REMEDY
 from .memory import end_when_exhausted as end_when_exhausted

@@ -1,0 +1,3 @@
+"""Forks of the process."""
+
+def prepare_fork() -> None: ...
