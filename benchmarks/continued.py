@@ -1,29 +1,34 @@
 """Continued training of a tagger: what it learns of a new domain, what it forgets of the old one.
 
-    LOGLINEAR_DATA=/path/to/data python benchmarks/continued.py [--seeds 3] [--threads 1]
+    LOGLINEAR_DATA=/path/to/data python benchmarks/continued.py --json FILE --figure docs/guides/continued.svg
 
 Part-of-speech tagging of UD English EWT with the preset `pos`. The old model is trained on 3,000 sentences of weblogs,
 newsgroups, e-mails and answers; the new data are 50 or 200 sentences of reviews. The first table has the accuracy on
-the reviews and on the other domains of the development and test files. The second one is of pieces of all domains:
-`partial_fit` against training on all pieces at once. Means over seeds, each with another choice of sentences, and
-lowest to highest.
+the reviews and on the other domains of the development and test files; the picture shows it. The second one is of
+pieces of all domains: `partial_fit` against training on all pieces at once, with seconds of the processor. Means over
+seeds, each with another choice of sentences, and lowest to highest.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import re
 import time
-from collections import defaultdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from bands import MARKERS, Rows, cell, mark, markdown, options, picture
 from loglinear import ChainCRF, Corpus
 
 Data = tuple[list[list[str]], list[list[str]]]
+OLD, NEW = 3000, (50, 200)
 STRENGTHS = 1, 10, 100
-STREAMS = (100, 10), (10, 60), (500, 4)
+# Number of pieces and of sentences in each.
+STREAMS = (10, 100), (60, 10), (4, 500)
+# The picture leaves out trainings that know the new data alone: they are far from the others.
+FAR = "new alone", "`start=old`"
 
 
 def read(path: Path) -> tuple[Data, Data]:
@@ -59,69 +64,114 @@ def corpus(data: Data) -> Corpus:
     return Corpus.encode(*data, template=template_text("pos"))
 
 
-def band(values: list[float]) -> str:
-    return f"{sum(values) / len(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+def fitted(data: Data, threads: int, **arguments: Any) -> ChainCRF:
+    return ChainCRF(template="pos", n_jobs=threads).fit(*data, **arguments)
+
+
+def domains(train: tuple[Data, Data], held_out: list[Corpus], seed: int, threads: int) -> dict[str, Any]:
+    """Accuracy on reviews and on other domains, by the number of new sentences and the training."""
+    draw = random.Random(seed)
+    old_data = drawn(train[1], OLD, draw)
+    old = fitted(old_data, threads)
+    scores: dict[str, Any] = {}
+    for n in NEW:
+        new_data = drawn(train[0], n, draw)
+        models = {
+            "old alone": old,
+            "new alone": fitted(new_data, threads),
+            "`start=old`": fitted(new_data, threads, start=old),
+            "old and new data": fitted(joined(old_data, new_data), threads),
+        }
+        for strength in STRENGTHS:
+            name = f"`prior=old, prior_strength={strength}`"
+            models[name] = fitted(new_data, threads, prior=old, prior_strength=strength)
+        models["`old.partial_fit`"] = fitted(old_data, threads).partial_fit(*new_data)
+        scores[str(n)] = {name: [model.score(part) for part in held_out] for name, model in models.items()}
+    return {"scores": scores}
+
+
+def pieces(train: tuple[Data, Data], whole: Corpus, seed: int, count: int, size: int, threads: int) -> dict[str, Any]:
+    """Accuracy on all domains and seconds of the processor, by the training."""
+    stream = drawn(joined(*train), size * count, random.Random(seed))
+    cuts = [(stream[0][at : at + size], stream[1][at : at + size]) for at in range(0, size * count, size)]
+    scores: dict[str, Any] = {}
+    for name in ("all at once", "`partial_fit`", "one strength, `prior_strength=1`", "last piece alone"):
+        began = time.process_time()
+        if name == "`partial_fit`":
+            model = ChainCRF(template="pos", n_jobs=threads)
+            for piece in cuts:
+                model.partial_fit(*piece)
+        elif name.startswith("one strength"):
+            model = fitted(cuts[0], threads)
+            for piece in cuts[1:]:
+                model = fitted(piece, threads, prior=model)
+        else:
+            model = fitted(stream if name == "all at once" else cuts[-1], threads)
+        seconds = time.process_time() - began
+        scores[name] = [model.score(whole), seconds]
+    return {"scores": scores}
+
+
+def by_domain(rows: list[dict[str, Any]], n: int, name: str) -> list[list[float]]:
+    """Accuracy on reviews and on other domains, each by seed."""
+    return [[row["scores"][str(n)][name][part] for row in rows] for part in (0, 1)]
+
+
+def draw_domains(rows: list[dict[str, Any]], path: Path) -> None:
+    """Accuracy on reviews against other domains, a panel for each number of new sentences and a mark for each training.
+
+    The arrow is in the direction of the trainings that are left out.
+    """
+    with picture(path, 8.0, 4.2) as figure:
+        axes = figure.subplots(1, len(NEW), sharex=True, sharey=True)
+        for axis, n in zip(axes, NEW, strict=True):
+            names = [name for name in rows[0]["scores"][str(n)] if name not in FAR]
+            for number, name in enumerate(names):
+                reviews, others = by_domain(rows, n, name)
+                mark(axis, others, reviews, marker=MARKERS[number], label=name.replace("`", ""))
+            reviews, others = (cell(values)[:5] for values in by_domain(rows, n, FAR[1]))
+            says = f"start=old and new alone:\n{reviews} on reviews,\n{others} on other domains"
+            arrow = {"arrowstyle": "->", "color": "0.4"}
+            axis.annotate(says, (0.02, 0.02), (0.1, 0.1), "axes fraction", arrowprops=arrow, color="0.3", fontsize=8)
+            axis.set(title=f"{n} sentences of reviews", xlabel="accuracy on other domains")
+            axis.locator_params(nbins=5)
+        axes[0].set(ylabel="accuracy on reviews")
+        axes[0].set_ylim(axes[0].get_ylim()[0] - 0.003)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
+    threads, rows = arguments.threads, Rows(arguments.json)
     folder = Path(os.environ["LOGLINEAR_DATA"]) / "ud-english-ewt"
     train, dev, test = (read(folder / f"en_ewt-ud-{name}.conllu") for name in ("train", "dev", "test"))
     held_out = [corpus(joined(dev[domain], test[domain])) for domain in (0, 1)]
     whole = corpus(joined(*dev, *test))
 
-    def fitted(data: Data, **options: object) -> ChainCRF:
-        return ChainCRF(template="pos", n_jobs=arguments.threads).fit(*data, **options)
-
-    scores: defaultdict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
+    found = []
     for seed in range(arguments.seeds):
-        draw = random.Random(seed)
-        old_data = drawn(train[1], 3000, draw)
-        old = fitted(old_data)
-        for n in (50, 200):
-            new_data = drawn(train[0], n, draw)
-            models = {
-                "old alone": old,
-                "new alone": fitted(new_data),
-                "`start=old`": fitted(new_data, start=old),
-                "old and new data": fitted(joined(old_data, new_data)),
-            }
-            for strength in STRENGTHS:
-                models[f"`prior=old, prior_strength={strength}`"] = fitted(new_data, prior=old, prior_strength=strength)
-            models["`old.partial_fit`"] = fitted(old_data).partial_fit(*new_data)
-            for name, model in models.items():
-                scores[n, name].append((model.score(held_out[0]), model.score(held_out[1])))
-    print("| sentences of reviews | training | accuracy on reviews | on other domains |\n| ---: | --- | --- | --- |")
-    for (n, name), pairs in scores.items():
-        print(f"| {n} | {name} | {band([a for a, _ in pairs])} | {band([b for _, b in pairs])} |", flush=True)
+        found.append(rows.made({"new": list(NEW), "seed": seed}, partial(domains, train, held_out, seed, threads)))
+    lines = []
+    for n in NEW:
+        for name in found[0]["scores"][str(n)]:
+            lines.append([n, name, *(cell(values) for values in by_domain(found, n, name))])
+    print(markdown(["sentences of reviews", "training", "accuracy on reviews", "on other domains"], lines), flush=True)
+    if arguments.figure is not None:
+        draw_domains(found, arguments.figure)
 
-    print("\n| pieces | training | accuracy | seconds |\n| --- | --- | --- | --- |")
-    for size, count in STREAMS:
-        accuracy: defaultdict[str, list[float]] = defaultdict(list)
-        seconds: defaultdict[str, list[float]] = defaultdict(list)
+    lines = []
+    for count, size in STREAMS:
+        found = []
         for seed in range(arguments.seeds):
-            stream = drawn(joined(*train), size * count, random.Random(seed))
-            cuts = [(stream[0][at : at + size], stream[1][at : at + size]) for at in range(0, size * count, size)]
-            for name in ("all at once", "`partial_fit`", "one strength, `prior_strength=1`", "last piece alone"):
-                began = time.perf_counter()
-                if name == "`partial_fit`":
-                    model = ChainCRF(template="pos", n_jobs=arguments.threads)
-                    for piece in cuts:
-                        model.partial_fit(*piece)
-                elif name.startswith("one strength"):
-                    model = fitted(cuts[0])
-                    for piece in cuts[1:]:
-                        model = fitted(piece, prior=model)
-                else:
-                    model = fitted(stream if name == "all at once" else cuts[-1])
-                seconds[name].append(time.perf_counter() - began)
-                accuracy[name].append(model.score(whole))
-        for name, values in accuracy.items():
-            taken = sum(seconds[name]) / len(values)
-            print(f"| {count} of {size} sentences | {name} | {band(values)} | {taken:.1f} |", flush=True)
+            measure = partial(pieces, train, whole, seed, count, size, threads)
+            found.append(rows.made({"pieces": count, "size": size, "seed": seed}, measure))
+        for name in found[0]["scores"]:
+            accuracy, seconds = zip(*(row["scores"][name] for row in found), strict=True)
+            lines.append([f"{count} of {size} sentences", name, cell(accuracy), cell(seconds, 1)])
+    print("\n" + markdown(["pieces", "training", "accuracy", "seconds"], lines))
 
 
 if __name__ == "__main__":

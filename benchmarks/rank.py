@@ -11,17 +11,16 @@ measured again.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bands import Rows, cell, line, markdown, options, picture
 from loglinear import ChainCRF, Corpus, rank
-from loglinear.report.figure import new_figure, written
 
 SIZES = (50, 100, 150, 200, 300, 400, 500, 600, 700, 800, 900, 1000)
 SEEDS = (0, 1, 2)
@@ -89,15 +88,19 @@ def by_tokens(row: Row) -> Any:
     return row["tokens"]
 
 
-def table(rows: list[Row]) -> str:
-    """Return F1 of each way as Markdown."""
-    heads = [*(f"{n:,} sentences" for n in SENTENCES), *(f"{n:,} tokens" for n in TOKENS)]
-    lines = [f"| by | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(heads)}"]
+def tables(rows: list[Row]) -> str:
+    """Return F1 by sentences and by tokens, as two tables in Markdown."""
+    sentences, tokens = [], []
     for way in WAYS:
-        values = np.hstack([at(rows, way, SENTENCES, by_sentences), at(rows, way, TOKENS, by_tokens)]).T
-        cells = [f"{seeds.mean():.3f} ({seeds.min():.3f} to {seeds.max():.3f})" for seeds in values]
-        lines.append(f"| {way} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        first, second, *total = way.replace("random", "random choice").partition(", ")
+        name = f"`{first}`{second}{total[0]}" if WAYS[way] is not None else first
+        lengths = [row["tokens"][SIZES.index(SENTENCES[-1])] for row in rows if row["way"] == way]
+        scores = [cell(seeds) for seeds in at(rows, way, SENTENCES, by_sentences).T]
+        sentences.append([name, *scores, cell(lengths, 0)])
+        tokens.append([name, *(cell(seeds) for seeds in at(rows, way, TOKENS, by_tokens).T)])
+    by_size = ["by", *(f"{n:,} sentences" for n in SENTENCES), f"tokens of {SENTENCES[-1]:,} sentences"]
+    by_length = ["by", *(f"{n:,} tokens" for n in TOKENS)]
+    return f"{markdown(by_size, sentences)}\n\n{markdown(by_length, tokens)}"
 
 
 def draw(rows: list[Row], path: Path) -> None:
@@ -105,45 +108,32 @@ def draw(rows: list[Row], path: Path) -> None:
     longest = min(row["tokens"][-1] for row in rows)
     grids = [("labelled sentences", np.array(SIZES), by_sentences)]
     grids.append(("labelled tokens", np.linspace(1500, longest, 40), by_tokens))
-    with new_figure(8.0, 3.6) as figure:
+    with picture(path, 8.0, 3.6) as figure:
         axes = figure.subplots(1, 2, sharey=True)
         for axis, (name, grid, of) in zip(axes, grids, strict=True):
             for way in DRAWN:
-                values = at(rows, way, grid, of)
                 style = {"color": "0.3", "linestyle": "--"} if way == "random" else {}
-                (line,) = axis.plot(grid, values.mean(axis=0), linewidth=1.4, label=way, **style)
-                axis.fill_between(grid, values.min(axis=0), values.max(axis=0), color=line.get_color(), alpha=0.12)
-            axis.set_xlabel(name)
+                line(axis, grid, at(rows, way, grid, of), label=way, **style)
+            axis.set(xlabel=name, ylim=(0.80, 0.93))
             axis.xaxis.set_major_formatter("{x:,.0f}")
             axis.locator_params(axis="x", nbins=5)
-            axis.grid(alpha=0.3)
-            axis.set_ylim(0.80, 0.93)
         axes[0].set_ylabel("F1 of chunks")
         axes[0].legend(fontsize=8)
-        path.write_bytes(written(figure, str(path)))
 
 
 def main() -> None:
-    """Measure what the file lacks; print the table and draw the picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="rows, read and written")
-    parser.add_argument("--figure", type=Path)
-    arguments = parser.parse_args()
+    """Measure what the file lacks; print the tables and draw the picture."""
+    arguments = options(__doc__).parse_args()
     data = Path(os.environ["LOGLINEAR_DATA"]) / "conll2000"
     train, test = (Corpus.read(data / name, template="chunking") for name in ("train.txt", "test.txt"))
-    is_file = arguments.json is not None and arguments.json.exists()
-    rows: list[Row] = json.loads(arguments.json.read_text()) if is_file else []
+    rows = Rows(arguments.json)
     for seed in SEEDS:
-        for way, options in WAYS.items():
-            if any((row["way"], row["seed"]) == (way, seed) for row in rows):
-                continue
-            rows.append({"way": way, "seed": seed, **curve(options, seed, train, test)})
-            print(f"seed {seed}, {way}: {rows[-1]['f1'][-1]:.4f}, {rows[-1]['tokens'][-1]:,} tokens", flush=True)
-            if arguments.json is not None:
-                arguments.json.write_text(json.dumps(rows))
-    print(table(rows))
+        for way, how in WAYS.items():
+            row = rows.made({"way": way, "seed": seed}, partial(curve, how, seed, train, test))
+            print(f"seed {seed}, {way}: {row['f1'][-1]:.4f}, {row['tokens'][-1]:,} tokens", flush=True)
+    print(tables(rows.rows))
     if arguments.figure is not None:
-        draw(rows, arguments.figure)
+        draw(rows.rows, arguments.figure)
 
 
 if __name__ == "__main__":

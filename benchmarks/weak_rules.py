@@ -1,24 +1,28 @@
 """What a model learns from weak rules: parts of speech without a labelled sentence.
 
-    LOGLINEAR_DATA=/path/to/data python benchmarks/weak_rules.py
+    LOGLINEAR_DATA=/path/to/data python benchmarks/weak_rules.py [--json weak_rules.json]
 
 Lists of function words, endings, digits and capitals vote for parts of speech of the English web treebank. Two models
 learn 3,000 sentences without their labels: a chain, for which the labels with a vote are the possible ones, and a
 classifier of the words with a vote, from the shares of the votes; a last chain learns 100 sentences with their labels.
-Accuracy on the development part, of words with a vote and of all.
+Accuracy on the development part, of words with a vote and of all. Three seeds, which draw the sentences: mean, and
+lowest to highest.
 """
 
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bands import Rows, cell, markdown, options
 from loglinear import ChainCRF, MaxEnt
 from loglinear.data.soft_labels import votes
 
-SENTENCES = 3000
+SENTENCES, LABELLED, SEEDS = 3000, 100, (0, 1, 2)
 
 WORDS = {
     "DET": "the a an this that these those every each some any no all",
@@ -87,18 +91,17 @@ def accuracy(
     return 100.0 * sum(among) / len(among), 100.0 * sum(is_right for is_right, _ in right) / len(right)
 
 
-def main() -> None:
-    """Print the accuracy of the rules and of what learns from them."""
-    folder = Path(os.environ["LOGLINEAR_DATA"]) / "ud-english-ewt"
-    X, y = read(folder / "en_ewt-ud-train.conllu")
-    X = X[:SENTENCES]
-    X_dev, y_dev = read(folder / "en_ewt-ud-dev.conllu")
-    shares, of_dev = votes(rules(X)), votes(rules(X_dev))
+def best(vote: Any) -> str:
+    """Return the label with most votes, NOUN without any."""
+    return "NOUN" if vote is None else max(vote, key=vote.get) if isinstance(vote, dict) else vote
 
-    def best(vote: Any) -> str:
-        return "NOUN" if vote is None else max(vote, key=vote.get) if isinstance(vote, dict) else vote
 
-    sentences, dev = [attributes(row) for row in X], [attributes(row) for row in X_dev]
+def learned(train: tuple[Sentences, Sentences], dev: tuple[Sentences, Sentences], seed: int) -> dict[str, Any]:
+    """Return the share of words with a vote, and the accuracy of the rules and of what learns from them."""
+    drawn = random.Random(seed).sample(range(len(train[0])), SENTENCES)
+    X, y = ([part[at] for at in drawn] for part in train)
+    shares, of_dev = votes(rules(X)), votes(rules(dev[0]))
+    sentences, asked = [attributes(row) for row in X], [attributes(row) for row in dev[0]]
     labelled = [at for at, row in enumerate(shares) if any(vote is not None for vote in row)]
     possible = [[set(vote) if isinstance(vote, dict) else vote for vote in shares[at]] for at in labelled]
     chain = ChainCRF(l2=1.0).fit([sentences[at] for at in labelled], possible)
@@ -109,19 +112,31 @@ def main() -> None:
         if vote is not None
     ]
     classifier = MaxEnt(l2=1.0).fit([token for token, _ in voted], [vote for _, vote in voted])
-    few = ChainCRF(l2=1.0).fit(sentences[:100], y[:100])
-    flat = iter(classifier.predict([token for row in dev for token in row]))
-    shown = {
-        "rules alone, else NOUN": [[best(vote) for vote in row] for row in of_dev],
-        "chain, possible labels": chain.predict(dev),
-        "chain, 100 labelled sentences": few.predict(dev),
-        "classifier, shares of votes": [[next(flat) for _ in row] for row in X_dev],
+    few = ChainCRF(l2=1.0).fit(sentences[:LABELLED], y[:LABELLED])
+    flat = iter(classifier.predict([token for row in asked for token in row]))
+    predicted = {
+        "rules alone, `NOUN` for the rest": [[best(vote) for vote in row] for row in of_dev],
+        "chain, possible labels": chain.predict(asked),
+        "classifier, shares of votes": [[next(flat) for _ in row] for row in asked],
+        f"chain, {LABELLED} labelled sentences instead": few.predict(asked),
     }
-    n = sum(map(len, X))
-    print(f"{n:,} words, {len(voted) / n:.0%} of them with a vote")
-    for name, predicted in shown.items():
-        among, every = accuracy(y_dev, predicted, of_dev)
-        print(f"{name:<30} {among:6.2f} {every:6.2f}", flush=True)
+    scores = {name: accuracy(dev[1], labels, of_dev) for name, labels in predicted.items()}
+    return {"scores": scores, "voted": 100.0 * len(voted) / sum(map(len, X))}
+
+
+def main() -> None:
+    """Print the accuracy of the rules and of what learns from them."""
+    parser = options(__doc__, figure=False)
+    kept = Rows(parser.parse_args().json)
+    folder = Path(os.environ["LOGLINEAR_DATA"]) / "ud-english-ewt"
+    train, dev = (read(folder / f"en_ewt-ud-{name}.conllu") for name in ("train", "dev"))
+    rows = [kept.made({"seed": seed}, partial(learned, train, dev, seed)) for seed in SEEDS]
+    print(f"{cell([row['voted'] for row in rows], 1)} % of the words have a vote")
+    lines = [
+        [name, *(cell([row["scores"][name][among] for row in rows], 1) for among in (0, 1))]
+        for name in rows[0]["scores"]
+    ]
+    print(markdown(["", "words with a vote", "all words"], lines))
 
 
 if __name__ == "__main__":
