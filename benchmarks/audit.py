@@ -82,11 +82,12 @@ def draw(rows: dict[str, list[dict[str, Any]]], path: Path) -> None:
         for kind, of_kind in rows.items():
             points = min(len(row["precision"]) for row in of_kind)
             line(axis, COUNTS[:points], [row["precision"][:points] for row in of_kind], label=KINDS[kind])
-        axis.axhline(SHARE, color="0.3", linestyle="--", linewidth=1.2, label=f"chance: {SHARE:.0%} of the labels")
+        chance = f"chance: {100 * SHARE:g} % of the labels"
+        axis.axhline(SHARE, color="0.3", linestyle="--", linewidth=1.2, label=chance)
         axis.set(xlabel="first tokens of findings", ylabel="share of wrong labels")
         axis.set(xlim=(0, COUNTS[-1]), ylim=(0, 1.03))
         axis.xaxis.set_major_formatter("{x:,.0f}")
-        figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
 
 
 def main() -> None:
@@ -99,7 +100,7 @@ def main() -> None:
     for kind, seed in ((kind, seed) for kind in KINDS for seed in SEEDS):
         wanted = {"kind": kind, "seed": seed, "folds": arguments.folds}
         rows[kind].append(kept.made(wanted, partial(audited, kind, seed, arguments.folds, X, y)))
-    print(f"{sum(map(len, y)):,} tokens, {SHARE:.0%} wrong, {arguments.folds} folds")
+    print(f"{sum(map(len, y)):,} tokens, {100 * SHARE:g} % wrong, {arguments.folds} folds")
     lines = [
         [KINDS[kind], *(cell([row["precision"][COUNTS.index(count)] for row in of_kind], 2) for count in SHOWN)]
         for kind, of_kind in rows.items()

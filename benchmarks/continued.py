@@ -17,6 +17,7 @@ import re
 import time
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from bands import MARKERS, Rows, cell, mark, markdown, options, picture
@@ -129,7 +130,7 @@ def draw_domains(rows: list[dict[str, Any]], path: Path) -> None:
             for number, name in enumerate(names):
                 reviews, others = by_domain(rows, n, name)
                 mark(axis, others, reviews, marker=MARKERS[number], label=name.replace("`", ""))
-            reviews, others = (cell(values)[:5] for values in by_domain(rows, n, FAR[1]))
+            reviews, others = (f"{fmean(values):.3f}" for values in by_domain(rows, n, FAR[1]))
             says = f"start=old and new alone:\n{reviews} on reviews,\n{others} on other domains"
             arrow = {"arrowstyle": "->", "color": "0.4"}
             axis.annotate(says, (0.02, 0.02), (0.1, 0.1), "axes fraction", arrowprops=arrow, color="0.3", fontsize=8)
@@ -170,7 +171,7 @@ def main() -> None:
             found.append(rows.made({"pieces": count, "size": size, "seed": seed}, measure))
         for name in found[0]["scores"]:
             accuracy, seconds = zip(*(row["scores"][name] for row in found), strict=True)
-            lines.append([f"{count} of {size} sentences", name, cell(accuracy), cell(seconds, 1)])
+            lines.append([f"{count} of {size} sentences", name, cell(accuracy), cell(seconds, 2)])
     print("\n" + markdown(["pieces", "training", "accuracy", "seconds"], lines))
 
 
