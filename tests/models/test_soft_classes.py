@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
 from scipy.special import log_softmax
 
-from loglinear import DataError, MaxEnt
+from loglinear import ConvergenceWarning, Corpus, DataError, DataWarning, MaxEnt
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -86,3 +88,76 @@ def test_cross_validation_keeps_the_copies_of_a_sample_together():
 def test_bad_distributions_are_refused_by_row(y, message):
     with pytest.raises(DataError, match=message):
         MaxEnt().fit(X, y)
+
+
+def without_mass(n_classes):
+    """Distributions of which the last column is 0."""
+    return np.hstack([np.random.default_rng(n_classes).dirichlet(np.ones(n_classes - 1), size=40), np.zeros((40, 1))])
+
+
+IMPOSSIBLE = r"1 class has a probability of 0 in every sample: c?\d; the model gives a probability near 0"
+
+
+@pytest.mark.parametrize("multi_class", ["softmax", "ovr"])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("penalty", [{"l2": 0.5}, {"l1": 0.2, "l2": 0.0}, {"l1": 0.1, "l2": 0.1}])
+def test_a_class_without_mass_keeps_its_column(multi_class, n_classes, penalty):
+    solvers = [None, "lbfgs", "sag", "adagrad", "prox_newton", "bfgs", "hybrid"] if "l1" not in penalty else []
+    solvers = solvers or [None, "owlqn", "two_stage", "sgd_l1", "prox_newton", "grafting", "prox_gradient"]
+    Q = without_mass(n_classes)
+    for solver in solvers:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            with pytest.warns(DataWarning, match=IMPOSSIBLE):
+                model = MaxEnt(multi_class=multi_class, solver=solver, **penalty).fit(X, Q)
+        found = model.predict_proba(X)
+        assert found.shape == Q.shape
+        assert model.classes_.tolist() == [*range(n_classes)]
+        for numbers in (model.coef_, model.intercept_, model.predict_log_proba(X)):
+            assert np.isfinite(numbers).all(), solver
+        assert found[:, -1].max() < 0.03, solver
+    if n_classes > 3:  # two classes have one weight a column
+        expected = MaxEnt(multi_class=multi_class, tolerance=1e-10, **penalty).fit(X, Q[:, :-1]).predict_proba(X)
+        with pytest.warns(DataWarning, match=IMPOSSIBLE):
+            model = MaxEnt(multi_class=multi_class, tolerance=1e-10, **penalty).fit(X, Q)
+        np.testing.assert_allclose(model.predict_proba(X)[:, :-1], expected, atol=1e-3)
+
+
+def test_labels_of_dicts_that_are_never_probable_keep_their_column():
+    Q = without_mass(3)
+    with pytest.warns(DataWarning, match="1 class has a probability of 0 in every sample: c2"):
+        model = MaxEnt().fit(X, as_dicts(Q))
+    assert model.classes_.tolist() == ["c0", "c1", "c2"]
+    named = pytest.importorskip("pandas").DataFrame(Q, columns=["c0", "c1", "c2"])
+    with pytest.warns(DataWarning, match="sample: c2"):
+        assert MaxEnt().fit(X, named).classes_.tolist() == ["c0", "c1", "c2"]
+
+
+def test_a_corpus_may_have_distributions():
+    samples = [dict(zip("abc", row, strict=True)) for row in X.tolist()]
+    weights = WEIGHTS.tolist()
+    lengths = [3, 7, 10, 20]
+    ends = np.cumsum(lengths)
+    rows = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+    y = as_dicts(P)
+    y[0] = "c1"
+    corpus = Corpus.encode(
+        [samples[row] for row in rows], [y[row] for row in rows], token_weight=[weights[row] for row in rows]
+    )
+    expected = MaxEnt(l2=0.7).fit(samples, y, sample_weight=weights)
+    model = MaxEnt(l2=0.7).fit(corpus)
+    np.testing.assert_allclose(model.predict_proba(samples), expected.predict_proba(samples), atol=1e-12)
+    for label, what in ((None, "unknown"), ({"c0", "c1"}, r"one of several \(c0\|c1\)")):
+        y[12] = label
+        with pytest.raises(DataError, match=f"sentence 2, token 2: the label is {what}, which a classifier cannot"):
+            MaxEnt().fit(Corpus.encode([samples[row] for row in rows], [y[row] for row in rows]))
+
+
+def test_min_count_counts_a_sample_with_several_classes_once():
+    samples = [["a", "once"], ["a"], ["a", "twice"], ["twice"]]
+    y = [{"x": 0.5, "y": 0.5}, "x", {"x": 0.2, "y": 0.8}, "y"]
+    assert MaxEnt(min_count=2).fit(samples, y).attributes_ == ["a", "twice"]
+    assert MaxEnt(min_count=2).fit(Corpus.encode([[s] for s in samples], [[k] for k in y])).attributes_ == [
+        "a",
+        "twice",
+    ]

@@ -72,6 +72,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
     module.add_function(wrap_pyfunction!(samples::checked_probabilities, module)?)?;
+    module.add_function(wrap_pyfunction!(samples::label_of_cell, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::columns::arrow_columns, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::objects::arrow_objects, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;

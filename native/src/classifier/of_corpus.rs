@@ -2,30 +2,24 @@
 
 use crate::classifier::matrix::Design;
 use crate::corpus::Corpus;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl Design {
     /// A matrix with a row for each token of a corpus and a column for each attribute that at least `min_count` tokens have, and
-    /// the ids of the attributes, column by column. Only tokens with `counted`, if there is one, count for that. Error: it has another
-    /// length than the corpus.
+    /// the ids of the attributes, column by column.
     ///
     /// If a token has an attribute several times, its values are added up.
-    pub fn of_corpus(corpus: &Corpus, min_count: u32, counted: Option<&[bool]>) -> Result<(Design, Vec<u32>)> {
-        if let Some(counted) = counted.filter(|counted| counted.len() != corpus.n_tokens()) {
-            let message = format!("{} truth values for {} tokens", counted.len(), corpus.n_tokens());
-            return Err(Error::Data(message));
-        }
+    pub fn of_corpus(corpus: &Corpus, min_count: u32) -> Result<(Design, Vec<u32>)> {
         let (mut ends, mut ids, mut values) = (Vec::with_capacity(corpus.n_tokens()), Vec::new(), Vec::new());
         let mut counts = vec![0u32; corpus.attributes.len()];
         let mut row: Vec<(u32, f64)> = Vec::new();
         for token in 0..corpus.n_tokens() {
-            let count = counted.is_none_or(|counted| counted[token]);
             row.clear();
             row.extend(corpus.states.range(token).map(|at| (corpus.states.ids[at], corpus.value(at))));
             // The sort is stable: values are added up in the sequence of the corpus.
             row.sort_by_key(|entry| entry.0);
             for same in row.chunk_by(|a, b| a.0 == b.0) {
-                counts[same[0].0 as usize] += u32::from(count);
+                counts[same[0].0 as usize] += 1;
                 ids.push(same[0].0);
                 values.push(same.iter().map(|entry| entry.1).sum::<f64>());
             }

@@ -17,7 +17,8 @@ pub fn read<S: Sink>(text: &[u8], range: Range<usize>, labels: Labels, sink: &mu
         let end = line.iter().position(|&byte| byte == b'#').unwrap_or(line.len());
         let mut fields = line[..end].split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let Some(label) = fields.next() else { return Ok(()) };
-        if label.contains(&b':') {
+        // A distribution of labels has colons and bars.
+        if label.contains(&b':') && !(labels == Labels::Partial && label.contains(&b'|')) {
             return Err(format!("expected a label, found '{}'", String::from_utf8_lossy(label)));
         }
         for field in fields.filter(|field| !field.starts_with(b"qid:")) {
@@ -68,6 +69,8 @@ mod tests {
         let expected = ["1=0.5 7=2 1", "end 1 at", "0 0=3 -1", "end 1 at", " 2", "end 1 at"];
         assert_eq!(read_all(text, Labels::Whole).unwrap(), expected);
         assert_eq!(read_all("0 3:1\n", Labels::Ignored).unwrap(), ["3 -", "end 1 at"]);
+        assert_eq!(read_all("1:0.7|0:0.3 3:1\n", Labels::Partial).unwrap().len(), 2);
+        assert!(read_all("1:0.7|0:0.3 3:1\n", Labels::Whole).is_err());
     }
 
     #[test]

@@ -14,6 +14,7 @@ from .classifier import ReachedPoint as ReachedPoint
 from .classifier import checked_probabilities as checked_probabilities
 from .classifier import classifier_model as classifier_model
 from .classifier import classifier_of_corpus as classifier_of_corpus
+from .classifier import label_of_cell as label_of_cell
 from .corpus_writer import CorpusWriter as CorpusWriter
 from .data import MAX_SENTENCE as MAX_SENTENCE
 from .data import Corpus as Corpus

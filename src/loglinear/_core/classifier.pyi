@@ -163,7 +163,7 @@ def classifier_of_corpus(
     min_count: int,
     targets: npt.NDArray[np.uint32],
     weights: npt.NDArray[np.float64] | None = None,
-    counted: npt.NDArray[np.bool_] | None = None,
+    tokens: npt.NDArray[np.int64] | None = None,
     *,
     n_classes: int,
     intercept: float | None = None,
@@ -171,6 +171,7 @@ def classifier_of_corpus(
     threads: int = 0,
 ) -> tuple[ClassifierObjective, npt.NDArray[np.int64]]: ...
 def checked_probabilities(probabilities: Sequence[float]) -> list[float]: ...
+def label_of_cell(cell: str, partial: bool) -> str | frozenset[str] | dict[str, float] | None: ...
 def classifier_model(
     names: Sequence[str],
     labels: Sequence[str],

@@ -25,6 +25,7 @@ __all__ = [
     "check_small",
     "check_targets",
     "check_types",
+    "check_whole_or_soft",
     "typed",
 ]
 
@@ -308,6 +309,16 @@ def check_comparable(labels: Iterable[object], where: str, *, gold: bool = False
         if several or type(label).__hash__ is None:
             message = f"{where}: {label!r:.60} is a {type(label).__name__}, not a label; give one label per token"
             raise DataError(message)
+
+
+def check_whole_or_soft(label: Any, where: str) -> None:
+    """Raise DataError, which begins with `where`, if the label of a sample is unknown or one of several."""
+    if label is None or isinstance(label, Set):
+        several = "|".join(sorted(map(str, label or ())))
+        what = "the label is unknown" if label is None else f"the label is one of several ({several:.60})"
+        message = f"{where}: {what}, which a classifier cannot learn from; leave out such samples, or give the "
+        message += "probability of each label, as in A:0.7|B:0.3"
+        raise DataError(message)
 
 
 def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:

@@ -28,8 +28,10 @@ __all__ = [
     "check_no_bigrams",
     "labels_and_weights",
     "matrix_of",
+    "refuse_labels_of_corpus",
     "rows_of",
     "samples_with",
+    "token_weights",
     "warn_of_numbers",
 ]
 
@@ -127,6 +129,13 @@ def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
     return matrix
 
 
+def refuse_labels_of_corpus(y: object, sample_weight: object) -> None:
+    """Raise DataError if there are labels or weights beside those of a corpus."""
+    if y is not None or sample_weight is not None:
+        message = "a Corpus already contains labels and weights; leave out y and sample_weight"
+        raise DataError(message)
+
+
 def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tuple[Array, Vector | None]:
     """Return the label of each token, and the weight of each, None if all are 1.
 
@@ -139,19 +148,21 @@ def labels_and_weights(corpus: Corpus, y: object, sample_weight: object) -> tupl
     Warns:
         DataWarning: labels of a file of samples are lists.
     """
-    if y is not None or sample_weight is not None:
-        message = "a Corpus already contains labels and weights; leave out y and sample_weight"
-        raise DataError(message)
-    corpus.check_whole("a classifier needs complete labels; leave out such samples")
-    targets, weights = corpus.core.targets(), corpus.core.weights()
-    if (of_tokens := corpus.core.costs()).size:
-        weights = weights * np.where(np.isnan(of_tokens), 1.0, of_tokens)
+    refuse_labels_of_corpus(y, sample_weight)
+    corpus.check_whole("one label per sample is needed here; leave out such samples")
+    targets, weights = corpus.core.targets(), token_weights(corpus)
     if targets.size == 0:
         message = "the data have no labels"
         raise DataError(message)
     if is_format(corpus.format):
         check_targets(corpus.labels, commas=named(corpus.format).holds == "samples")
     return np.array(corpus.labels)[targets], None if (weights == 1.0).all() else weights
+
+
+def token_weights(corpus: Corpus) -> Vector:
+    """Return the weight of each token: the weight of its sentence times its own, shape (n_tokens,)."""
+    weights, of_tokens = corpus.core.weights(), corpus.core.costs()
+    return weights * np.where(np.isnan(of_tokens), 1.0, of_tokens) if of_tokens.size else weights
 
 
 def samples_with(names: Sequence[str], corpus: Corpus) -> scipy.sparse.csr_array:

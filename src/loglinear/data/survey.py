@@ -73,9 +73,11 @@ class Survey(NamedTuple):
         )
 
     @classmethod
-    def of_texts(cls, labels: Sequence[str], n_words: int, format: str = "text") -> Survey:
-        """Return the survey of texts, by the label of each text and the number of different words."""
-        names, counts = zip(*Counter(labels).most_common(), strict=True)
+    def of_texts(cls, labels: Sequence[str | dict[str, float]], n_words: int, format: str = "text") -> Survey:
+        """Return the survey of texts, by the label of each text, a dict if it is soft, and the number of words."""
+        counted = Counter(label for label in labels if isinstance(label, str))
+        counted.update(dict.fromkeys((name for label in labels if isinstance(label, dict) for name in label), 0))
+        names, counts = zip(*counted.most_common(), strict=True)
         return cls(format, len(labels), len(labels), n_words, names, counts)
 
     @property

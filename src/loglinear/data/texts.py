@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, NoReturn
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
+from .. import _core
 from ..errors import DataError, DataWarning, warn
 from .alike import shortened
 from .formats import file_name
+from .labels import check_whole_or_soft
 from .lines import decoded, read_lines
 from .parts import expanded
 from .survey import names_of, remedy_of_labels
@@ -22,15 +24,20 @@ class Documents(NamedTuple):
 
     Attributes:
         texts: a text for each line that is not blank, or for each file of a folder.
-        labels: label of each text; None without labels.
+        labels: label of each text, a dict of probabilities by label if it is soft; None without labels.
         lines: number of each text's line in its file, from 1; of a file of a folder, its number in the folder.
         files: the file of each text of a folder; empty for texts that are lines.
     """
 
     texts: list[str]
-    labels: list[str] | None
+    labels: list[Any] | None
     lines: list[int]
     files: Sequence[str] = ()
+
+    @property
+    def label_names(self) -> list[str]:
+        """Distinct labels, those with a probability as well, in the order of their first texts."""
+        return [*dict.fromkeys(_names(self.labels or ()))]
 
     @property
     def format(self) -> str:
@@ -38,31 +45,37 @@ class Documents(NamedTuple):
         return "folder" if self.files else "text"
 
 
-def read(*paths: str, labelled: bool = True) -> Documents:
+def read(*paths: str, labelled: bool = True, partial: bool = False) -> Documents:
     """Read files whose lines are `label TAB text`, or texts alone; gzip and xz are recognised, `-` is standard input.
 
     Patterns such as part-*.tsv are expanded. A folder has a folder for each label, and in it a file for each text, as
     `sklearn.datasets.load_files` reads it; without labels, every file in a folder and its folders is a text.
 
+    Args:
+        paths: of the files.
+        labelled: whether the texts have labels.
+        partial: allow labels such as `A:0.7|B:0.3` in lines, which become dicts.
+
     Raises:
-        DataError: there is no text, a line has no TAB or no label, or text is not UTF-8; names file and line.
+        DataError: there is no text, a line has no TAB or no label, a label is not valid, or text is not UTF-8; names
+            file and line.
         OSError: a file cannot be read.
 
     Warns:
         DataWarning: files in a folder do not belong to a label, or a label has no files.
     """
     files = [file for path in paths for file in ([path] if os.path.isdir(path) else expanded(path))]
-    parts = [_read_one(file, labelled=labelled) for file in files]
+    parts = [_read_one(file, labelled=labelled, partial=partial) for file in files]
     labels = [label for part in parts for label in part.labels or ()] if labelled else None
     texts = [text for part in parts for text in part.texts]
     lines = [line for part in parts for line in part.lines]
     return Documents(texts, labels, lines, [file for part in parts for file in part.files])
 
 
-def _read_one(path: str, *, labelled: bool) -> Documents:
+def _read_one(path: str, *, labelled: bool, partial: bool) -> Documents:
     if os.path.isdir(path):
         return _read_folder(path, labelled=labelled)
-    parsed = documents(read_lines(path), file_name(path), labelled=labelled)
+    parsed = documents(read_lines(path), file_name(path), labelled=labelled, partial=partial)
     if not parsed.texts:
         message = f"{file_name(path)}: no texts found; the file is empty or has only blank lines"
         raise DataError(message)
@@ -151,9 +164,9 @@ def exchanged(texts: Sequence[str], labels: Sequence[str]) -> str | None:
 def oddities(documents: Documents) -> list[str]:
     """Return what is odd about labelled texts, each with what to do."""
     labels, n_texts = documents.labels or [], len(documents.texts)
-    counts = Counter(labels)
+    counts = Counter(_names(labels))
     notes: list[str] = []
-    if (reason := exchanged(documents.texts, labels)) is not None:
+    if (reason := exchanged(documents.texts, [*_names(labels)])) is not None:
         return [f"{reason}; {remedy_of_labels(documents.format)}"]
     if 10 <= n_texts < 2 * len(counts):
         example = max(counts, key=len)
@@ -169,6 +182,8 @@ def oddities(documents: Documents) -> list[str]:
         notes.append(f"{len(empty):,} of {n_texts:,} texts have no letters or digits{files}; leave them out")
     labels_of: dict[str, set[str]] = {}
     for text, label in zip(documents.texts, labels, strict=True):
+        if isinstance(label, dict):
+            continue
         labels_of.setdefault(text, set()).add(label)
     if clashes := [text for text, several in labels_of.items() if len(several) > 1]:
         text = clashes[0]
@@ -189,20 +204,21 @@ def _listed(labels: Sequence[str]) -> str:
     )
 
 
-def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 1) -> Documents:
+def documents(rows: Iterable[bytes], name: str, *, labelled: bool, partial: bool = False, first: int = 1) -> Documents:
     """Return the texts of some lines of a file.
 
     Args:
         rows: the lines.
         name: of the file, for messages.
         labelled: whether a line is `label TAB text`.
+        partial: allow labels such as `A:0.7|B:0.3`, which become dicts.
         first: number of the first line.
 
     Raises:
-        DataError: a line has no TAB or no label, or is not UTF-8; names file and line.
+        DataError: a line has no TAB, no label or an invalid one, or is not UTF-8; names file and line.
     """
     texts: list[str] = []
-    labels: list[str] = []
+    labels: list[Any] = []
     lines: list[int] = []
     for number, line in enumerate(rows, start=first):
         text = decoded(line, name, number).rstrip("\r\n")
@@ -213,7 +229,24 @@ def documents(rows: Iterable[bytes], name: str, *, labelled: bool, first: int = 
             if not tab or not label.strip():
                 message = f"{name}, line {number}: no label; write a label, a TAB and the text"
                 raise DataError(message)
-            labels.append(label.strip())
+            labels.append(_label_of(label.strip(), f"{name}, line {number}", partial=partial))
         texts.append(text)
         lines.append(number)
     return Documents(texts, labels if labelled else None, lines)
+
+
+def _label_of(cell: str, where: str, *, partial: bool) -> Any:
+    """Return the label of a text, or the probability of each label; errors begin with `where`."""
+    try:
+        label = _core.label_of_cell(cell, partial) if partial or "|" in cell else cell
+    except DataError as error:
+        message = f"{where}: {error}"
+        raise DataError(message) from None
+    check_whole_or_soft(label, where)
+    return label
+
+
+def _names(labels: Iterable[Any]) -> Iterator[str]:
+    """Yield each label, and each of the labels of a dict of probabilities."""
+    for label in labels:
+        yield from label if isinstance(label, dict) else [label]

@@ -24,8 +24,15 @@ from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_several
 from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
 from ..data.sample_values import check_count, classes_of, groups_of, weights_of_samples
-from ..data.samples import attribute_corpus, labels_and_weights, samples_with, warn_of_numbers
-from ..data.soft_classes import are_soft, repeated
+from ..data.samples import (
+    attribute_corpus,
+    labels_and_weights,
+    refuse_labels_of_corpus,
+    rows_of,
+    samples_with,
+    warn_of_numbers,
+)
+from ..data.soft_classes import RepeatedSamples, are_soft, repeated, repeated_tokens
 from ..data.survey import check_counts
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
@@ -206,19 +213,25 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
     ) -> None:
         """Train on samples and their classes; ``reset`` if the columns may be other ones than before."""
         is_piece = around is not None and around.evidence is not None
-        counted: npt.NDArray[np.bool_] | None = None
-        if are_soft(y):
-            copies = repeated(X, y, sample_weight)
-            X, y, sample_weight, rows = copies
-            counted = copies.firsts
-            # The copies of a sample stay in one fold.
-            groups = (
-                rows if groups is None and self.l1 == "cv" else groups if groups is None else np.asarray(groups)[rows]
-            )
         corpus = attribute_corpus(X)
+        copies: RepeatedSamples | None = None
         if corpus is not None and corpus is X:
-            y, sample_weight = labels_and_weights(corpus, y, sample_weight)
-        labels = classes_of(y)
+            refuse_labels_of_corpus(y, sample_weight)
+            copies = repeated_tokens(corpus)
+            if copies is None:
+                y, sample_weight = labels_and_weights(corpus, y, sample_weight)
+        elif are_soft(y):
+            copies = repeated(X, y, sample_weight)
+        if copies is None:
+            labels = every = classes_of(y)
+        else:
+            every = classes_of([*copies.y, *copies.classes])
+            labels, sample_weight = every[: len(copies.y)], copies.weights
+            if groups is not None or self.l1 == "cv":
+                # The copies of a sample stay in one fold.
+                groups = copies.rows if groups is None else np.asarray(groups)[copies.rows]
+            if corpus is None:
+                X = rows_of(X, copies.rows)
         frame = as_frame(X) if corpus is None else None
         self._template, self._format = (None, "python") if corpus is None else (corpus.template, corpus.format)
         self._layout = ColumnLayout() if corpus is None else corpus.columns
@@ -238,15 +251,18 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             ):
                 message = "every sample has the same attributes, so every sample gets the same probabilities; check X"
                 warn(message, DataWarning)
-            check_count(labels, corpus.n_tokens)
+            if copies is None:
+                check_count(labels, corpus.n_tokens)
             vars(self).pop("feature_names_in_", None)
         if around is None:
-            classes, targets = np.unique(labels, return_inverse=True)
+            classes = np.unique(every)
             check_several(classes, len(labels))
         else:
-            classes = around.classes(labels)
-            targets = np.searchsorted(classes, labels)
-        weights = self._weights(labels, classes, targets, sample_weight, warns=around is None)
+            classes = around.classes(every)
+        targets = np.searchsorted(classes, labels)
+        has_impossible = copies is not None and not is_piece and copies.warn_of_impossible()
+        warns = around is None and not has_impossible
+        weights = self._weights(labels, classes, targets, sample_weight, warns=warns)
         # The weight of the intercept of a prior bears the penalty, so that it must have the unit of the intercept.
         intercept: float | str = "scaled" if self.fit_intercept and around is None else float(bool(self.fit_intercept))
         self.attributes_: list[str] | None = None
@@ -269,7 +285,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 n_classes=classes.size,
                 intercept=intercept,
                 min_count=self.min_count,
-                counted=counted,
+                tokens=None if copies is None else copies.rows,
                 threads=self._threads,
             )
             self.n_features_in_ = len(self.attributes_)
@@ -283,7 +299,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             callbacks=callbacks,
             checkpoint=checkpoint,
             groups=groups,
-            n_samples=None if counted is None else int(counted.sum()),
+            n_samples=None if copies is None else copies.n_samples,
         )
 
     def partial_fit(

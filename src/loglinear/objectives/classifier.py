@@ -168,21 +168,21 @@ class ClassifierObjective:
         *,
         n_classes: int,
         min_count: int = 1,
-        counted: npt.NDArray[np.bool_] | None = None,
+        tokens: Numbers | None = None,
         intercept: float | str = True,
         threads: int = 0,
     ) -> tuple[ClassifierObjective, list[str]]:
-        """Return the objective whose samples are the tokens of a corpus, and the attributes that are its columns.
+        """Return the objective whose samples are tokens of a corpus, and the attributes that are its columns.
 
         The data stay in native memory. An attribute that is on a token several times has the sum of its values there.
 
         Args:
             corpus: its labels and weights are not looked at.
-            targets: class of each token; as for the constructor, like the arguments that are not named here.
-            weights: of the tokens.
+            targets: class of each sample; as for the constructor, like the arguments that are not named here.
+            weights: of the samples.
             n_classes: at least 2.
             min_count: attributes on fewer tokens are left out, >= 1.
-            counted: whether a token counts for that, shape (n_tokens,); None for all tokens.
+            tokens: number of the token that each sample is, shape (n_samples,); by default each token is a sample.
             intercept: see the constructor.
             threads: 0 for all cores.
 
@@ -190,12 +190,13 @@ class ClassifierObjective:
             DataError: there are attributes of label bigrams, which a classifier cannot use, or no attributes are left.
         """
         check_no_bigrams(corpus)
-        labels_and_weights = _numbers(targets, corpus.n_tokens, n_classes), _weights(weights)
+        n_samples = corpus.n_tokens if tokens is None else len(tokens)
+        labels_and_weights = _numbers(targets, n_samples, n_classes), _weights(weights)
         core, columns = _core.classifier_of_corpus(
             corpus.core,
             min_count,
             *labels_and_weights,
-            counted,
+            tokens,
             n_classes=n_classes,
             threads=threads,
             **_intercept(intercept),

@@ -94,6 +94,93 @@ def test_scores_leave_out_unknown_labels_of_any_format(done, folder):
     assert scores[0] == scores[1]
 
 
+CELLS = [({"X": 0.7, "Y": 0.3}, "a b"), ("Y", "b c"), ("X", "a d"), ({"Z": 1.0, "X": 0.0}, "c d"), ("Z", "d")]
+
+
+def cell(label):
+    return "|".join(f"{name}:{p}" for name, p in label.items()) if isinstance(label, dict) else label
+
+
+def written(folder, form):
+    """A file with samples of `CELLS`, and the flags that read it."""
+    rows = [(label, words.split()) for label, words in CELLS]
+    if form == "texts":
+        text, flags = "".join(f"{cell(label)}\t{' '.join(words)}\n" for label, words in rows), ("-f", "text")
+    elif form == "columns":
+        text = "".join(f"{words[0]} {words[-1]} {cell(label)}\n\n" for label, words in rows)
+        (folder / "two").write_text("U0:%x[0,0]\nU1:%x[0,1]\n")
+        flags = ("--template", folder / "two")
+    elif form == "svmlight":
+        text = (
+            "".join(
+                f"{cell(label)} {' '.join(f'{ord(w)}:1' for w in words)}\n".replace("X", "1") for label, words in rows
+            )
+            .replace("Y", "2")
+            .replace("Z", "3")
+        )
+        flags = ("-f", "svmlight")
+    else:
+        text, flags = "".join(json.dumps({"tokens": [words], "labels": [label]}) + "\n" for label, words in rows), ()
+    (folder / f"data.{form}").write_text(text)
+    return folder / f"data.{form}", flags
+
+
+@pytest.mark.parametrize("form", ["texts", "columns", "svmlight", "jsonl"])
+@pytest.mark.parametrize("options", [("--l2", "0.5"), ("--l1", "0.1", "--l2", "0.1", "--multi-class", "ovr")])
+def test_classifiers_learn_probabilities_of_labels_from_files(done, folder, form, options):
+    import numpy as np
+
+    from loglinear import MaxEnt, TextClassifier
+
+    data, flags = written(folder, form)
+    trained = ("train", data, *flags, "--partial", "--model-type", "maxent")
+    done(*trained, *options, "-q", "-m", folder / "soft")
+    numbers = {option.lstrip("-").replace("-", "_"): value for option, value in zip(*[iter(options)] * 2, strict=True)}
+    numbers = {name: value if name == "multi_class" else float(value) for name, value in numbers.items()}
+    names = {"X": "1", "Y": "2", "Z": "3"} if form == "svmlight" else {name: name for name in "XYZ"}
+    y = [{names[k]: p for k, p in y.items()} if isinstance(y, dict) else names[y] for y, _ in CELLS]
+    if form == "texts":
+        X = [words for _, words in CELLS]
+        mine, theirs = TextClassifier(**numbers).fit(X, y), TextClassifier.load(folder / "soft")
+    else:
+        words = [words.split() for _, words in CELLS]
+        X = [[str(ord(w)) for w in row] for row in words] if form == "svmlight" else words
+        if form == "columns":
+            X = [[f"U0:{row[0]}", f"U1:{row[-1]}"] for row in words]
+        mine, theirs = MaxEnt(**numbers).fit(X, y), MaxEnt.load(folder / "soft")
+    assert theirs.classes_.tolist() == [*names.values()]
+    assert theirs._stored["training"]["n_samples"] == len(CELLS)
+    np.testing.assert_allclose(theirs.predict_proba(X), mine.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["texts", "columns", "jsonl"])
+@pytest.mark.parametrize(
+    ("label", "what"), [(None, "the label is unknown"), (["X", "Y"], "the label is one of several (X|Y)")]
+)
+def test_classifiers_need_a_label_or_its_probabilities(misuse, folder, form, label, what):
+    data, flags = written(folder, form)
+    cell_of_label = {"jsonl": json.dumps(label)}.get(form, "?" if label is None else "X|Y")
+    old = {"jsonl": '"Y"]', "texts": "Y\tb", "columns": "b c Y"}[form]
+    new = {"jsonl": f"{cell_of_label}]", "texts": f"{cell_of_label}\tb", "columns": f"b c {cell_of_label}"}[form]
+    assert old in data.read_text()
+    data.write_text(data.read_text().replace(old, new))
+    told = misuse("train", data, *flags, "--partial", "--model-type", "maxent", "-q", "-m", folder / "m")
+    line = 3 if form == "columns" else 2
+    assert told.startswith(f"{data}, line {line}: {what}, which a classifier cannot learn from; leave out such samples")
+    assert "A:0.7|B:0.3" in told
+
+
+def test_texts_without_partial_refuse_probabilities(misuse, folder):
+    data, flags = written(folder, "texts")
+    assert REFUSED in misuse("train", data, *flags, "--model-type", "maxent", "-q", "-m", folder / "m")
+
+
+def test_development_data_of_classifiers_need_one_label_per_sample(misuse, folder):
+    data, flags = written(folder, "columns")
+    told = misuse("train", data, *flags, "--dev", data, "--partial", "--model-type", "maxent", "-m", folder / "m", "-q")
+    assert told.startswith(f"{data}, line 1: the label is partial; development data need one label per sample")
+
+
 def test_a_misspelt_key_of_json_lines_is_named(done, folder):
     lines = [
         {"tokens": [word], "labels": [label], "token_weight": [1], "id": 3} for word, label in (("a", "X"), ("b", "Y"))

@@ -75,7 +75,7 @@ def configure(parser: ArgumentParser) -> None:
     add_columns(data)
     add_weight_column(data)
     add_templates(data)
-    partial = "allow partial labels, in chains: ? means any label, A|B means A or B, A:0.7|B:0.3 gives probabilities"
+    partial = "allow partial labels: A:0.7|B:0.3 gives probabilities; in chains, ? means any label and A|B means A or B"
     data.add_argument("--partial", action="store_true", help=partial)
     add_options(parser.add_argument_group("texts (--model-type maxent --format text)"), TextOptions)
 
@@ -394,11 +394,8 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
         from ...models.text_classifier import TextClassifier
 
     arguments, features = asked.arguments, asked.features
-    if arguments.partial:
-        message = (
-            "--partial is not available for classifiers; leave it out, or train a chain. In Python, MaxEnt and "
-            "TextClassifier train on probabilities of classes: fit(X, [{'A': 0.7, 'B': 0.3}, ...])"
-        )
+    if arguments.partial and not alone:
+        message = "--partial is not available for classifiers with --workers or --cluster; leave one out"
         raise OptionError(message)
     parameters = {
         **classifier_features(features),
@@ -429,9 +426,10 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
     if arguments.preset is not None or arguments.template is not None:
         message = "--preset and --template need columns, and texts have none; leave them out"
         raise OptionError(message)
-    documents = read(*asked.files)
+    documents = read(*asked.files, partial=arguments.partial)
+    labels = documents.label_names
     with naming(name):
-        check_targets([*{*(documents.labels or ())}], commas=False)
+        check_targets(labels, commas=False)
     for oddity in oddities(documents):
         say(f"warning: {name}: {oddity}")
     with naming(name):
@@ -447,9 +445,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
         say(f"note: {name}: {pairs}")
     dev = None if arguments.dev is None else read(arguments.dev)
     if dev is not None:
-        check_counts(
-            Counter(dev.labels or ()), [*dict.fromkeys(documents.labels or ())], arguments.dev, dev.format, least=0.0
-        )
+        check_counts(Counter(dev.labels or ()), labels, arguments.dev, dev.format, least=0.0)
     with keeping_reached(classifier):
         classifier.fit(
             counted if arguments.prior is None else documents.texts,
@@ -479,7 +475,8 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     format = format_of(path, arguments.format)
     check_is_of_texts(asked.texts, format)
     older = arguments.start if arguments.prior is None else arguments.prior
-    reading = Reading.of(arguments, path, start=None if older is None else ClassifierStart.open(older))
+    begun = None if older is None else ClassifierStart.open(older)
+    reading = Reading.of(arguments, path, partial=arguments.partial, start=begun)
     if alone and reading.template is None and format == "columns" and not is_corpus(path):
         of_texts = "for texts (a label, a TAB and a text per line) add --format text"
         of_tables = (
@@ -506,9 +503,11 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     else:
         show(" ".join(asked.files), Survey.of(X), asked.progress, are_samples=True)
         if X_dev is not None:
+            with naming(arguments.dev, X_dev):
+                X_dev.check_whole("development data need one label per sample; leave out such samples")
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
             note_labelled_columns(arguments.dev, X_dev.columns, X.columns)
-        with naming(" ".join(asked.files)), keeping_reached(classifier):
+        with naming(" ".join(asked.files), X, asked.files), keeping_reached(classifier):
             classifier.fit(
                 X,
                 X_dev=X_dev,

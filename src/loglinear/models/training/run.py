@@ -34,6 +34,8 @@ _ENDS_WELL = (
     Status.STOPPED_BY_CALLBACK,
     Status.INTERRUPTED,
 )
+# Share of an L1 penalty below which a smaller one is no remedy for a model without features.
+_NO_REMEDY = 1e-5
 
 __all__ = ["DevData", "DevScores", "Printer", "train"]
 
@@ -173,7 +175,8 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
     if not l1 or not result.status.converged or count_nonzero(result.w[: result.w.size - n_free]):
         return
     largest = largest_l1(problem)
-    if largest > 0.0:
+    # With a bound far below l1, the intercept alone labels all samples correctly, as for a class without samples.
+    if largest > _NO_REMEDY * l1:
         warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1) below {min(largest, l1):.6g}")
 
 
