@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, Corpus, CorpusFile
+from loglinear import ChainCRF, Corpus, CorpusFile, _core
 from loglinear.data.column_layout import ColumnLayout
 from loglinear.errors import DataError, OptionError, TemplateError
 
@@ -120,3 +120,69 @@ def test_what_does_not_go_together_is_refused(tmp_path):
 )
 def test_the_number_of_columns_says_which_are_there(layout, n_cells, roles):
     assert layout.roles(n_cells) == roles
+
+
+def drawn_layouts(n_layouts):
+    """Layouts, and by number of cells the place of label and weight, from rows that are built and then cut."""
+    rng = np.random.default_rng(0)
+    for _ in range(n_layouts):
+        n, weighted = int(rng.integers(1, 5)), bool(rng.integers(0, 2))
+        inputs = [f"x{k}" for k in range(n)]
+        extras = ["label", "weight"] if weighted else ["label"]
+        whole = list(rng.permutation(inputs + extras))
+        inputs = [cell for cell in whole if cell in inputs]
+        numbers = {name: int(whole.index(name) - rng.integers(0, 2) * len(whole)) for name in extras}
+        layout = ColumnLayout(label=numbers["label"], n=n, weight=numbers.get("weight"))
+        kinds = [whole, [cell for cell in whole if cell != "weight"], inputs]
+        yield layout, [kind for at, kind in enumerate(kinds) if kind not in kinds[:at]]
+
+
+def test_the_rule_of_layouts_is_that_of_rows_from_which_columns_are_cut(tmp_path):
+    for layout, kinds in drawn_layouts(200):
+        for cells in kinds:
+            places = tuple(cells.index(name) if name in cells else None for name in ("label", "weight"))
+            assert layout.roles(len(cells)) == places, (layout, cells)
+        assert layout._replace(n=0).roles(len(kinds[0])) == tuple(
+            kinds[0].index(name) if name in kinds[0] else None for name in ("label", "weight")
+        )
+        for n_cells in (len(kinds[0]) + 1, len(kinds[0]) + 3):
+            assert layout.roles(n_cells) == (None, None)
+
+
+def test_readers_take_the_columns_that_the_layout_says(tmp_path):
+    for layout, kinds in drawn_layouts(40):
+        template = "".join(f"U{k}:%x[0,{k}]\n" for k in range(layout.n))
+        inputs = [f"U{k}:{cell}" for k, cell in enumerate(kinds[-1])]
+        for cells in kinds:
+            (tmp_path / "data").write_text(" ".join(cells).replace("weight", "2") + "\n")
+            for labels in ("none", "whole")[: 2 if "label" in cells else 1]:
+                core = _core.Corpus.read(
+                    str(tmp_path / "data"), "columns", template, labels=labels, columns=layout.options, threads=1
+                )
+                assert sorted(core.names()) == sorted(inputs), (layout, cells)
+                assert core.labels == (["label"] if labels == "whole" else [])
+            if "weight" in cells:  # only training data have costs
+                columns = layout._replace(n=0).options
+                core = _core.Corpus.read(
+                    str(tmp_path / "data"), "columns", template, labels="whole", columns=columns, threads=1
+                )
+                assert core.costs().tolist() == [2.0], (layout, cells)
+
+
+@pytest.mark.parametrize(
+    ("layout", "rows", "label"),
+    [
+        (ColumnLayout(n=1, weight=-1, label=0), ["Ann 2", "left 0.5"], 1),
+        (ColumnLayout(n=1, weight=0), ["2 Ann", "1 left"], 0),
+        (ColumnLayout(n=1, weight=1), ["Ann 2", "left 1"], 1),
+        (ColumnLayout(n=2, weight=1, label=-1), ["Ann 2 x", "left 1 y"], 1),
+        (ColumnLayout(n=1, weight=-1, label=0), ["O Ann", "O 2"], None),  # a label of the model
+        (ColumnLayout(n=1, weight=-1, label=0), ["Ann 2", "left x"], None),  # no number
+        (ColumnLayout(n=1, weight=-1, label=0), ["Ann", "left"], None),
+        (ColumnLayout(n=1, weight=-1, label=0), ["O Ann 2", "O left 2"], None),
+        (ColumnLayout(n=1, label=0), ["Ann 2", "left 1"], None),
+    ],
+)
+def test_weights_without_labels_are_told_by_their_cells(layout, rows, label):
+    found = layout.for_weights_alone([row.split() for row in rows], ["O", "B-PER"])
+    assert found == (layout if label is None else layout._replace(label=label, weight=None))

@@ -96,6 +96,15 @@ pub fn noticed(notes: &Notes) -> Noticed {
     (columns, tabs, comments, documents, skipped, returns, mark, look.counts, look.constant, look.conllu, look.unsplit)
 }
 
+/// The columns of label and weight in lines of some columns, from 0, if the lines have them: all lines of training data do. Without
+/// the columns that the layout names, there are none.
+#[pyfunction]
+pub fn column_roles(columns: Columns, n_cells: usize) -> PyResult<(Option<usize>, Option<usize>)> {
+    let layout = layout(Some(columns))?;
+    let roles = layout.roles("", n_cells, layout.trained.is_none()).unwrap_or_default();
+    Ok((roles.label, roles.weight))
+}
+
 /// What the beginning of a column file to label shows.
 #[pyfunction]
 #[pyo3(signature = (text, columns))]

@@ -21,6 +21,9 @@ pub fn checked_shares<T: PartialEq>(mut shares: Vec<(T, f64)>) -> Result<Vec<(T,
     if (1..shares.len()).any(|at| shares[..at].iter().any(|(label, _)| *label == shares[at].0)) {
         return Err("a label has two probabilities".into());
     }
+    if shares.is_empty() {
+        return Err("no label has a probability; give the probability of each label".into());
+    }
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if (sum - 1.0).abs() > ROUNDING {
         let (difference, than) = ((sum - 1.0).abs(), if sum < 1.0 { "less" } else { "more" });
@@ -231,6 +234,14 @@ mod tests {
             let message = parse(bad).unwrap_err();
             assert!(message.contains(bad) && message.contains("A|B"), "{message}");
         }
+    }
+
+    #[test]
+    fn no_label_is_no_distribution() {
+        assert_eq!(
+            checked_shares::<&str>(vec![]).unwrap_err(),
+            "no label has a probability; give the probability of each label"
+        );
     }
 
     #[test]

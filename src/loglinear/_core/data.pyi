@@ -11,6 +11,9 @@ Notes = tuple[int, bool, int, int, int, int, str, bool, bool, bool, int]
 MAX_SENTENCE: int
 
 def set_max_sentence(mib: int) -> None: ...
+def column_roles(
+    columns: tuple[str | None, int, bool, int, int | None], n_cells: int
+) -> tuple[int | None, int | None]: ...
 def look_at(text: bytes, columns: tuple[str | None, int, bool, int, int | None] | None) -> Notes: ...
 
 class Corpus:

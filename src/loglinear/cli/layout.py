@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPRESSED",
     "LOOKED_AT",
+    "first_rows",
     "is_regular",
     "note_columns",
     "note_empty",
@@ -29,6 +30,7 @@ __all__ = [
     "note_unlabelled",
     "refuse_json_lines",
     "refuse_texts",
+    "rows_of",
     "start_of",
     "warn_of_columns",
     "warn_of_labels",
@@ -194,6 +196,26 @@ def _lines(start: bytes, columns: ColumnLayout) -> Iterator[str]:
     """Yield the lines of a text that may hold a token."""
     lines = start.decode("utf-8", errors="replace").lstrip("\ufeff").splitlines()
     return (line for line in lines if line.strip() and not columns.is_comment(line))
+
+
+def rows_of(start: bytes, columns: ColumnLayout) -> list[list[str]]:
+    """Return the cells of the first lines of a column file that may hold a token; nothing of compressed bytes."""
+    if start.startswith(COMPRESSED):
+        return []
+    from ..data.column_layout import Noticed
+
+    layout = columns._replace(separator="tab") if Noticed.of_start(start, columns).tabs else columns
+    return [layout.cells(line) for line in islice(_lines(start, layout), _SHOWN)]
+
+
+def first_rows(path: str, columns: ColumnLayout) -> list[list[str]]:
+    """Return the cells of the first lines of a regular column file, which may be compressed."""
+    start = start_of(path)
+    if start.startswith(COMPRESSED) and path != "-":
+        from ..data.lines import read_lines
+
+        start = b"".join(islice(read_lines(path), _SHOWN))
+    return rows_of(start, columns)
 
 
 def _holds_labels(start: bytes, columns: ColumnLayout, labels: Collection[str]) -> bool:

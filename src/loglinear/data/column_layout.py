@@ -5,8 +5,9 @@ This module imports nothing that labelling text can do without.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
@@ -216,15 +217,33 @@ class ColumnLayout(NamedTuple):
         """Return the columns of label and weight in lines with this number of cells, from 0; None for a missing one.
 
         If the number of columns of the training data is known, it decides: lines with as many cells have all of them,
-        those with one less lack the weight, others the label as well. The native half reads files in the same way.
+        those with one less lack the weight, others the label as well.
         """
-        whole = self.n_training if self.n else n_cells
-        label, weight = _in_range(self.label, whole), None if self.weight is None else _in_range(self.weight, whole)
-        if n_cells == whole:
-            return label, weight
-        if weight is None or label is None or n_cells != whole - 1:
-            return None, None
-        return label - (weight < label), None
+        return _core.column_roles(self.options, n_cells)
+
+    def for_weights_alone(self, rows: Sequence[Sequence[str]], labels: Collection[str]) -> ColumnLayout:
+        """Return the layout of data to label that have the weights of the training data but lack the labels.
+
+        Their number of columns is also that of data with labels and without weights. They are weights if all are
+        numbers, and what would be the labels are none of the model's.
+
+        Args:
+            rows: cells of the first lines.
+            labels: labels of the model.
+
+        Returns:
+            A layout in which the weight has the place of the label, which is not read; this one for all other data.
+        """
+        whole = self.n_training
+        if self.weight is None or not self.n or not rows or {*map(len, rows)} != {whole - 1}:
+            return self
+        label, weight = self.roles(whole)
+        if label is None or weight is None:
+            return self
+        label, weight = label - (weight < label), weight - (label < weight)
+        if any(row[label] in labels for row in rows) or not all(_is_weight(row[weight]) for row in rows):
+            return self
+        return self._replace(label=weight, weight=None)
 
     def label_of(self, cells: list[str]) -> int | None:
         """Return the column of the label in a line with these cells, from 0; None if the line has no label."""
@@ -237,9 +256,12 @@ class ColumnLayout(NamedTuple):
         return next((cell for at, cell in enumerate(cells) if at not in others), cells[0])
 
 
-def _in_range(column: int, n_cells: int) -> int | None:
-    """Return a column, which may count from -1 for the last one, from 0; None if there is no such column."""
-    return column % n_cells if -n_cells <= column < n_cells else None
+def _is_weight(cell: str) -> bool:
+    """Whether a cell may be the cost of a wrong label."""
+    try:
+        return 0.0 <= float(cell) < math.inf
+    except ValueError:
+        return False
 
 
 def _place(column: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -116,3 +117,33 @@ def test_an_encoded_corpus_hands_the_column_on_to_the_model(done, files):
             ]
             == 1.0
         )
+
+
+@pytest.mark.parametrize("kind", ["chain", "maxent"])
+def test_files_with_weights_and_no_labels_are_read_as_such(done, run, files, kind):
+    folder, flags = files
+    order = "".join(
+        "l" if cell.startswith(("B-", "O")) else "c" if cell.isdigit() else "w"
+        for cell in (folder / "whole").read_text().splitlines()[0].split()
+    )
+    (folder / "weights").write_text(lines(order.replace("l", "")))
+    (folder / "packed.gz").write_bytes(gzip.compress((folder / "weights").read_bytes()))
+    done("train", folder / "whole", *flags, "--model-type", kind, "-q", "-m", folder / "m")
+    place = order.replace("l", "").index("c")
+    for name in ("weights", "packed.gz"):
+        tagged = done("tag", folder / "m", folder / name)
+        assert [line.split()[-1] for line in tagged.stdout.splitlines() if line] == [label for _, label, _ in ROWS]
+        assert f"{name}: column {place} is taken for weights without labels and ignored" in tagged.stderr
+        assert "gold labels" not in tagged.stderr
+    explained = done("explain", folder / "m", folder / "weights").stdout
+    assert all(word in explained for word, _, _ in ROWS)
+    ranked = [done("rank", folder / "m", folder / name).stdout for name in ("weights", "words")]
+    assert [row.split()[0] for row in ranked[0].splitlines()] == [row.split()[0] for row in ranked[1].splitlines()]
+    told = run("tag", folder / "m", "-", "--stream", input=lines(order.replace("l", "")))
+    if order in ("lwc", "cwl"):  # words and weights change places without the label
+        assert told.returncode == 2
+        assert "<stdin>: the lines have weights but no labels; remove the column of weights" in told.stderr
+    else:
+        assert told.returncode == 0
+        assert f"<stdin>: column {place} is taken for weights without labels and ignored" in told.stderr
+    assert "gold labels" in done("tag", folder / "m", folder / "unweighted").stderr

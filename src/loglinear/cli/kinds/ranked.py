@@ -91,7 +91,7 @@ def _corpora(kinds: Sequence[Any], path: str, format: str, arguments: Namespace)
         refuse_json_lines(path, start)
     for kind in kinds:
         if kind.model.template not in corpora:
-            columns = kind.columns(arguments, format)
+            columns = kind.columns_to_label(arguments, format, path)
             with guessing(format, first.guess(arguments.file, arguments.format)):
                 corpora[kind.model.template] = read_unlabelled(path, format, kind.template, columns, arguments.threads)
     columns = first.columns(arguments, format)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError, OptionError
 from ..layout import (
     COMPRESSED,
+    first_rows,
     is_regular,
     note_columns,
     note_empty,
@@ -15,6 +16,7 @@ from ..layout import (
     note_unlabelled,
     refuse_json_lines,
     refuse_texts,
+    rows_of,
     start_of,
     warn_of_columns,
     warn_of_long_sentence,
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from .kind import RankedFile, Trace
 
 __all__ = ["Samples", "Sentences"]
+
+_WEIGHTS_ALONE = "note: {}: column {} is taken for weights without labels and ignored"
 
 
 class Sentences(Kind):
@@ -137,6 +141,18 @@ class Sentences(Kind):
         layout.check(format)
         return layout
 
+    def columns_to_label(self, arguments: Namespace, format: str, path: str) -> ColumnLayout:
+        """Return the layout of a file whose labels are ignored, which may have weights alone."""
+        from ...data.formats import file_name
+
+        columns = self.columns(arguments, format)
+        if columns.weight is None or arguments.label_column is not None or not is_regular(path):
+            return columns
+        layout = columns.for_weights_alone(first_rows(path, columns), self.model.labels)
+        if layout != columns:
+            say(_WEIGHTS_ALONE.format(file_name(path), layout.label))
+        return layout
+
     def scheme(self, format: str) -> str | None:
         """Return `none` for a format whose samples do not follow one another, so that their labels form no chunks."""
         from ...data.formats import FORMATS
@@ -171,7 +187,11 @@ class Sentences(Kind):
             self._tag_corpus(arguments)
             return
 
-        columns, regular = self.columns(arguments, format), not streams and is_regular(arguments.file)
+        regular = not streams and is_regular(arguments.file)
+        if regular:
+            columns = self.columns_to_label(arguments, format, arguments.file)
+        else:
+            columns = self.columns(arguments, format)
 
         def look(start: bytes) -> bool:
             """Check the beginning of the text; return whether other columns than in training are worth a note."""
@@ -195,8 +215,19 @@ class Sentences(Kind):
             return True
 
         def look_at_stream(start: bytes) -> None:
-            if look(start):
-                note_columns(arguments.file, start, columns)
+            rows, name = rows_of(start, columns), file_name(arguments.file)
+            alone = columns if arguments.label_column is not None else columns.for_weights_alone(rows, model.labels)
+            if alone == columns:
+                if look(start):
+                    note_columns(arguments.file, start, columns)
+            elif alone.label != columns.label_of(rows[0]):  # the weights have been read as words
+                message = (
+                    f"{name}: the lines have weights but no labels; remove the column of weights, or give a file, "
+                )
+                message += "of which the beginning can be read twice"
+                raise DataError(message)
+            else:
+                say(_WEIGHTS_ALONE.format(name, alone.label))
 
         model = self._constrained(arguments)
         start = start_of(arguments.file) if regular else b""
@@ -222,7 +253,7 @@ class Sentences(Kind):
             )
         if withheld is not None:
             withheld.tell(file_name(arguments.file), *tally)
-        if is_noted:
+        if is_noted and columns == self.columns(arguments, format):
             note_columns(arguments.file, start, columns)
 
     def look_for_sentences(self, path: str, start: bytes) -> None:
@@ -423,7 +454,7 @@ class Sentences(Kind):
         format, threads = self.format(arguments.file, arguments.format), arguments.threads
         self.need_joint("explain, and use inspect for the strongest weights")
         with rereadable(arguments.file) as path:
-            columns = self.columns(arguments, format)
+            columns = self.columns_to_label(arguments, format, path)
             with guessing(format, self.guess(arguments.file, arguments.format)):
                 corpus = read_unlabelled(path, format, self.template, columns, threads)
             # A sample of numbered columns has no name.
