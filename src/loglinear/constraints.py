@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
-from .errors import OptionError
+from .errors import DataWarning, OptionError, warn
 from .options import fail, similar
 from .schemes import detect_scheme, parsed_tag, tags_of
 
@@ -92,6 +92,14 @@ def resolved(value: Constraints, labels: Sequence[Any], are_bio: Callable[[], bo
         begun, inside = ({type_ for role, type_ in map(parsed_tag, labels) if role == prefix} for prefix in "BI")
         return "BIO" if inside <= begun else "IOB1"
     return "BIO" if are_bio() else "IOB1"
+
+
+def warn_of_no_labelling(sentences: Sequence[int]) -> None:
+    """Warn of sentences, by number, of which the constraints allow no labelling."""
+    if sentences:
+        more = "" if len(sentences) == 1 else f" ({len(sentences):,} such sentences)"
+        message = f"sentence {sentences[0]}: no labelling is allowed by the constraints{more}; check the constraints"
+        warn(message, DataWarning)
 
 
 def _check_scheme(name: str, labels: Sequence[Any]) -> None:

@@ -210,3 +210,18 @@ def test_ctrl_c_in_a_terminal_keeps_the_weights_reached(folder, tmp_path):
     assert program.returncode == 1, rest
     assert "with the weights reached so far" in rest
     assert sorted(ChainCRF.load(tmp_path / "model").classes_) == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize("kind", ["chain", "maxent"])
+def test_development_data_may_lack_the_weights_of_the_training_data(tmp_path, kind):
+    rows = [("Ann", "B-PER", 2), ("left", "O", 1), ("Oslo", "B-LOC", 3), ("is", "O", 0)]
+    (tmp_path / "template").write_text("U0:%x[0,0]\nU1:%x[1,0]\n")
+    (tmp_path / "whole").write_text("".join(f"{c} {w} {label}\n\n" for w, label, c in rows))
+    (tmp_path / "unweighted").write_text("".join(f"{w} {label}\n\n" for w, label, _ in rows))
+    flags = ("--template", tmp_path / "template", "--weight-column", 0, "--model-type", kind, "--workers", 1)
+    for name in ("whole", "unweighted"):
+        done = ended(tmp_path / "whole", *flags, "--dev", tmp_path / name, "-m", tmp_path / f"m-{name}")
+        assert done.returncode == 0, done.stderr
+        assert "warning" not in done.stderr
+    models = [(tmp_path / f"m-{name}").read_bytes() for name in ("whole", "unweighted")]
+    assert len(models[0]) == len(models[1])

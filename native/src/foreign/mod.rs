@@ -122,7 +122,7 @@ pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result
         return Err(Error::ModelFile(message.into()));
     }
     if model.label_bias().map_or(true, |bias| !bias.is_empty()) {
-        let message = "other programs' models do not support biases of labels; set label_bias=None before the export";
+        let message = "other programs' models do not support biases of labels; remove them in Python before the export: set_params(label_bias=None)";
         return Err(Error::ModelFile(message.into()));
     }
     match format {

@@ -26,7 +26,7 @@ from ..version import __version__
 from .inputs import Inputs, take_inputs
 from .output import Interrupted, say
 from .places import check_places
-from .spelling import as_flags, flags_alone
+from .spelling import as_flags, flags_alone, with_commands
 from .wrapping import HelpFormatter, fitted
 
 __all__ = ["COMMANDS", "command_parser", "main"]
@@ -398,5 +398,5 @@ def _told(error: OSError) -> str:
 
 
 def _fail(message: object, code: int) -> NoReturn:
-    say(f"loglinear: error: {flags_alone(str(message))}")
+    say(f"loglinear: error: {with_commands(flags_alone(str(message)))}")
     sys.exit(code)

@@ -151,6 +151,9 @@ def add_features(parser: Arguments) -> None:
     from ..objectives.chain import ChainFeatures
 
     add_options(parser, ChainFeatures)
+    for action in parser._actions:
+        if action.dest == "class_weight" and action.help is not None:
+            action.help += "; with --model-type maxent, the weight of the samples of a label, 1 for others"
 
 
 def add_model_type(parser: Arguments) -> None:

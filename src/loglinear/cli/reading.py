@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Reading",
+    "check_exists",
     "guessing",
     "located",
     "naming",
@@ -151,6 +153,12 @@ def read_template(preset: str | None, template: str | None) -> str | None:
         raise OptionError(message) from error
 
 
+def check_exists(path: str) -> None:
+    """Raise FileNotFoundError if there is no such file; patterns and addresses are not tested."""
+    if path != "-" and not any(mark in path for mark in ("*", "?", "[", "://")) and not os.path.lexists(path):
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+
 class Reading(NamedTuple):
     """How a command reads its files of sentences.
 
@@ -185,6 +193,7 @@ class Reading(NamedTuple):
         """
         from ..data.formats import format_of, named
 
+        check_exists(path)
         template, format = read_template(arguments.preset, arguments.template), arguments.format
         if template is None and start is not None and named(format_of(path, format)).template != "refused":
             template = start.template
@@ -216,6 +225,17 @@ class Reading(NamedTuple):
             labels = None if self.partial else self.labels
             labels = labels or labels_as(labelled=True, partial=self.partial)
             return read_to_score(path, format, template_text(self.template), self.columns, self.threads, labels)
+
+    def layout_of(self, path: str) -> ColumnLayout:
+        """Return the layout of training data that others read, with the number of columns if they have weights."""
+        from ..data.column_layout import Noticed
+        from ..data.parts import expanded
+        from .layout import start_of
+
+        if self.columns.weight is None:
+            return self.columns
+        noticed = Noticed.of_start(start_of(expanded([path])[0]), self.columns)
+        return self.columns.seen(noticed)._replace(n=max(noticed.n_columns - 2, 0))
 
     def beside(self, trained: ColumnLayout) -> Reading:
         """Return how to read development data, which may have the weights of the training data or lack them.

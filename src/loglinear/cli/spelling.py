@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["as_flags", "flags_alone"]
+__all__ = ["as_flags", "flags_alone", "with_commands"]
 
 _QUOTE = "'"
 # A parameter, perhaps with a value or two, or the two of development data, followed by a flag in parentheses. A verb
@@ -20,6 +20,31 @@ _PARAMETER = re.compile(
     r"""(?<![\w-])(?:--)?(\w+)(\['[^']*'\])?=('[^']*'|"[^"]*"|\{[^{}]*\}|\{[^{}]*\.\.\.|[-\w.+]+)(?=[\s,;)]|$)"""
 )
 _LEFT_OUT = re.compile(r"\bleave out (\w+)")
+
+
+# What to do with a model file of another kind, by what the library says.
+_OPENERS = {
+    "; open it with loglinear.ChainCRF": "; leave out --model-type maxent",
+    "; open it with loglinear.MaxEnt": "; add --model-type maxent",
+    "; open it with loglinear.TextClassifier": "; add --model-type maxent --format text",
+    "; open it with loglinear.PairwiseMRF": "; networks are trained by `loglinear structure`",
+    "; open it with loglinear.GraphCRF": "; fields on graphs are trained in Python, by loglinear.GraphCRF",
+    ", not on texts; open it with loglinear.MaxEnt": ", not on texts; give a model that was trained with --format text",
+}
+
+
+def with_commands(message: str) -> str:
+    """Return a message about a model of another kind with the flags of `loglinear train` in place of an estimator.
+
+    Example:
+        >>> from loglinear.cli.spelling import with_commands
+        >>> with_commands("m: a classifier, not a chain model; open it with loglinear.MaxEnt")
+        'm: a classifier, not a chain model; add --model-type maxent'
+    """
+    for ending in sorted(_OPENERS, key=len, reverse=True):
+        if message.endswith(ending):
+            return message.removesuffix(ending) + _OPENERS[ending]
+    return message
 
 
 def flags_alone(message: str) -> str:

@@ -10,7 +10,7 @@ from .column_layout import ColumnLayout
 from .formats import Format, file_name
 from .lines import decoded, read_lines
 
-__all__ = ["Excerpt", "excerpts", "lines_numbered", "together"]
+__all__ = ["Excerpt", "byte_order_mark", "excerpts", "lines_numbered", "together"]
 
 _BOM = "\ufeff".encode()
 
@@ -67,16 +67,35 @@ def lines_numbered(path: str, numbers: Collection[int]) -> dict[int, bytes]:
     return {number: raw for number, raw in _lines(path) if number in numbers}
 
 
-def together(excerpts: Iterable[Excerpt], format: Format) -> bytes:
-    """Return the text of a file with these sentences."""
-    return b"".join(excerpt.raw if format.is_sentence else excerpt.raw + b"\n" for excerpt in excerpts)
+def together(excerpts: Iterable[Excerpt], format: Format, mark: bytes = b"") -> bytes:
+    """Return the text of a file with these sentences, whose blank lines end as the lines before them.
+
+    Args:
+        excerpts: the sentences.
+        format: of the file.
+        mark: what the file begins with; see `byte_order_mark`.
+    """
+    raw = [excerpt.raw for excerpt in excerpts]
+    return mark + b"".join(raw if format.is_sentence else [text + end_of_line(text) for text in raw])
+
+
+def byte_order_mark(path: str) -> bytes:
+    """Return the byte order mark that a text begins with; nothing if there is none."""
+    return _BOM if next(read_lines(path), b"").startswith(_BOM) else b""
+
+
+def end_of_line(line: bytes) -> bytes:
+    """Return what the last line of a text ends with; a line feed if nothing ends it."""
+    return b"\r\n" if line.endswith(b"\r\n") else b"\n"
 
 
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield number, from 1, and bytes of each line; the last one has an end, and the first one no byte order mark."""
+    end = b"\n"
     for number, raw in enumerate(read_lines(path), start=1):
         line = raw.removeprefix(_BOM) if number == 1 else raw
-        yield number, line if line.endswith(b"\n") else line + b"\n"
+        yield number, line if line.endswith(b"\n") else line.removesuffix(b"\r") + end
+        end = end_of_line(line)
 
 
 def _sentences(path: str, format: Format, columns: ColumnLayout) -> Iterator[tuple[bytes, list[tuple[int, bytes]]]]:

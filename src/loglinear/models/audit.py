@@ -15,12 +15,13 @@ from ..data.inputs import Array, Labels, Samples, Sentences
 from ..data.sample_values import classes_of
 from ..data.samples import attribute_corpus, labels_and_weights, rows_of
 from ..data.tokens import in_context, sample_texts, shown_words
-from ..errors import DataWarning, warn
+from ..errors import DataError, DataWarning, warn
 from ..networks.numbering import Numbers
 from ..options import fail, seed_number
 from ..vectors import Vector
 from .chain import ChainCRF
 from .maxent import MaxEnt
+from .summary import first_lines
 from .text_classifier import TextClassifier, texts_of
 from .training.out_of_fold import Labelled, OutOfFold, leave_out
 
@@ -85,7 +86,7 @@ class Disagreement(NamedTuple):
     places: list[tuple[int, int]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """The labels of the data that are probably wrong.
 
@@ -101,11 +102,26 @@ class Audit:
     unjudged: dict[Any, int]
     out_of_fold: OutOfFold[Any] = field(repr=False)
 
+    def __repr__(self) -> str:
+        """Return the numbers of findings and disagreements, and the first findings."""
+        n, n_alike = len(self.findings), len(self.disagreements)
+        counts = [f"{n:,} finding{'' if n == 1 else 's'}", f"{n_alike:,} disagreement{'' if n_alike == 1 else 's'}"]
+        if self.unjudged:
+            counts.append(f"{sum(self.unjudged.values()):,} labels not judged")
+        return first_lines(f"Audit: {', '.join(counts)}", self.findings, _line_of)
+
     @property
     def confusions(self) -> dict[tuple[Any, Any], int]:
         """Number of tokens in findings by given and suggested label, the most frequent first."""
         pairs = (pair for finding in self.findings for pair in zip(finding.given, finding.suggested, strict=True))
         return dict(Counter(pair for pair in pairs if pair[0] != pair[1]).most_common())
+
+
+def _line_of(finding: Finding) -> str:
+    """Return a finding as a line."""
+    labels = f"{'/'.join(map(str, finding.given))} -> {'/'.join(map(str, finding.suggested))}"
+    place = f"sentence {finding.sentence}, token {finding.start}"
+    return f"{place}: {labels} (p = {finding.probability:.2g}) {finding.context}"
 
 
 def audit(
@@ -232,6 +248,7 @@ class _Sentences:
 
     def __init__(self, model: ChainCRF, X: Any, y: Any) -> None:
         corpus = model._corpus(X, y, model.template)
+        _refuse_unlabelled(corpus)
         corpus.check_whole("an audit needs complete labels; leave out such sentences")
         self.corpus, self.gold, self.words = corpus, corpus.gold(), shown_words(X, corpus)
         self.ends, self.ids, self.values = corpus.core.rows()
@@ -241,7 +258,9 @@ class _Sentences:
         keys = [self.contexts[at : at + n].tobytes() for at, n in zip(self.first_tokens, self.lengths, strict=True)]
 
         def train(rows: Numbers, stopped: Callable[[Any, Any], bool]) -> ChainCRF:
-            trained: ChainCRF = _copy(model).fit(corpus[rows], callbacks=[stopped])
+            part = corpus[rows]
+            part.format = "python"  # a part may look odd as a file, such as one with a single sentence
+            trained: ChainCRF = _copy(model).fit(part, callbacks=[stopped])
             return trained
 
         def answers(trained: ChainCRF, rows: Numbers) -> tuple[list[Any], list[Vector], list[list[Any]]]:
@@ -286,6 +305,7 @@ class _Samples:
     def __init__(self, model: MaxEnt, X: Any, y: Any) -> None:
         corpus = None if isinstance(model, TextClassifier) else attribute_corpus(X)
         if corpus is not None and corpus is X:
+            _refuse_unlabelled(corpus)
             corpus.check_whole("an audit needs complete labels; leave out such samples")
             y, _ = labels_and_weights(corpus, y, None)
         classes = classes_of(y)
@@ -340,6 +360,13 @@ class _Samples:
                 called = [f"column {column}" if names is None else names[column] for column in columns]
                 texts[at] = _strongest(zip(weights.tolist(), called, strict=True))
         return texts
+
+
+def _refuse_unlabelled(corpus: Corpus) -> None:
+    """Raise DataError if every label of a corpus is unknown."""
+    if corpus.n_tokens and not corpus.labels and corpus.core.first_partial() is not None:
+        message = "no token has a label; an audit needs labelled data"
+        raise DataError(message)
 
 
 def _cut(values: Sequence[Any], ends: Numbers) -> list[list[Any]]:

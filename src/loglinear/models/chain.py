@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
-from ..constraints import as_json, check_constraints, resolved
+from ..constraints import as_json, check_constraints, resolved, warn_of_no_labelling
 from ..data.column_layout import ColumnLayout, check_n_columns
 from ..data.columns import ListColumn, as_items, as_lists, is_column
 from ..data.corpus import Corpus, checked_weights
@@ -213,8 +213,9 @@ class ChainCRF(
             check_prior(*models)
             begun = None if models.start is None else _opened(models.start)
             prior = None if models.prior is None else ChainPrior(_opened(models.prior, "prior"), models.prior_strength)
-        if prior is not None:
-            prior.warn_of_lost(has_bias=self.label_bias is not None)
+        for lost in (begun, prior):
+            if lost is not None:
+                lost.warn_of_lost(has_bias=self.label_bias is not None)
         older = begun if prior is None else prior.start
         template = self.template if older is None or self.template is not None else older.template
         dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
@@ -497,14 +498,20 @@ class ChainCRF(
         return np.array([z for z, _ in model.log_partition(corpus.core, threads=self._threads)])
 
     def log_probability(self, X: Corpus | Sentences, y: Labels | None = None) -> npt.NDArray[np.float64]:
-        """Return log p(y | x) of each sentence, in nats, shape (sentences,); -inf if a label is unknown."""
+        """Return log p(y | x) of each sentence, in nats, shape (sentences,); -inf if a label is unknown.
+
+        Warns:
+            DataWarning: the constraints allow no labelling of a sentence, whose log-probability is then -inf.
+        """
         with needed_by("ChainCRF.log_probability"):
             import numpy as np
 
         model, corpus = self._inputs(X, y)
         corpus.true_labels()
-        pairs = model.log_partition(corpus.core, threads=self._threads)
-        return np.array([score - z for z, score in pairs])
+        pairs = np.array(model.log_partition(corpus.core, threads=self._threads)).reshape(-1, 2)
+        is_allowed = pairs[:, 0] > -np.inf
+        warn_of_no_labelling(np.flatnonzero(~is_allowed).tolist())
+        return np.where(is_allowed, pairs[:, 1], -np.inf) - np.where(is_allowed, pairs[:, 0], 0.0)
 
     def score(
         self,

@@ -57,7 +57,7 @@ from .training.options import (
     DevParameters,
     SolverOptions,
 )
-from .training.prior import check_pieces, check_prior, n_seen_by
+from .training.prior import check_pieces, check_prior, n_seen_by, warn_of_lost
 from .training.run import DevData, train
 
 if TYPE_CHECKING:
@@ -411,6 +411,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
     def _starting(self, start: ClassifierStart) -> StartingWeights:
         """Return the weights of an older classifier for the classes and columns of the training data."""
         apart = self._trains_apart()
+        warn_of_lost(start.name, start.contents.settings, argument="start")
         return start.weights(self.classes_, self._columns_of_data(), self._template, one_vs_rest=apart)
 
     def _trains_apart(self) -> bool:
@@ -474,6 +475,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             if not totals.any():
                 message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
                 raise OptionError(message)
+        if by_class is not None and warns:
+            _warn_of_zero(self.class_weight, classes, np.bincount(targets, minlength=classes.size) * (by_class == 0.0))
         if np.count_nonzero(totals) == 1 and self.l1 != "cv" and warns:
             message = f"only samples of class {classes.tolist()[np.argmax(totals)]!r} have a weight above 0, so the "
             message += "model predicts this class alone; check sample_weight and class_weight (--class-weight)"
@@ -1020,6 +1023,14 @@ def _best(scores: Vector) -> npt.NDArray[np.intp]:
     """Return the number of the best class of each row of scores; a single score counts for the second class."""
     best = scores.ravel() > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(best, dtype=np.intp)
+
+
+def _warn_of_zero(class_weight: object, classes: Array, counts: Array) -> None:
+    """Warn of classes with a class weight of 0, given the numbers of their samples, which are 0 for other classes."""
+    if class_weight != "balanced" and counts.any():
+        name, n = str(classes.tolist()[np.argmax(counts > 0)]), int(counts.sum())
+        samples = "1 sample is" if n == 1 else f"{n:,} samples are"
+        warn(f"class {name} has a weight of 0 in class_weight (--class-weight): {samples} ignored", DataWarning)
 
 
 def _warn_if_constant(matrix: Vector | scipy.sparse.csr_array) -> None:

@@ -25,6 +25,7 @@ from .chain import ChainCRF
 from .estimator import check_fitted
 from .files.chain import ChainModel
 from .maxent import MaxEnt
+from .summary import first_lines
 from .text_classifier import TextClassifier, texts_of
 from .training.out_of_fold import in_order
 from .training.ranking import By, RankOptions
@@ -60,7 +61,7 @@ class Ranked(NamedTuple):
     context: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranking:
     """Sentences to label, the most worthwhile first.
 
@@ -71,6 +72,15 @@ class Ranking:
 
     by: By
     sentences: list[Ranked] = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Return the number of sentences, and the first ones."""
+        n = len(self.sentences)
+        return first_lines(
+            f"Ranking by {self.by}: {n:,} sentence{'' if n == 1 else 's'}",
+            self.sentences,
+            lambda ranked: f"sentence {ranked.sentence}: score {ranked.score:.4g} {ranked.context}",
+        )
 
     @property
     def positions(self) -> Numbers:

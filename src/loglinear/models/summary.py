@@ -1,10 +1,16 @@
-"""What a notebook shows of an estimator: its parameters; once fitted, its labels, size and how training ended."""
+"""What notebooks show of an estimator, and a console of results."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import TypeVar
 
-__all__ = ["summary_html"]
+from ..data.alike import shortened
+
+__all__ = ["first_lines", "summary_html"]
+
+T = TypeVar("T")
 
 _STYLE = """<style>
 .loglinear-estimator { font-family: system-ui, sans-serif; line-height: 1.4; max-width: 44rem; overflow-x: auto; }
@@ -13,6 +19,24 @@ _STYLE = """<style>
 .loglinear-estimator :is(th, td) { padding: .1rem .8rem .1rem 0; text-align: left; vertical-align: top; }
 .loglinear-estimator th { font-weight: 400; opacity: .75; }
 </style>"""
+
+
+# Items that a console shows, and characters of each.
+_SHOWN, _WIDTH = 5, 120
+
+
+def first_lines(title: str, items: Sequence[T], line_of: Callable[[T], str]) -> str:
+    """Return what a console shows of a result: a title and a line for each of the first items.
+
+    Args:
+        title: what the result is, and how many items it has.
+        items: the items.
+        line_of: returns the line of an item, which is cut to the width of a console.
+    """
+    lines = [f"  {shortened(line_of(item).replace(chr(10), ' '), _WIDTH)}" for item in items[:_SHOWN]]
+    if len(items) > _SHOWN:
+        lines.append(f"  and {len(items) - _SHOWN:,} more")
+    return "\n".join([f"<{title}>", *lines])
 
 
 def summary_html(call: str, rows: dict[str, str]) -> str:

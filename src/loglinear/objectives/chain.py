@@ -16,6 +16,7 @@ from ..data.features import Feature
 from ..data.formats import n_columns
 from ..data.labels import typed
 from ..data.survey import Survey
+from ..errors import DataError
 from ..options import Options, check_costs, option, option_class, truth_value, whole_number
 from .class_weights import cost_factors
 from .invalid_labels import POLICIES, are_bio, bio_errors, check_policy, valid_corpus
@@ -313,6 +314,9 @@ class ChainObjective(ChainData):
         if older is not None:
             older.check(corpus.label_type, corpus.template)
         labels = corpus.labels if older is None else older.joined(corpus)
+        if not labels and corpus.n_tokens and corpus.core.first_partial() is not None:
+            message = "no token has a known label: there is nothing to train on"
+            raise DataError(message)
         settled = features.settled(labels, lambda: are_bio([bio_errors(corpus)]))
         corpus = valid_corpus(corpus, settled.constraints, features.invalid_labels)
         labels, counts = corpus.labels if older is None else older.joined(corpus), corpus.core.label_counts()

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...data.column_layout import ColumnLayout
-from ...errors import OptionError
+from ...errors import DataError, OptionError
 from ...extras import needed_by
 from ..audit_table import COLUMNS, AcceptedLabels, read_as
 from ..inputs import Inputs, add_data
@@ -94,7 +94,7 @@ def run(arguments: Namespace) -> None:
         return
     audit, places, how = _audited(arguments)
     table = tab_separated(COLUMNS, _rows(audit, places, how, arguments.top))
-    is_page = arguments.output.endswith((".html", ".htm"))
+    is_page = _is_page(arguments.output)
     content = _page(arguments, audit, table) if is_page else table.encode()
     write_text(arguments.output, content)
     if not arguments.quiet:
@@ -154,6 +154,9 @@ def _with_all_labels(path: str, corpus: Corpus) -> list[int]:
     """Return the numbers of the sentences in which no label is unknown, and say how many tokens have an unknown one."""
     gold = corpus.gold()
     rows = [at for at, labels in enumerate(gold) if None not in labels]
+    if gold and not rows:
+        message = f"{path}: no sentence has all its labels; an audit needs labelled data"
+        raise DataError(message)
     if len(rows) < len(gold):
         n_unknown = sum(labels.count(None) for labels in gold)
         note_unlabelled(path, n_unknown, corpus[rows], sentences=True, done="audited")
@@ -212,7 +215,17 @@ def _page(arguments: Namespace, audit: Audit, table: str) -> bytes:
 def _table_of(arguments: Namespace) -> str:
     """Return the name of the table of the findings, which a page saves beside itself."""
     output: str = arguments.output
-    return os.path.splitext(output)[0] + ".tsv" if output.endswith((".html", ".htm")) else output
+    return os.path.splitext(_uncompressed(output))[0] + ".tsv" if _is_page(output) else output
+
+
+def _is_page(output: str) -> bool:
+    """Whether an output file is a page, which may be compressed."""
+    return _uncompressed(output).endswith((".html", ".htm"))
+
+
+def _uncompressed(name: str) -> str:
+    """Return the name of a file without the extension of a compressed one."""
+    return name.removesuffix(".gz").removesuffix(".xz")
 
 
 def _summary(audit: Audit, top: int | None) -> str:

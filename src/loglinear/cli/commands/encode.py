@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> None:
     from ...data.corpus import Corpus
     from ...data.encoding import CorpusFile
     from ...data.formats import named
-    from ..reading import read_template
+    from ..reading import check_exists, read_template
 
     is_text = arguments.format is not None and named(arguments.format).holds == "texts"
     if arguments.min_count < 1:
@@ -77,6 +77,8 @@ def run(arguments: Namespace) -> None:
     if is_text:
         message = "--format text cannot be encoded; pass the file to `loglinear train`"
         raise OptionError(message)
+    for file in arguments.files:
+        check_exists(file)
     template = read_template(arguments.preset, arguments.template)
     begun = time.monotonic()
     with CorpusFile(arguments.output, template=template, append=arguments.append) as corpus:

@@ -148,6 +148,10 @@ def run(arguments: Namespace) -> None:
     checks_of(ClassifierParameters)["multi_class"]("multi_class", arguments.multi_class)
     use.check(has_data=arguments.dev is not None)
     _check_older(arguments)
+    if (arguments.trace or "").endswith((".gz", ".xz")):
+        message = f"--trace {arguments.trace}: a trace is written line by line, not compressed; give a name without "
+        message += arguments.trace[-3:]
+        raise OptionError(message)
     if arguments.report is not None:
         _check_report(arguments, several=len(arguments.train) > 1 or not alone)
     texts = chosen(TextOptions, arguments)
@@ -355,8 +359,9 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
     arguments, callbacks, name = asked.arguments, asked.callbacks(), " ".join(asked.files)
     begun = None if arguments.start is None else Start.open(arguments.start)
     prior = None if arguments.prior is None else ChainPrior.open(arguments.prior, arguments.prior_strength)
-    if prior is not None:
-        prior.warn_of_lost()
+    for lost in (begun, prior):
+        if lost is not None:
+            lost.warn_of_lost()
     models = begun if prior is None else prior.start
     reading = Reading.of(arguments, asked.files[0], partial=arguments.partial, start=models)
     older = None if prior is None else prior.older
@@ -487,7 +492,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
         message = f"columns need --template or --preset (see `loglinear presets`); {other}"
         raise OptionError(message)
     X = reading.corpora(asked.files) if alone else None
-    of_dev = reading if X is None else reading.beside(X.columns)
+    of_dev = reading.beside(reading.layout_of(path) if X is None else X.columns)
     X_dev = None if arguments.dev is None else of_dev.corpus(arguments.dev, format)
     callbacks, checkpoint = asked.callbacks(), asked.checkpoint
     if X is None:

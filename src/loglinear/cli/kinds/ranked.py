@@ -32,7 +32,7 @@ __all__ = ["ranked_sentences", "ranked_texts"]
 
 def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
     """Return what to label next in a file of sentences; the first model is the one that will learn."""
-    from ...data.excerpts import excerpts, together
+    from ...data.excerpts import byte_order_mark, excerpts, together
     from ...data.formats import is_corpus, named
     from ...data.tokens import corpus_words
     from ...models.training.ranking import RankOptions
@@ -60,12 +60,14 @@ def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Ca
             return RankedFile(ranking, places, [sentence.context for sentence in ranking.sentences], b"")
         with naming(file):
             passages = excerpts(path, named(format), corpus.columns, ranking.positions.tolist(), len(corpus))
+            mark = byte_order_mark(path)
     contexts = []
     for sentence, excerpt in zip(ranking.sentences, passages, strict=True):
         words = [word for word in excerpt.words if word is not None]
         are_all = len(words) == len(excerpt.words)
         contexts.append(shown(words, sentence.start, sentence.end) if are_all else sentence.context)
-    return RankedFile(ranking, [str(excerpt.line) for excerpt in passages], contexts, together(passages, named(format)))
+    text = together(passages, named(format), mark)
+    return RankedFile(ranking, [str(excerpt.line) for excerpt in passages], contexts, text)
 
 
 def _same_kind(members: Sequence[Any]) -> list[Any]:
@@ -104,7 +106,7 @@ def _corpora(kinds: Sequence[Any], path: str, format: str, arguments: Namespace)
 
 def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
     """Return what to label next in a file or folder of texts; the first model is the one that will learn."""
-    from ...data.excerpts import lines_numbered
+    from ...data.excerpts import byte_order_mark, lines_numbered
     from ...data.formats import file_name
     from ...data.texts import read
     from ...models.training.ranking import RankOptions
@@ -131,5 +133,6 @@ def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callab
         if documents.files:
             return RankedFile(ranking, [documents.files[at] for at in positions], contexts, b"")
         numbers = [documents.lines[at] for at in positions]
-        lines = lines_numbered(path, {*numbers})
-    return RankedFile(ranking, [*map(str, numbers)], contexts, b"".join(lines[number] for number in numbers))
+        lines, mark = lines_numbered(path, {*numbers}), byte_order_mark(path)
+    text = mark + b"".join(lines[number] for number in numbers)
+    return RankedFile(ranking, [*map(str, numbers)], contexts, text)

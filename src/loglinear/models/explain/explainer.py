@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...constraints import warn_of_no_labelling
 from ..files.chain import attributes_called
 from .explanation import Contribution, Explanation, TokenExplanation
 
@@ -69,11 +70,14 @@ class Explainer:
             corpus: sentences; labels do not matter.
             texts: what the tokens of each sentence are called.
             threads: 0 for all cores.
+
+        Warns:
+            DataWarning: the constraints allow no labelling of a sentence, whose tokens then have the label `?`.
         """
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
         called_by = {**attributes_called(self.model, names), BIAS: "label bias"}
         states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
-        explanations = []
+        explanations, forbidden = [], []
         for at, length in enumerate(corpus.core.lengths()):
             attributes = [next(states) for _ in range(length)]
             pairs = [next(bigrams, []) for _ in range(length)]
@@ -84,7 +88,13 @@ class Explainer:
             sentence = _Sentence(self, attributes, pairs, called_by)
             called = texts[at] if texts is not None else [""] * length
             probabilities = np.array(marginals[at]).reshape(length, len(self.labels))
+            if length and not probabilities.any():
+                forbidden.append(at)
+                nothing = [TokenExplanation(token, text, "?", 0.0) for token, text in enumerate(called)]
+                explanations.append(Explanation(nothing))
+                continue
             explanations.append(Explanation(sentence.explained(called, probabilities)))
+        warn_of_no_labelling(forbidden)
         return explanations
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from ...data.survey import names_of
 from ...errors import DataError, warn, warnings_kept
 from ...networks.numbering import Numbers
 from ...options import whole_number
@@ -23,7 +24,7 @@ Model = TypeVar("Model")
 MOST_FOLDS = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OutOfFold(Generic[Model]):
     """Probabilities of the labels of each sentence from a model that was trained without it.
 
@@ -37,10 +38,16 @@ class OutOfFold(Generic[Model]):
     """
 
     labels: list[Any]
-    marginals: list[Vector] = field(repr=False)
-    predicted: list[list[Any]] = field(repr=False)
-    folds: Numbers = field(repr=False)
-    models: list[Model] = field(repr=False)
+    marginals: list[Vector]
+    predicted: list[list[Any]]
+    folds: Numbers
+    models: list[Model]
+
+    def __repr__(self) -> str:
+        """Return the numbers of sentences, tokens and folds, and the labels."""
+        n, n_tokens, n_folds = len(self.marginals), sum(map(len, self.marginals)), len(self.models)
+        sizes = f"{n:,} sentence{'' if n == 1 else 's'}, {n_tokens:,} token{'' if n_tokens == 1 else 's'}"
+        return f"<OutOfFold: {sizes}, {n_folds} folds; labels {names_of([*map(str, self.labels)])}>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,12 @@ class Start:
         name = start_path(path, "ChainCRF", argument)
         model, settings = open_model(name, "chain")
         return cls(model, settings.get("label_type", "str"), name)
+
+    def warn_of_lost(self, *, has_bias: bool = False) -> None:
+        """Warn of what was decided about the trained chain after its training; see `prior.warn_of_lost`."""
+        from .prior import warn_of_lost
+
+        warn_of_lost(self.name, json.loads(self.model.settings), has_bias=has_bias, argument="start")
 
     def weights(self, data: ChainData) -> tuple[Vector, WarmStart]:
         """Return the weights to start at, shape (n_features,), and an account of them.
