@@ -36,6 +36,7 @@ __all__ = [
     "ObjectiveError",
     "OptionError",
     "TemplateError",
+    "in_argument",
     "warn",
     "warnings_kept",
 ]
@@ -217,3 +218,15 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == package:
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, category, stacklevel=depth)
+
+
+@contextmanager
+def in_argument(name: str) -> Iterator[None]:
+    """Put the name of an argument before what is wrong with its data, unless the message has it."""
+    try:
+        yield
+    except DataError as error:
+        if name in str(error):
+            raise
+        message = f"{name}: {error}"
+        raise DataError(message) from error

@@ -25,7 +25,7 @@ from .solvers.newton_check import is_confirmed
 from .stopping import Stop
 from .trace import Trace, TraceRecord
 
-__all__ = ["Callback", "check_arguments", "minimize", "starting_weights"]
+__all__ = ["Callback", "check_arguments", "minimize", "observers_of", "starting_weights"]
 
 Callback = Callable[[TraceRecord, Any], "bool | None"]
 
@@ -99,7 +99,12 @@ def check_arguments(problem: object, solver: object, stop: object, callbacks: ob
         fail("solver", solver, 'is not a solver; give an object such as OWLQN() or make_solver("owlqn")')
     if not isinstance(stop, Stop):
         fail("stop", stop, "is not a Stop; give limits such as Stop(max_iterations=100)")
-    observers = tuple(callbacks) if isinstance(callbacks, Iterable) else (None,)
+    return observers_of(callbacks)
+
+
+def observers_of(callbacks: object) -> tuple[Callback, ...]:
+    """Return callbacks as a tuple; raise OptionError if one cannot be called."""
+    observers: tuple[Any, ...] = tuple(callbacks) if isinstance(callbacks, Iterable) else (None,)
     if not all(callable(observer) for observer in observers):
         fail("callbacks", callbacks, "is not a list of functions; give callbacks=[function]")
     return observers

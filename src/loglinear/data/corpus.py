@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -270,6 +270,9 @@ class Corpus:
         text = template_text(template)
         X, y = as_lists(X, "X", tuples=text is not None), as_lists(y, "y")
         weights = None if sample_weight is None else checked_weights(as_lists(sample_weight, "sample_weight"))
+        if weights is not None and isinstance(X, Sized) and len(weights) != len(X):
+            message = f"sample_weight: {len(weights)} weights for {len(X)} sentences; give one for each sentence"
+            raise DataError(message)
         costs = None
         if token_weight is not None:
             token_weight = as_lists(token_weight, "token_weight")
@@ -554,7 +557,7 @@ def checked_weights(weights: Iterable[float]) -> list[float]:
     for sentence, weight in enumerate(weights):
         number = _number(weight)
         if not 0.0 <= number < math.inf:
-            message = f"sentence {sentence}: weight {weight!r} is not a finite number >= 0"
+            message = f"sentence {sentence}: weight {weight!r:.60} is not a finite number >= 0 (sample_weight)"
             raise DataError(message)
         checked.append(number)
     return checked

@@ -141,7 +141,11 @@ def weights_of_samples(sample_weight: Any, n_samples: int, called: str = "sample
         DataError: a weight is not a finite number >= 0; names the sample. Or all are 0, or their number is wrong.
     """
     if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_samples, sample_weight, dtype=np.float64)
+        try:
+            sample_weight = np.full(n_samples, sample_weight, dtype=np.float64)
+        except OverflowError:
+            message = f"{called} is too large for a float: {sample_weight!r:.60}; {_WEIGHT}"
+            raise DataError(message) from None
     weights = numbers_of(sample_weight, called)
     if weights.shape != (n_samples,):
         what = f"{called} has shape {weights.shape}, but X has {n_samples} samples"

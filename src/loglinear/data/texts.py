@@ -153,7 +153,7 @@ def exchanged(texts: Sequence[str], labels: Sequence[str]) -> str | None:
     No sensible data have more labels than texts, and longer ones.
     """
     n_texts, n_labels = len(set(texts)), len(set(labels))
-    if n_texts >= n_labels:
+    if n_texts >= n_labels or not texts:
         return None
     label, text = max(labels, key=len), max(texts, key=len)
     if not text.strip() or len(label) <= len(text):  # texts without words, or a text that has several labels

@@ -19,7 +19,7 @@ from ..data.labels import check_ordered, typed
 from ..data.per_sentence import PerSentence
 from ..data.survey import check_known
 from ..data.templates import TemplateText
-from ..errors import DataError, OptionError
+from ..errors import DataError, OptionError, in_argument
 from ..extras import needed_by
 from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
 from ..options import one_of
@@ -218,8 +218,9 @@ class ChainCRF(
                 lost.warn_of_lost(has_bias=self.label_bias is not None)
         older = begun if prior is None else prior.start
         template = self.template if older is None or self.template is not None else older.template
-        dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
-        dev = None if dev_corpus is None else DevSet(dev_corpus, use, threads=self._threads)
+        with in_argument("X_dev"):
+            dev_corpus = None if X_dev is None else self._corpus(X_dev, y_dev, template)
+            dev = None if dev_corpus is None else DevSet(dev_corpus, use, threads=self._threads)
         data = data_by(template, None if prior is None else prior.older)
         if prior is not None and not data.n_samples:
             message = "no sentences: there is nothing to train on"

@@ -237,12 +237,15 @@ class Estimator(RunOptions):
         Raises:
             OptionError: an option of `RunOptions` is out of range.
         """
+        from ..minimize import observers_of
+
         self._options(RunOptions)
+        observers = observers_of(callbacks)
         if not self.verbose:
-            return tuple(callbacks)
+            return observers
         from .training.run import Printer
 
-        return (*callbacks, Printer())
+        return (*observers, Printer())
 
 
 class LightEstimator(Estimator):

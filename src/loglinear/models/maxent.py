@@ -34,7 +34,7 @@ from ..data.samples import (
 )
 from ..data.soft_classes import RepeatedSamples, are_soft, repeated, repeated_tokens
 from ..data.survey import check_counts
-from ..errors import DataError, DataWarning, OptionError, warn
+from ..errors import DataError, DataWarning, OptionError, in_argument, warn
 from ..minimize import Callback
 from ..objectives.class_weights import check_sum, weights_by_class
 from ..objectives.classifier import ClassifierData, ClassifierObjective
@@ -441,9 +441,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
     def _dev_data(self, data: ClassifierData, X: Corpus | Samples, y: Classes | None) -> DevData:
         """Return the scores of weights on development data."""
         self._check_one_model("development data")
-        if isinstance(X, Corpus):
-            y, _ = labels_and_weights(X, y, None)
-        matrix = self._matrix(X)
+        with in_argument("X_dev"):
+            if isinstance(X, Corpus):
+                y, _ = labels_and_weights(X, y, None)
+            matrix = self._matrix(X)
         labels = classes_of(y, "y_dev", matrix.shape[0], self.classes_)
         right = labels[:, None] == self.classes_
         if labels.size and not right.any():

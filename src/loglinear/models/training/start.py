@@ -87,7 +87,12 @@ def start_path(start: object, estimator: str, argument: str = "start") -> str:
     """Return the path of an older model; raise OptionError if it is neither a path nor, before, an estimator."""
     if not isinstance(start, (str, os.PathLike)):
         fail(argument, start, f"is neither a {estimator} nor the path of a model file")
-    return os.fspath(start)
+    path = os.fspath(start)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        fail(argument, start, "is not a valid path; give the path of a model file")
+    return path
 
 
 def warn_of_template(name: str, older: str | None, template: str | None) -> None:

@@ -1,0 +1,97 @@
+"""Every argument of constructors and of `fit`, with values of wrong types and sizes: errors are typed and name it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, TextClassifier
+from loglinear.errors import LogLinearError
+
+SAMPLES = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [1.0, 3.0]]
+TEXTS = ["good film", "bad film", "good book", "bad day"]
+TABLE = [["a", "x"], ["b", "y"], ["a", "x"], ["b", "x"]]
+DATA = {
+    MaxEnt: {"X": SAMPLES, "y": ["a", "b", "a", "b"]},
+    TextClassifier: {"X": TEXTS, "y": ["a", "b", "a", "b"]},
+    PairwiseMRF: {"X": TABLE},
+    ChainCRF: {"X": [[["a"], ["b"]], [["c"]]], "y": [["A", "B"], ["A"]]},
+    GraphCRF: {"X": [(np.eye(2), [(0, 1)]), (np.eye(2), [(0, 1)])], "y": [["a", "b"], ["b", "a"]]},
+}
+
+
+class Odd:
+    """An object of a class that no argument takes."""
+
+    def __repr__(self):
+        return "<odd>"
+
+
+def values():
+    """Wrong types, numbers outside any range, and empty, unordered or too deep collections, new for each use."""
+    numbers = [True, False, math.nan, math.inf, -math.inf, -1, -0.5, 0, 2**63, 10**400, 1j]
+    texts = ["", "x", "\ud800", b"x"]
+    collections = [[], [[]], (), {}, {"a": 1}, {1: math.nan}, set(), {1}, [None], ["a", "b"], iter([1])]
+    arrays = [np.array([]), np.array([math.nan]), np.zeros((0, 3)), np.zeros((2, 2, 2))]
+    return [None, *numbers, *texts, *collections, *arrays, Odd(), object, lambda: 1]
+
+
+# What messages may call an argument.
+CALLED = {
+    "X": ("X", "sample", "text", "sentence", "column", "token", "table", "attribute", "graph"),
+    "y": ("y", "class", "label"),
+    "X_dev": ("X_dev", "y_dev"),
+    "y_dev": ("y_dev", "X_dev"),
+    "token_weight": ("token_weight", "token weight"),
+    "node_weight": ("node_weight", "weight"),
+    "solver_options": ("solver",),
+    "inference_options": ("inference",),
+    "missing": ("missing", "column"),  # marks may empty a column
+}
+
+
+def told(call):
+    """What an error says; nothing if there is none. Errors have to be typed, or to be of a missing file."""
+    try:
+        call()
+    except (LogLinearError, FileNotFoundError) as error:
+        return error if isinstance(error, LogLinearError) else f"start or prior: {error}"
+    return None
+
+
+def check(call, argument, value):
+    """Call with a bad value, and check that an error names the argument."""
+    message = told(call)
+    called = CALLED.get(argument, (argument, argument.replace("_", "-")))
+    assert message is None or any(word in str(message) for word in called), f"{argument}={value!r:.60}: {message}"
+
+
+@pytest.fixture(autouse=True)
+def quiet(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def options_of(kind, argument):
+    """Few iterations, unless their number is the argument."""
+    return {} if argument == "max_iterations" else {"max_iterations": 1}
+
+
+@pytest.mark.parametrize("kind", DATA, ids=lambda kind: kind.__name__)
+def test_options_of_wrong_types_and_sizes_are_named(kind):
+    for argument in kind().get_params():
+        for value in values():
+            check(lambda: kind(**options_of(kind, argument) | {argument: value}).fit(**DATA[kind]), argument, value)  # noqa: B023
+
+
+@pytest.mark.parametrize("kind", DATA, ids=lambda kind: kind.__name__)
+def test_arguments_of_fit_of_wrong_types_and_sizes_are_named(kind):
+    ignored = {"y"} if kind is PairwiseMRF else set()
+    for argument in [name for name in list(inspect.signature(kind.fit).parameters)[1:] if name not in ignored]:
+        for value in values():
+            check(lambda: kind(max_iterations=1).fit(**DATA[kind] | {argument: value}), argument, value)  # noqa: B023
