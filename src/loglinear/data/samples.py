@@ -130,7 +130,7 @@ def matrix_of(corpus: Corpus) -> scipy.sparse.csr_array:
 
 
 def refuse_labels_of_corpus(y: object, sample_weight: object) -> None:
-    """Raise DataError if there are labels or weights beside those of a corpus."""
+    """Raise DataError if y or sample_weight is given for a corpus, which contains labels and weights."""
     if y is not None or sample_weight is not None:
         message = "a Corpus already contains labels and weights; leave out y and sample_weight"
         raise DataError(message)

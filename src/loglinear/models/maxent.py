@@ -57,8 +57,9 @@ from .training.options import (
     DevParameters,
     SolverOptions,
 )
-from .training.prior import check_pieces, check_prior, n_seen_by, warn_of_lost
+from .training.prior import check_pieces, check_prior, n_seen_by
 from .training.run import DevData, train
+from .training.start import warn_of_lost
 
 if TYPE_CHECKING:
     from ..report.page import Report
@@ -476,9 +477,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             if not totals.any():
                 message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
                 raise OptionError(message)
-        if by_class is not None and warns:
+        is_single = np.count_nonzero(totals) == 1 and self.l1 != "cv"
+        if by_class is not None and warns and not is_single:
             _warn_of_zero(self.class_weight, classes, np.bincount(targets, minlength=classes.size) * (by_class == 0.0))
-        if np.count_nonzero(totals) == 1 and self.l1 != "cv" and warns:
+        if is_single and warns:
             message = f"only samples of class {classes.tolist()[np.argmax(totals)]!r} have a weight above 0, so the "
             message += "model predicts this class alone; check sample_weight and class_weight (--class-weight)"
             warn(message, DataWarning)

@@ -192,7 +192,8 @@ def test_threads_do_not_change_a_bit():
 @pytest.mark.parametrize("strength", [-1.0, math.nan, "much", True, 2e6, 10**400])
 def test_a_strength_out_of_range_is_refused(strength):
     with pytest.raises(
-        OptionError, match=r"prior_strength=.* is out of range; give a number from 0 to 1e.06, or math.inf"
+        OptionError,
+        match=r"prior_strength=.* is out of range; give a number from 0 to 1e.06, or prior_strength=math.inf",
     ):
         ChainCRF().fit(*NEW, prior=ChainCRF().fit(*OLD), prior_strength=strength)
 

@@ -14,7 +14,8 @@ from ...objectives.older import check_template
 from ...result import Prior
 from ...vectors import Vector
 from .classifier_start import ClassifierStart, Columns, StartingWeights
-from .prior import Centre, estimated, warn_of_lost
+from .prior import Centre, estimated
+from .start import warn_of_lost
 
 if TYPE_CHECKING:
     from ...objectives.classifier import ClassifierData

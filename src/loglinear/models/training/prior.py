@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ...errors import OptionError, warn
+from ...errors import OptionError
 from ...objectives.older import OlderChain
 from ...options import fail, strength
 from ...problem import Curved
 from ...protocols import satisfies
-from .start import Start
+from .start import Start, warn_of_lost
 
 if TYPE_CHECKING:
     from ...objectives.chain import ChainData
@@ -31,7 +31,6 @@ __all__ = [
     "check_prior",
     "estimated",
     "n_seen_by",
-    "warn_of_lost",
 ]
 
 # The strongest finite prior: beyond it, steps are so short that line searches fail.
@@ -74,29 +73,6 @@ def check_prior(start: object, prior: object, prior_strength: object) -> None:
         range = f"a number from 0 to {MOST_STRENGTH:g}, or prior_strength=math.inf (--prior-strength inf) to keep the "
         range += "older weights"
         fail("prior_strength", prior_strength, f"is out of range; give {range}")
-
-
-def warn_of_lost(name: str, settings: Mapping[str, Any], *, has_bias: bool = False, argument: str = "prior") -> None:
-    """Warn of what was decided about an older model after its training, and does not hold for a model trained from it.
-
-    Args:
-        name: what messages call the older model.
-        settings: of the older model.
-        has_bias: whether the new model has biases of labels as well.
-        argument: "prior" or "start", for messages.
-    """
-    if (bias := settings.get("label_bias")) and not has_bias:
-        shown = [f"--label-bias {label}={score:g}" for label, score in bias.items()]
-        warn(
-            f"{argument}: {name} has biases of labels, which suit its own weights, and the new model has none; choose "
-            f"new ones with `tune_bias`, or repeat them (label_bias={bias} in Python, {' '.join(shown)} of `loglinear "
-            "tag`)"
-        )
-    if (temperature := settings.get("temperature", 1.0)) != 1.0:
-        warn(
-            f"{argument}: {name} is calibrated, its weights divided by {temperature:.4g}, and the new model is not; "
-            "calibrate the new one on development data, too"
-        )
 
 
 @dataclass(frozen=True)

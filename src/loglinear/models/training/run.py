@@ -175,8 +175,8 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
     if not l1 or not result.status.converged or count_nonzero(result.w[: result.w.size - n_free]):
         return
     largest = largest_l1(problem)
-    # With a bound far below l1, the intercept alone labels all samples correctly, as for a class without samples.
-    if largest > _NO_REMEDY * l1:
+    # The intercept alone labels all samples correctly if a class has no samples of any weight.
+    if largest > _NO_REMEDY * min(l1, 1.0):
         warn(f"no feature is left: l1={l1:g} makes all weights 0; lower l1 (--l1) below {min(largest, l1):.6g}")
 
 

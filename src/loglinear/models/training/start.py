@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ...data.templates import TemplateText
 from ...errors import warn
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ...objectives.chain import ChainData
     from ...vectors import Vector
 
-__all__ = ["Start", "start_path", "warn_of_template"]
+__all__ = ["Start", "start_path", "warn_of_lost", "warn_of_template"]
 
 
 class Start:
@@ -54,9 +55,7 @@ class Start:
         return cls(model, settings.get("label_type", "str"), name)
 
     def warn_of_lost(self, *, has_bias: bool = False) -> None:
-        """Warn of what was decided about the trained chain after its training; see `prior.warn_of_lost`."""
-        from .prior import warn_of_lost
-
+        """Warn of what was decided about the trained chain after its training; see the function of this name."""
         warn_of_lost(self.name, json.loads(self.model.settings), has_bias=has_bias, argument="start")
 
     def weights(self, data: ChainData) -> tuple[Vector, WarmStart]:
@@ -100,3 +99,26 @@ def warn_of_template(name: str, older: str | None, template: str | None) -> None
     if difference := other_template(name, older, template):
         remedy = " (leave out the new one to use it)" if older is not None and template is not None else ""
         warn(f"{difference}{remedy}; only attributes with the same names start from its weights")
+
+
+def warn_of_lost(name: str, settings: Mapping[str, Any], *, has_bias: bool = False, argument: str = "prior") -> None:
+    """Warn of what was decided about an older model after its training, and does not hold for a model trained from it.
+
+    Args:
+        name: what messages call the older model.
+        settings: of the older model.
+        has_bias: whether the new model has biases of labels as well.
+        argument: "prior" or "start", for messages.
+    """
+    if (bias := settings.get("label_bias")) and not has_bias:
+        shown = [f"--label-bias {label}={score:g}" for label, score in bias.items()]
+        warn(
+            f"{argument}: {name} has biases of labels, which suit its own weights, and the new model has none; choose "
+            f"new ones with `tune_bias`, or repeat them (label_bias={bias} in Python, {' '.join(shown)} of `loglinear "
+            "tag`)"
+        )
+    if (temperature := settings.get("temperature", 1.0)) != 1.0:
+        warn(
+            f"{argument}: {name} is calibrated, its weights divided by {temperature:.4g}, and the new model is not; "
+            "calibrate the new one on development data, too"
+        )
