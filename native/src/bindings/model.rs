@@ -326,7 +326,7 @@ impl ChainModel {
         self.run(py, threads, |interrupt| self.inner.transition_marginals(&corpus.inner, interrupt))
     }
 
-    /// For every sentence log Z and the score of its labels (-inf where a label is unknown).
+    /// For every sentence log Z and log p of its labels (-inf where a label is unknown).
     #[pyo3(signature = (corpus, *, threads=0))]
     fn log_partition(&self, py: Python<'_>, corpus: &Corpus, threads: usize) -> PyResult<Vec<(f64, f64)>> {
         self.run(py, threads, |interrupt| self.inner.log_partition(&corpus.inner, interrupt))

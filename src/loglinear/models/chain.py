@@ -510,9 +510,8 @@ class ChainCRF(
         model, corpus = self._inputs(X, y)
         corpus.true_labels()
         pairs = np.array(model.log_partition(corpus.core, threads=self._threads)).reshape(-1, 2)
-        is_allowed = pairs[:, 0] > -np.inf
-        warn_of_no_labelling(np.flatnonzero(~is_allowed).tolist())
-        return np.where(is_allowed, pairs[:, 1], -np.inf) - np.where(is_allowed, pairs[:, 0], 0.0)
+        warn_of_no_labelling(np.flatnonzero(pairs[:, 0] == -np.inf).tolist())
+        return pairs[:, 1]
 
     def score(
         self,

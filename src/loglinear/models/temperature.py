@@ -40,6 +40,8 @@ REACH, GRID, ACCURACY = 20.0, 4, 1e-4
 SMALLEST = 1e-300
 # Twice the gain in log-likelihood that chance exceeds in 5 of 100 cases: the quantile of chi-squared with 1 degree.
 CHANCE = 3.841
+# Losses that differ by less are equal, in nats.
+ROUNDING = 1e-9
 _SHRINK = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -58,7 +60,8 @@ def fitted_temperature(loss: Callable[[float], float]) -> float:
     reach = math.log(REACH)
     grid = [reach * k / GRID for k in range(-GRID, GRID + 1)]
     losses = [loss(math.exp(-at)) for at in grid]
-    best = min(range(len(grid)), key=losses.__getitem__)
+    least = min(losses)
+    best = next(at for at, of_point in enumerate(losses) if of_point <= least + ROUNDING)  # the lowest T of equals
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     left, right = high - _SHRINK * (high - low), low + _SHRINK * (high - low)
     of_left, of_right = loss(math.exp(-left)), loss(math.exp(-right))
@@ -102,7 +105,7 @@ def temperature_of(model: ChainModel, corpus: Corpus, *, by: By | None = None, t
     if by == "span" and rule is None:
         fail("by", by, "needs labels that follow a tagging scheme, such as B-PER, I-PER, O; choose token or sequence")
     possible = [
-        at for at, (_, score) in enumerate(model.log_partition(corpus.core, threads=threads)) if score > -math.inf
+        at for at, (_, log_p) in enumerate(model.log_partition(corpus.core, threads=threads)) if log_p > -math.inf
     ]
     if not possible:
         message = "the model has the labels of no sentence; give development data with the labels of the training"
@@ -123,7 +126,7 @@ def temperature_of(model: ChainModel, corpus: Corpus, *, by: By | None = None, t
 
 def _loss_of_sequences(corpus: Corpus, rule: object, threads: int) -> Loss:
     """Return the function -log p(labels | sentences) of a model."""
-    return lambda model: math.fsum(z - score for z, score in model.log_partition(corpus.core, threads=threads))
+    return lambda model: -math.fsum(log_p for _, log_p in model.log_partition(corpus.core, threads=threads))
 
 
 def _loss_of_tokens(corpus: Corpus, rule: object, threads: int) -> Loss:

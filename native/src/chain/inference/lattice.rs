@@ -7,6 +7,11 @@ use crate::corpus::UNKNOWN;
 use crate::numeric::aligned::Aligned;
 use std::ops::Range;
 
+/// Scores above this lose digits in sums over a sentence that probabilities need.
+const LARGE: f64 = 1e6;
+/// The least logarithm that is not -inf: some thousand of them have a finite sum.
+pub(super) const LEAST: f64 = -1e304;
+
 /// One sentence with its scores and, after inference, its marginals.
 #[derive(Default)]
 pub struct Lattice {
@@ -38,6 +43,8 @@ pub struct Lattice {
     pub(super) patched: Patched,
     pub(super) best: Aligned,
     pub(super) second: Buffers,
+    /// What `keep_in_range` has subtracted from the state scores of each token; empty if nothing.
+    offsets: Vec<f64>,
 }
 
 impl Lattice {
@@ -52,7 +59,32 @@ impl Lattice {
         self.edges.clear();
         self.edge_ends.clear();
         self.mask.clear();
+        self.offsets.clear();
         self.overlap = 1;
+    }
+
+    /// Makes the state scores relative to the largest of their token where they are so large that sums over a sentence would lose
+    /// the digits that matter. Forbidden labels must not be marked yet.
+    #[inline(always)]
+    pub fn keep_in_range(&mut self) {
+        if self.scores.iter().fold(false, |any, score| any | (score.abs() > LARGE) | score.is_nan()) {
+            self.offsets = self.relative_rows().collect();
+        }
+    }
+
+    /// What is missing from log Z and from the scores of labellings.
+    pub fn offset(&self) -> f64 {
+        self.offsets.iter().sum()
+    }
+
+    /// Makes the state scores relative to the largest of their token; returns the sum of what is subtracted.
+    pub(super) fn make_relative(&mut self) -> f64 {
+        self.relative_rows().sum()
+    }
+
+    fn relative_rows(&mut self) -> impl Iterator<Item = f64> {
+        let labels = self.labels;
+        self.scores.chunks_exact_mut(self.width).map(move |row| relative(&mut row[..labels]))
     }
 
     /// Makes the lattice's copy of the transitions, which edges change token by token. Call it before the first sentence of
@@ -104,7 +136,7 @@ impl Lattice {
         }
         let score = |token: usize| {
             let label = labels[token] as usize;
-            let mut score = self.scores[token * self.width + label];
+            let mut score = self.scores[token * self.width + label] + self.offsets.get(token).unwrap_or(&0.0);
             if token > 0 {
                 let before = labels[token - 1];
                 score += transitions.scores[before as usize * self.width + label];
@@ -119,6 +151,19 @@ impl Lattice {
         };
         (0..labels.len()).map(score).collect()
     }
+}
+
+/// Subtracts the largest of some logarithms from all of them and returns it; 0 if all are -inf. What is not -inf stays finite: a
+/// label that turns out to be the only one allowed must not be lost.
+pub(super) fn relative(logarithms: &mut [f64]) -> f64 {
+    let most = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if most == f64::NEG_INFINITY {
+        return 0.0;
+    }
+    for value in logarithms.iter_mut().filter(|value| **value != f64::NEG_INFINITY) {
+        *value = if *value == most { 0.0 } else { (*value - most).max(LEAST) };
+    }
+    most
 }
 
 /// The range of the edges into a token; empty where a sentence has no `edge_ends`.

@@ -14,12 +14,35 @@
 //! | 2 | pairs of labels | transition score + state score of the later label | score of the triple |
 //!
 //! Steps are tokens in first order, and pairs of neighbouring tokens in second: step s leads to token s + 1 there.
+//!
+//! State scores are relative to the largest of their token, and alpha and beta to the largest of their step: what is subtracted
+//! is part of log Z alone. So a score of 1e16 costs no digits of the probabilities of other tokens.
 
 use crate::chain::inference::counts::PairCounts;
-use crate::chain::inference::lattice::Lattice;
+use crate::chain::inference::lattice::{LEAST, Lattice, relative};
 use crate::chain::inference::transitions::Transitions;
 use crate::chain::inference::triples::Triples;
 use crate::numeric::log_sum_exp;
+
+/// Z in the units of a step, as exp(most) * sum: log Z itself may be so large that it has no digits for the sum.
+struct Total {
+    most: f64,
+    sum: f64,
+}
+
+impl Total {
+    /// The sum of exp(alpha + beta).
+    fn of(alpha: &[f64], beta: &[f64]) -> Total {
+        let logarithms = || alpha.iter().zip(beta).map(|(alpha, beta)| alpha + beta);
+        let most = logarithms().fold(LEAST, f64::max);
+        Total { most, sum: logarithms().map(|logarithm| (logarithm - most).exp()).sum() }
+    }
+
+    /// exp(logarithm) / Z.
+    fn share(&self, logarithm: f64) -> f64 {
+        (logarithm - self.most).exp() / self.sum
+    }
+}
 
 /// Scores of the nodes and links of one step. A node is given by its group j, 0 in first order, and its label k.
 struct Step<'a, const SECOND: bool> {
@@ -71,28 +94,29 @@ impl<const SECOND: bool> Step<'_, SECOND> {
     }
 
     /// Sets beta to the backward variables of the step before, of which `previous` is alpha, and adds factor * p(link) to the
-    /// counts of links.
+    /// counts of links. Returns Z in the units of both steps.
     fn step_back(
         &self,
         previous: &[f64],
         onward: &[f64],
         factor: f64,
-        log_z: f64,
         counts: &mut PairCounts,
         beta: &mut [f64],
-    ) {
-        for group in 0..self.groups() {
-            for label in 0..self.labels {
-                let node = group * self.labels + label;
-                let links = (0..self.labels).map(|i| self.behind(group, label, i));
-                if let Some(counts) = counts.links_from(self.triples, group, label) {
-                    for (count, (behind, link)) in counts.iter_mut().zip(links.clone()) {
-                        *count += factor * (previous[node] + link + onward[behind] - log_z).exp();
-                    }
+    ) -> Total {
+        let nodes = |at: usize| (at / self.labels, at % self.labels);
+        let links = |at: usize| (0..self.labels).map(move |i| self.behind(nodes(at).0, nodes(at).1, i));
+        for (at, beta) in beta.iter_mut().enumerate() {
+            *beta = log_sum_exp(links(at).map(|(behind, link)| link + onward[behind]));
+        }
+        let total = Total::of(previous, beta);
+        for (at, alpha) in previous.iter().enumerate() {
+            if let Some(counts) = counts.links_from(self.triples, nodes(at).0, nodes(at).1) {
+                for (count, (behind, link)) in counts.iter_mut().zip(links(at)) {
+                    *count += factor * total.share(alpha + link + onward[behind]);
                 }
-                beta[node] = log_sum_exp(links.map(|(behind, link)| link + onward[behind]));
             }
         }
+        total
     }
 }
 
@@ -134,6 +158,7 @@ impl Lattice {
         let (width, labels, groups) = (self.width, self.labels, self.groups::<SECOND>());
         let (nodes, steps) = (groups * labels, self.tokens - usize::from(SECOND));
         self.alpha.resize(steps * nodes, 0.0);
+        let mut subtracted = self.make_relative();
         for at in 0..steps {
             let token = at + usize::from(SECOND);
             let edges = self.edges_into(token);
@@ -155,10 +180,12 @@ impl Lattice {
                     rest[group * labels + label] = paths + transition + state;
                 }
             }
+            subtracted += relative(&mut rest[..nodes]);
             self.patched.restore(&self.edges[edges], transitions);
         }
         let last = &self.alpha[(steps - 1) * nodes..][..nodes];
-        log_sum_exp((0..labels).flat_map(|label| (0..groups).map(move |group| last[group * labels + label])))
+        subtracted
+            + log_sum_exp((0..labels).flat_map(|label| (0..groups).map(move |group| last[group * labels + label])))
     }
 
     fn backward_log_in<const SECOND: bool>(
@@ -176,11 +203,8 @@ impl Lattice {
         self.marginals.clear();
         self.marginals.resize(self.tokens * width, 0.0);
         for at in (0..self.tokens - usize::from(SECOND)).rev() {
-            // log Z, once more from this step's nodes: among scores of 1e15 the logarithms of two steps differ by more than 1, and
-            // probabilities must sum to 1 nevertheless.
             let alpha = &self.alpha[at * nodes..][..nodes];
-            let log_z = log_sum_exp(alpha.iter().zip(&beta).map(|(alpha, beta)| alpha + beta));
-            self.node_marginals::<SECOND>(at, &beta, (factor, log_z), counts);
+            self.node_marginals::<SECOND>(at, &beta, (factor, Total::of(alpha, &beta)), counts);
             if SECOND {
                 on_step(counts);
             }
@@ -194,14 +218,15 @@ impl Lattice {
             let step = Step::<SECOND> { labels, width, states, transitions: &self.patched.scores, triples };
             let previous = &self.alpha[(at - 1) * nodes..][..nodes];
             step.add_potentials(&beta, &mut onward);
-            step.step_back(previous, &onward, factor, log_z, counts, &mut beta);
+            let total = step.step_back(previous, &onward, factor, counts, &mut beta);
             if !SECOND {
                 for edge in &mut self.edges[edges.clone()] {
                     let (from, to) = (edge.from as usize, edge.to as usize);
-                    edge.marginal = factor * (previous[from] + step.behind(0, from, to).1 + onward[to] - log_z).exp();
+                    edge.marginal = factor * total.share(previous[from] + step.behind(0, from, to).1 + onward[to]);
                 }
                 on_step(counts);
             }
+            relative(&mut beta);
             self.patched.restore(&self.edges[edges], transitions);
         }
     }
@@ -212,13 +237,13 @@ impl Lattice {
         &mut self,
         at: usize,
         beta: &[f64],
-        (factor, log_z): (f64, f64),
+        (factor, total): (f64, Total),
         counts: &mut PairCounts,
     ) {
         let (width, labels) = (self.width, self.labels);
         let (nodes, token) = (beta.len(), at + usize::from(SECOND));
         let alpha = &self.alpha[at * nodes..][..nodes];
-        let marginal = |node: usize| factor * (alpha[node] + beta[node] - log_z).exp();
+        let marginal = |node: usize| factor * total.share(alpha[node] + beta[node]);
         for group in 0..self.groups::<SECOND>() {
             for label in 0..labels {
                 let p = marginal(group * labels + label);

@@ -209,9 +209,10 @@ impl Model {
         self.allowed().is_none_or(|allowed| allowed.first_mistake(labels).is_none())
     }
 
-    /// Sets the mask of a sentence whose tokens are read; `sets` is a buffer.
+    /// Completes the lattice of a sentence whose scores have been added up; `sets` is a buffer.
     #[inline(always)]
-    pub fn mask(&self, lattice: &mut Lattice, sets: &mut LabelSets) {
+    pub fn complete(&self, lattice: &mut Lattice, sets: &mut LabelSets) {
+        lattice.keep_in_range();
         if let Some(allowed) = self.allowed() {
             sets.fill(lattice.tokens, self.labels.len());
             allowed.prune(sets);
@@ -277,7 +278,7 @@ impl Model {
                         lattice.edge_ends.push(lattice.edges.len());
                     }
                 }
-                self.mask(lattice, sets);
+                self.complete(lattice, sets);
                 Ok(infer(lattice, sentence))
             })
             .collect()
@@ -319,7 +320,7 @@ impl Model {
         })
     }
 
-    /// log Z of every sentence, and the score of its labels, -inf if one of them is unknown to the model or to the data.
+    /// log Z of every sentence, and log p of its labels, -inf if one of them is unknown to the model or to the data.
     pub fn log_partition(&self, corpus: &Corpus, interrupt: &Interrupt) -> Result<Vec<(f64, f64)>> {
         let ids: HashMap<&str, u32> = self.labels.iter().zip(0..).map(|(label, id)| (label.as_str(), id)).collect();
         let map: Vec<Option<u32>> = corpus.labels.iter().map(|label| ids.get(label.as_str()).copied()).collect();
@@ -333,7 +334,9 @@ impl Model {
                 Some(path) => lattice.score(&self.transitions, path.into_iter()),
                 None => f64::NEG_INFINITY,
             };
-            (self.infer(lattice), score)
+            let log_z = self.infer(lattice);
+            let is_possible = score > f64::NEG_INFINITY && log_z > f64::NEG_INFINITY;
+            (log_z + lattice.offset(), if is_possible { (score - log_z).min(0.0) } else { f64::NEG_INFINITY })
         })
     }
 

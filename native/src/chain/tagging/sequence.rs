@@ -89,7 +89,7 @@ impl Sequence {
         if lattice.edges.is_empty() {
             lattice.edge_ends.clear();
         }
-        model.mask(lattice, &mut self.sets);
+        model.complete(lattice, &mut self.sets);
     }
 
     /// Number of tokens.
