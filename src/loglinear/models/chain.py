@@ -284,7 +284,7 @@ class ChainCRF(
         with needed_by("ChainCRF.partial_fit"):
             from .training.prior import ChainEvidence, ChainPrior, check_pieces, n_seen_by
 
-        check_pieces(self.l1, self._options(SolverOptions).penalty().l2)
+        check_pieces(self._options(SolverOptions).penalty().l2)
         start, evidence = None, ChainEvidence(0, None)
         if "model_" in vars(self):
             former = vars(self).get("_evidence")

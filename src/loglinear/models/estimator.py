@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import Field, fields, replace
 from functools import cache, wraps
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
+from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import WeakSet
 
@@ -118,7 +119,8 @@ class Estimator(RunOptions):
             )
         for name in ("fit", "partial_fit"):
             if name in vars(cls):
-                setattr(cls, name, _whole(vars(cls)[name]))
+                method = _whole(vars(cls)[name])
+                setattr(cls, name, _WithoutL1(method) if name == "partial_fit" else method)
         super().__init_subclass__()
 
     @property
@@ -391,6 +393,27 @@ def _whole(fit: Callable[..., T]) -> Callable[..., T]:
             raise
 
     return fit_or_restore
+
+
+class _NotAvailableError(OptionError, AttributeError):
+    """A method that an estimator does not have with its options: for `hasattr`, it is not there."""
+
+
+class _WithoutL1:
+    """A method that estimators with an L1 penalty do not have, as scikit-learn's `available_if` makes them."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Callable[..., Any]:
+        if estimator is None:
+            return self._method
+        l1 = estimator.l1
+        if isinstance(l1, str | float | int) and l1:
+            message = f"partial_fit is not available with l1={l1!r}, which each piece would apply once more; use l2"
+            raise _NotAvailableError(message)
+        return MethodType(self._method, estimator)
 
 
 def _constructor(name: str, parameters: dict[str, tuple[Any, Any]]) -> Callable[..., None]:

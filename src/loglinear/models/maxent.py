@@ -344,7 +344,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def _before_piece(self, classes: Classes | None) -> ClassifierPrior:
         """Return what is all_classes before `partial_fit`; see there for errors."""
-        check_pieces(self.l1, self._solver_options(0.0).penalty().l2)
+        check_pieces(self._solver_options(0.0).penalty().l2)
         all_classes = None if classes is None else np.unique(classes_of(classes, "classes"))
         if "coef_" not in vars(self):
             if all_classes is None:

@@ -162,11 +162,8 @@ def estimated(data: WithDiagonal, w: Vector, n_seen: int, n_samples: int) -> Vec
     return information
 
 
-def check_pieces(l1: object, l2: float) -> None:
-    """Raise OptionError if pieces of data cannot be learned one after the other with these penalties."""
-    if l1:
-        message = f"partial_fit is not available with l1={l1!r}, which each piece would apply once more; use l2"
-        raise OptionError(message)
+def check_pieces(l2: float) -> None:
+    """Raise OptionError if pieces of data cannot be learned one after the other with this penalty."""
     if not l2:
         message = "partial_fit needs l2 > 0: without a penalty, a small piece may make weights grow without limit"
         raise OptionError(message)
