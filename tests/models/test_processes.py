@@ -216,7 +216,7 @@ for worker in workers:
     worker.start()
 seen = set()
 for _ in range(120):
-    at, predicted, tagged = results.get(timeout=patience(60))
+    at, predicted, tagged = results.get(timeout=SECONDS)
     assert [predicted, tagged] == [each[at : at + 4] for each in expected]
     assert tagger.tag_batch(X[:2]) == expected[1][:2]  # the parent works meanwhile
     seen.add(at)
@@ -225,7 +225,7 @@ for worker in workers:
     assert worker.exitcode == 0
 print("done", len(seen))
 """
-    assert run(program, tmp_path) == ["done", "120"]
+    assert run(program.replace("SECONDS", str(patience(60))), tmp_path) == ["done", "120"]
 
 
 def test_several_processes_of_a_preloaded_model(tmp_path):

@@ -46,6 +46,12 @@ def classifier(n_classes):
     return ClassifierObjective(rng.random((40, 5)), rng.integers(n_classes, size=40), n_classes=n_classes)
 
 
+def wide(n_classes):
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((300, 3000), density=0.01, rng=rng, format="csr")
+    return ClassifierObjective(X, rng.integers(n_classes, size=300), n_classes=n_classes)
+
+
 @pytest.fixture
 def large(monkeypatch):
     """Small data are treated as large ones."""
@@ -67,8 +73,10 @@ def large(monkeypatch):
             (partial_chain, L1, "grafting_light"),
             (partial_chain, L2, "lbfgs"),
             (lambda: classifier(2), L1, "prox_newton"),
-            (lambda: classifier(2), L2, "lbfgs"),
-            (lambda: classifier(3), L1, "owlqn"),
+            (lambda: classifier(2), L2, "prox_newton"),
+            (lambda: classifier(3), L1, "prox_newton"),
+            (lambda: wide(2), L2, "lbfgs"),
+            (lambda: wide(40), L1, "owlqn"),
             (lambda: classifier(3), GroupLasso(0.2, 0.1, 0, np.arange(18) // 2), "prox_gradient"),
         ],
         lambda case: case[0] in (chain, partial_chain) or case[2] in ("prox_newton", "prox_gradient"),

@@ -108,7 +108,7 @@ class Row:
 
 def by_sample(penalties, within, options=None, problems=SAMPLES):
     """The row of a solver that goes sample by sample."""
-    return Row(problems, penalties, "sample by sample|passes", within, options or {})
+    return Row(problems, penalties, "sample by sample|passes|stochastic", within, options or {})
 
 
 MATRIX = {
