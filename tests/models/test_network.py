@@ -218,6 +218,16 @@ def test_ebic_goes_on_behind_its_strengths_until_it_has_turned(objective):
     assert model.path_.best.score == pytest.approx(usual.path_.best.score, abs=math.log(1500))
 
 
+@pytest.mark.parametrize("objective", ["pseudolikelihood", "nodewise"])
+def test_ebic_counts_weights_as_samples(objective):
+    X, options = table(200), {"objective": objective, "l1": "ebic"}
+    weighted = PairwiseMRF(**options).fit(X, sample_weight=np.full(len(X), 3.0))
+    repeated = PairwiseMRF(**options).fit(pd.concat([X] * 3))
+    assert weighted.l1_ == pytest.approx(repeated.l1_)
+    assert weighted.path_.best.score == pytest.approx(repeated.path_.best.score, rel=1e-6)
+    assert weighted.path_.best.score != pytest.approx(3.0 * PairwiseMRF(**options).fit(X).path_.best.score, rel=1e-4)
+
+
 @pytest.mark.parametrize("l1", ["ebic", "cv"])
 @pytest.mark.parametrize(("objective", "last"), [("pseudolikelihood", 100.0), ("nodewise", 50.0)])
 def test_a_best_strength_at_the_end_of_those_given_is_warned_of(objective, last, l1):

@@ -171,9 +171,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         if (copies := copied(codes, names, frame.counts, is_file=frame.is_file)) is not None:
             warn(copies, DataWarning)
         callbacks = self._observers(callbacks)
-        trained = train_network(
-            codes, self._numbering, weights, options, n=n, threads=self._threads, callbacks=callbacks
-        )
+        trained = train_network(codes, self._numbering, weights, options, threads=self._threads, callbacks=callbacks)
         self._training = {"n_samples": n, **training_summary([trained.result])}
         self._store(trained)
         self._warn_of_training(trained)

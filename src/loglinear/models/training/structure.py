@@ -220,7 +220,6 @@ def train_network(
     weights: Vector | None,
     options: NetworkOptions,
     *,
-    n: int | None = None,
     threads: int = 0,
     callbacks: Callbacks = (),
 ) -> Trained:
@@ -231,14 +230,13 @@ def train_network(
         numbering: numbers of the weights.
         weights: weights of the samples, shape (n_samples,); None for 1.
         options: what to train with.
-        n: number of samples that EBIC counts, if one stands for several; None for those there are.
         threads: 0 for all cores.
         callbacks: see `minimize`.
 
     Raises:
         OptionError: an option is out of its range.
     """
-    training = Training(codes, numbering, weights, options, threads, callbacks, n)
+    training = Training(codes, numbering, weights, options, threads, callbacks)
     return training.along() if isinstance(options.l1, str) else training.at(options.l1)
 
 
@@ -271,10 +269,9 @@ class Training:
         options: NetworkOptions,
         threads: int,
         callbacks: Callbacks,
-        n: int | None = None,
     ) -> None:
         self.codes, self.numbering, self.weights, self.callbacks = codes, numbering, weights, callbacks
-        self.options, self.threads, self.n = options, threads, len(codes) if n is None else n
+        self.options, self.threads = options, threads
         names = [field.name for field in fields(PathOptions)]
         unknown = set(options.path_options or {}).difference(names)
         if unknown:
@@ -399,7 +396,8 @@ class Training:
     def _ebic(self, objective: Objectives, w: Vector) -> float:
         """Minus the extended Bayesian information criterion of the model with these edges (Foygel & Drton 2010).
 
-        The criterion is 2 NLL + k log n + 4 gamma k log p, for k interactions that are not 0, n samples, p variables.
+        The criterion is 2 NLL + k log n + 4 gamma k log p, for k interactions that are not 0, p variables, and n
+        samples, each counted by its weight.
         The NLL is the least one with these k interactions: their weights are fitted again without the L1 penalty,
         which has shrunk them.
         """
@@ -410,7 +408,8 @@ class Training:
         fitted = minimize(problem, LBFGS(tolerance=1e-5), w[features], stop=Stop(max_iterations=100))
         if fitted.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        cost = math.log(self.n) + 4.0 * self.path_options.gamma * math.log(self.numbering.n_variables)
+        n = len(self.codes) if self.weights is None else float(self.weights.sum())
+        cost = math.log(n) + 4.0 * self.path_options.gamma * math.log(self.numbering.n_variables)
         return -(2.0 * fitted.nll + active.size * cost)
 
     def _cross_validated(self, followed_path: Path, strengths: Vector) -> Path:
