@@ -106,3 +106,45 @@ def test_a_command_that_learns_ends_with_what_it_has(small, tmp_path, name, numb
     assert said.endswith(f"loglinear: interrupted; wrote {places} with the weights reached so far\n"), said
     assert run_command("inspect", results[0]).returncode == 0
     assert sorted(os.listdir(tmp_path)) == sorted([*data, *(path.name for path in results)])
+
+
+def is_open(process, path):
+    """Whether a process has opened a file."""
+    folder = f"/proc/{process.pid}/fd"
+    return any(os.path.realpath(f"{folder}/{number}") == os.fspath(path) for number in os.listdir(folder))
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs Linux")
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("writer", ["no writer", "a writer that stalls"])
+@pytest.mark.parametrize("name", ["train", "evaluate", "structure", "encode", "tag"])
+def test_a_command_that_waits_for_a_named_pipe_ends(small, tmp_path, name, writer, number):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    arguments = {
+        "train": [pipe, "--preset", "ner", "-m", tmp_path / "r", "-q"],
+        "evaluate": [pipe, "-m", small.model],
+        "structure": [pipe, "-m", tmp_path / "r"],
+        "encode": [pipe, "--preset", "ner", "-o", tmp_path / "r"],
+        "tag": [pipe, "-m", small.model],
+    }[name]
+    writers = []
+
+    def when(process):
+        # Python's own `open` waits for a writer; the native one has opened the pipe.
+        if writer == "no writer" and name == "structure":
+            time.sleep(patience(2))
+            return
+        if writer == "no writer":
+            until(lambda: is_open(process, pipe), 60)
+        else:
+            writers.append(os.open(pipe, os.O_WRONLY))
+            os.write(writers[0], small.data.read_bytes()[:40])
+        time.sleep(0.3)
+
+    code, out, said = ended([name, *arguments], number, when=when)
+    for descriptor in writers:
+        os.close(descriptor)
+    assert (code, out) == (1, "")
+    assert said.splitlines()[-1] == "loglinear: error: interrupted"
+    assert os.listdir(tmp_path) == ["pipe"]

@@ -41,6 +41,12 @@ pub fn set_max_sentence(mib: usize) {
     input::set_max_sentence(mib);
 }
 
+/// The most MiB of text of a sentence.
+#[pyfunction]
+pub fn max_sentence() -> usize {
+    input::max_sentence()
+}
+
 /// JSON settings from the caller.
 pub fn parsed(settings: &str) -> PyResult<serde_json::Value> {
     serde_json::from_str(settings).map_err(|error| DataError::new_err(format!("settings are not valid JSON: {error}")))

@@ -89,6 +89,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::check_cells, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_text, module)?)?;
     module.add("MAX_SENTENCE", input::MAX_SENTENCE)?;
+    module.add_function(wrap_pyfunction!(data::max_sentence, module)?)?;
     module.add_function(wrap_pyfunction!(data::set_max_sentence, module)?)?;
     module.add_function(wrap_pyfunction!(data::column_roles, module)?)?;
     module.add_function(wrap_pyfunction!(data::look_at, module)?)?;

@@ -4,6 +4,7 @@
 //! lock, and the next process that writes to the same folder removes it.
 
 use crate::error::{Error, Result};
+use crate::files::opening::open_at_once;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ fn sweep(folder: &Path) {
         .map(|entry| entry.path())
         .collect();
     for path in left {
-        let free = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+        let free = open_at_once(&path).is_ok_and(|file| file.try_lock().is_ok());
         if free {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         }

@@ -3,6 +3,7 @@
 
 pub mod atomic;
 pub mod model_file;
+pub mod opening;
 pub mod packed;
 pub mod signature;
 pub mod text_file;

@@ -17,6 +17,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::atomic::write_atomically;
+use crate::files::opening::open_at_once;
 use crate::files::signature;
 use memmap2::Mmap;
 use safetensors::tensor::{Dtype, TensorView};
@@ -70,10 +71,13 @@ impl Storage {
     fn open_or_map(path: &Path, mapped_from: u64) -> Result<Storage> {
         let name = path.display();
         let fail = |source| Error::io(path, source);
-        let file = File::open(path).map_err(fail)?;
+        let file = open_at_once(path).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
             return Err(Error::ModelFile(format!("{name}: is a directory, not a model file")));
+        }
+        if !metadata.is_file() {
+            return Err(Error::ModelFile(format!("{name}: not a regular file; copy the model to a file first")));
         }
         if metadata.len() == 0 {
             return Err(Error::ModelFile(format!("{name}: the file is empty, not a loglinear model")));

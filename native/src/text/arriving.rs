@@ -44,20 +44,24 @@ pub struct Input {
     pub reader: Box<dyn Read + Send>,
     /// None if it is not known.
     pub descriptor: Option<i32>,
+    /// Whether it is a regular file, which never makes a reader wait.
+    pub is_regular: bool,
 }
 
 impl Input {
     /// A file, such as a named pipe, or standard input for `-`; with its name for messages.
     pub fn open(path: &Path) -> Result<(String, Input)> {
         if path.as_os_str() == "-" {
-            return Ok(("<stdin>".into(), Input { reader: Box::new(std::io::stdin()), descriptor: Some(0) }));
+            let reader = Box::new(std::io::stdin());
+            return Ok(("<stdin>".into(), Input { reader, descriptor: Some(0), is_regular: false }));
         }
         let file = open_file(path)?;
         #[cfg(unix)]
         let descriptor = Some(std::os::fd::AsRawFd::as_raw_fd(&file));
         #[cfg(not(unix))]
         let descriptor = None;
-        Ok((path.display().to_string(), Input { reader: Box::new(file), descriptor }))
+        let is_regular = file.metadata().map_err(|source| Error::io(path, source))?.is_file();
+        Ok((path.display().to_string(), Input { reader: Box::new(file), descriptor, is_regular }))
     }
 }
 
@@ -93,12 +97,12 @@ impl Arriving {
     }
 }
 
-/// A file, or standard input for `-`; waiting for standard input ends when the work is interrupted.
+/// A file, or standard input for `-`; waiting for bytes of anything but a regular file ends when the work is interrupted.
 pub fn source(path: &Path, interrupt: &Interrupt) -> Result<Source> {
-    if path.as_os_str() != "-" {
-        return Source::open(path);
-    }
     let (name, input) = Input::open(path)?;
+    if input.is_regular {
+        return Source::new(&name, input.reader);
+    }
     let (arriving, interrupt) = (Arriving::new(input)?, interrupt.clone());
     Source::new(&name, Box::new(Waiting { arriving, interrupt, bytes: Vec::new(), at: 0, ended: false }))
 }
@@ -151,7 +155,7 @@ impl Shared {
                 }
             }
             let read = match input.reader.read(&mut buffer) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => continue,
                 read => read,
             };
             let mut state = locked(&self.state);

@@ -2,6 +2,7 @@
 //! a text, and lines.
 
 use crate::error::{Error, Located, Result};
+use crate::files::opening::open_at_once;
 use crate::files::signature;
 use crate::text::bytes::position;
 use std::fs::File;
@@ -17,6 +18,11 @@ static MOST_OF_SENTENCE: AtomicUsize = AtomicUsize::new(MAX_SENTENCE << 20);
 /// Sets the most MiB of a sentence's text, for this process. A small file that is compressed can hold a sentence that fills any memory.
 pub fn set_max_sentence(mib: usize) {
     MOST_OF_SENTENCE.store(mib.saturating_mul(1 << 20).min(usize::MAX >> 2), Ordering::Relaxed);
+}
+
+/// The most MiB of a sentence's text.
+pub fn max_sentence() -> usize {
+    most_of_sentence() >> 20
 }
 
 /// The most bytes of a sentence's text.
@@ -42,7 +48,7 @@ pub fn too_large(name: &str, lines_before: usize) -> Error {
         "{name}, line {}: the sentence that begins here has more than {} MiB of text; check where sentences end, or \
          raise --max-sentence (set_max_sentence in Python)",
         lines_before + 1,
-        most_of_sentence() >> 20
+        max_sentence()
     ))
 }
 
@@ -126,9 +132,9 @@ impl Source {
     }
 }
 
-/// Opens a file of data.
+/// Opens a file of data. A named pipe or a device is for `Arriving`, which waits for its bytes.
 pub fn open_file(path: &Path) -> Result<File> {
-    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    let file = open_at_once(path).map_err(|source| Error::io(path, source))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err(Error::Data(format!("{}: a folder, not a file; give the name of a file", path.display())));
     }

@@ -2,10 +2,11 @@
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
+use crate::files::opening::open_regular;
 use crate::text::columns::LOOKED_AT;
 use crate::text::encode::{encode_part, for_each_piece};
 use crate::text::format::{Format, Reading};
-use crate::text::input::{Source, is_compressed, open_file, trim_newline, without_mark};
+use crate::text::input::{Source, is_compressed, trim_newline, without_mark};
 use crate::threads::Interrupt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -16,7 +17,7 @@ use std::path::Path;
 /// depend only on file and size.
 /// None if the file is compressed: it can only be read from its beginning.
 pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u64>>>> {
-    let file = open_file(path)?;
+    let file = open_regular(path)?;
     let failed = |source| Error::io(path, source);
     let length = file.metadata().map_err(failed)?.len();
     let mut reader = BufReader::new(file);
@@ -48,7 +49,7 @@ pub fn cut(path: &Path, format: Format, size: u64) -> Result<Option<Vec<Range<u6
 /// Encodes a range of a file, whose lines must look like the first line of the file. A range may hold only comments and blank lines;
 /// a file that holds nothing else is refused at its first range. Errors name the line of the file.
 pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, interrupt: &Interrupt) -> Result<Corpus> {
-    let mut file = open_file(path)?;
+    let mut file = open_regular(path)?;
     let failed = |source| Error::io(path, source);
     file.seek(SeekFrom::Start(range.start)).map_err(failed)?;
     let mut text = Vec::new();
@@ -58,11 +59,11 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
         return Err(Error::Data(format!("{name}: the file became shorter after it was divided into parts")));
     }
     // The lines of every range look like those at the beginning of the file.
-    let (mut head, mut seen) = (File::take(open_file(path)?, LOOKED_AT as u64), Vec::new());
+    let (mut head, mut seen) = (File::take(open_regular(path)?, LOOKED_AT as u64), Vec::new());
     head.read_to_end(&mut seen).map_err(failed)?;
     let whole = seen.iter().rposition(|&byte| byte == b'\n').filter(|_| seen.len() == LOOKED_AT);
     let mut beginning = without_mark(&seen[..whole.map_or(seen.len(), |at| at + 1)]).to_vec();
-    let mut lines = BufReader::new(open_file(path)?);
+    let mut lines = BufReader::new(open_regular(path)?);
     lines.seek(SeekFrom::Start(seen.len() as u64)).map_err(failed)?;
     while !reading.begin(&name, &beginning)? {
         beginning.clear();
@@ -87,7 +88,7 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
 
 /// The number of lines before a byte of a file.
 fn lines_before(path: &Path, start: u64) -> Result<usize> {
-    let mut reader = BufReader::new(File::take(open_file(path)?, start));
+    let mut reader = BufReader::new(File::take(open_regular(path)?, start));
     let mut lines = 0;
     loop {
         let buffer = reader.fill_buf().map_err(|source| Error::io(path, source))?;

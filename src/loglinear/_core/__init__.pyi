@@ -20,6 +20,7 @@ from .data import MAX_SENTENCE as MAX_SENTENCE
 from .data import Corpus as Corpus
 from .data import column_roles as column_roles
 from .data import look_at as look_at
+from .data import max_sentence as max_sentence
 from .data import set_max_sentence as set_max_sentence
 from .forks import prepare_fork as prepare_fork
 from .instances import Instances as Instances

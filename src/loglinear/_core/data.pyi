@@ -10,6 +10,7 @@ Notes = tuple[int, bool, int, int, int, int, str, bool, bool, bool, int]
 
 MAX_SENTENCE: int
 
+def max_sentence() -> int: ...
 def set_max_sentence(mib: int) -> None: ...
 def column_roles(
     columns: tuple[str | None, int, bool, int, int | None], n_cells: int

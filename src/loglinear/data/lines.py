@@ -16,6 +16,7 @@ from .. import _core
 from ..errors import DataError
 from .column_layout import ColumnLayout
 from .formats import Format, file_name
+from .sentence_size import check_size
 
 __all__ = [
     "arriving_lines",
@@ -37,7 +38,7 @@ def read_lines(path: str) -> Iterator[bytes]:
     r"""Yield lines with their ends, b"\n"; gzip and xz are recognised by their first bytes, `-` is standard input.
 
     Raises:
-        DataError: the file is not text; compressed data are damaged or cut short.
+        DataError: the file is not text; compressed data are damaged or cut short; a line is too long.
         OSError: the file cannot be read.
     """
     if path == "-":
@@ -56,7 +57,7 @@ def arriving_lines(path: str) -> Iterator[list[bytes]]:
         path: of the file; `-` is standard input.
 
     Raises:
-        DataError: compressed data are damaged or cut short.
+        DataError: compressed data are damaged or cut short; a line is too long.
         OSError: the file cannot be read.
     """
     with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
@@ -67,13 +68,15 @@ def arriving_lines(path: str) -> Iterator[list[bytes]]:
             yield list(_lines(io.BufferedReader(io.BytesIO(unread + file.read())), file_name(path)))
             return
         check_text(path, unread)
-        part = unread
+        part, n_lines = unread, 0
         while part:
             while len(unread) < _TOGETHER and _is_ready(file) and (part := file.read(_TOGETHER)):
                 unread += part
             *lines, unread = unread.split(b"\n")
             if lines:
                 yield lines
+            n_lines += len(lines)
+            check_size(file_name(path), len(unread), n_lines)
             part = file.read(_TOGETHER)
             unread += part
         if unread:
@@ -119,10 +122,13 @@ def decoded(line: bytes, name: str, number: int) -> str:
 def sentence_lines(path: str, format: Format, columns: ColumnLayout) -> Iterator[list[tuple[int, str]]]:
     """Yield the number, from 1, and the text of the lines of a file that may hold tokens, sentence by sentence."""
     lines: list[tuple[int, str]] = []
+    n_bytes = 0
     for number, raw in enumerate(read_lines(path), start=1):
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace").rstrip("\r\n")
         is_blank = not line.strip(" \t")
         lines += [] if is_blank or (not lines and columns.is_comment(line)) else [(number, line)]
+        n_bytes = n_bytes + len(raw) if lines else 0
+        check_size(file_name(path), n_bytes, lines[0][0] - 1 if lines else 0)
         if lines and (is_blank or format.is_sentence):
             yield lines
             lines = []
@@ -169,7 +175,24 @@ def _lines(file: Any, name: str) -> Iterator[bytes]:
     else:
         check_text(name, start)
     try:
-        yield from file
+        yield from _bounded(file, name)
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         message = f"{name}: the compressed data is damaged or cut short ({error})"
         raise DataError(message) from error
+
+
+def _bounded(file: Any, name: str) -> Iterator[bytes]:
+    """Yield the lines of an open file. A line that is too long is refused before it is read to its end."""
+    n_lines, start, size = 0, list[bytes](), 0
+    while part := file.read1(_TOGETHER):
+        end = part.rfind(b"\n") + 1
+        if end:
+            whole = b"".join([*start, part[:end]])
+            yield from io.BytesIO(whole)
+            n_lines, start, size = n_lines + whole.count(b"\n"), [], 0
+        if end < len(part):
+            start.append(part[end:])
+            size += len(part) - end
+            check_size(name, size, n_lines)
+    if start:
+        yield b"".join(start)
