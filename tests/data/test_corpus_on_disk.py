@@ -264,3 +264,29 @@ def test_the_corpus_says_what_it_is(files, tmp_path):
     found = json.loads(text)
     assert (found["format"], found["version"], found["n_sentences"]) == ("loglinear corpus", 1, 60)
     assert loglinear.Corpus.open(tmp_path / "c").path == str(tmp_path / "c")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs symbolic links and pipes")
+@pytest.mark.parametrize("name", ["lock", "state_ids.u32", "gold-2.u32", "weights.f64"])
+def test_appending_writes_nothing_through_a_link(tmp_path, name):
+    path, outside = tmp_path / "corpus", tmp_path / "outside"
+    Corpus.encode([[["a"], ["b"]]], [["A", "B"]]).save(path)
+    place = path / name
+    content = place.read_bytes() + b"more" if place.exists() else b"precious"
+    outside.write_bytes(content)
+    place.unlink(missing_ok=True)
+    place.symlink_to(outside)
+    # Label B becomes the most frequent, so that labels are renumbered; a weight needs a new array.
+    with pytest.raises(DataError, match=f"{name}: a symbolic link"), CorpusFile(path, append=True) as corpus:
+        corpus.add(Corpus.encode([[["c"]]] * 3, [["B"]] * 3, sample_weight=[2.0] * 3))
+    assert outside.read_bytes() == content
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes")
+def test_a_pipe_in_a_corpus_is_refused(tmp_path):
+    path = tmp_path / "corpus"
+    Corpus.encode([[["a"]]], [["A"]]).save(path)
+    (path / "state_ids.u32").unlink()
+    os.mkfifo(path / "state_ids.u32")
+    with pytest.raises(DataError, match=r"state_ids.u32: not a regular file"):
+        Corpus.open(path)

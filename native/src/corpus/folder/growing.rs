@@ -4,6 +4,7 @@ use crate::corpus::array::Array;
 use crate::corpus::folder::layout::BLOCK;
 use crate::corpus::folder::summary::{Stored, damaged};
 use crate::error::{Error, Result};
+use crate::files::opening::open_in_place;
 use bytemuck::{NoUninit, cast_slice};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -28,7 +29,7 @@ impl Growing {
     /// A new file.
     pub fn new(folder: &Path, file: String) -> Result<Growing> {
         let path = folder.join(&file);
-        let opened = File::create(&path).map_err(|source| Error::io(&path, source))?;
+        let opened = open_in_place(&path, File::options().write(true).create(true).truncate(true))?;
         let stored = Stored { file, bytes: 0, sums: Vec::new() };
         Ok(Growing { path, file: opened, stored, sum: Xxh3::new(), waiting: Vec::new() })
     }
@@ -37,7 +38,7 @@ impl Growing {
     pub fn open(folder: &Path, mut stored: Stored) -> Result<Growing> {
         let path = folder.join(&stored.file);
         let fail = |source| Error::io(&path, source);
-        let mut file = File::options().read(true).write(true).open(&path).map_err(fail)?;
+        let mut file = open_in_place(&path, File::options().read(true).write(true))?;
         let begun = stored.bytes % BLOCK;
         file.set_len(stored.bytes as u64).map_err(fail)?;
         file.seek(SeekFrom::Start((stored.bytes - begun) as u64)).map_err(fail)?;

@@ -7,12 +7,12 @@ use crate::corpus::folder::summary::{Stored, Summary, damaged};
 use crate::corpus::notes::Notes;
 use crate::corpus::{Compare, Corpus, Folder, Rows, Wanted};
 use crate::error::{Error, Result};
+use crate::files::opening::open_regular;
 use crate::numeric::store::{self, Store};
 use crate::threads::Interrupt;
 use bytemuck::Pod;
 use rayon::prelude::*;
 use serde_json::Value;
-use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
@@ -83,7 +83,7 @@ fn numbers<T: Pod>(path: &Path, summary: &Summary, array: Array) -> Result<Store
         return Ok(Store::default());
     };
     let path = path.join(&stored.file);
-    let file = File::open(&path).map_err(|source| Error::io(&path, source))?;
+    let file = open_regular(&path)?;
     let n_bytes = file.metadata().map_err(|source| Error::io(&path, source))?.len();
     if n_bytes < stored.bytes as u64 {
         return Err(damaged(&path, &format!("the file has {n_bytes} of {} bytes: it was cut short", stored.bytes)));
@@ -102,7 +102,7 @@ fn check_sums(folder: &Path, summary: &Summary, interrupt: &Interrupt, wanted: &
             continue;
         }
         let path = folder.join(file);
-        let opened = File::open(&path).map_err(|source| Error::io(&path, source))?;
+        let opened = open_regular(&path)?;
         let map = store::map(&opened).map_err(|source| Error::io(&path, source))?;
         let all = Store::<u8>::mapped(&map, 0..*bytes).ok_or_else(|| damaged(&path, "the file was cut short"))?;
         let blocks = (first..behind).into_par_iter().map(|number| {

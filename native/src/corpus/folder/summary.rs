@@ -4,8 +4,10 @@ use crate::corpus::array::{ARRAYS, Array};
 use crate::corpus::folder::layout::{BLOCK, SUMMARY, VERSION};
 use crate::error::{Error, Result};
 use crate::files::atomic::write_atomically;
+use crate::files::opening::open_regular;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -98,7 +100,9 @@ impl Summary {
     /// Reads the file. Errors: it is damaged, or of another version.
     pub fn read(folder: &Path) -> Result<Summary> {
         let path = folder.join(SUMMARY);
-        Summary::parse(&std::fs::read(&path).map_err(|source| Error::io(&path, source))?, &path)
+        let mut bytes = Vec::new();
+        open_regular(&path)?.read_to_end(&mut bytes).map_err(|source| Error::io(&path, source))?;
+        Summary::parse(&bytes, &path)
     }
 
     /// The summary that is the content of a file.
@@ -134,7 +138,7 @@ impl Summary {
                 bytes: usize::try_from(stored["bytes"].as_u64()?).ok()?,
                 sums: list(&stored["xxh3"])?.iter().map(sum).collect::<Option<_>>()?,
             };
-            let is_plain = !stored.file.contains(['/', '\\']) && !stored.file.starts_with('.');
+            let is_plain = !stored.file.contains(['/', '\\', ':']) && !stored.file.starts_with('.');
             if !is_plain || !stored.bytes.is_multiple_of(width) || stored.sums.len() != stored.bytes.div_ceil(BLOCK) {
                 return None;
             }

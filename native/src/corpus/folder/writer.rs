@@ -9,6 +9,7 @@ use crate::corpus::folder::summary::{Stored, Summary};
 use crate::corpus::{Corpus, FIRST_SET, NO_COST};
 use crate::error::{Error, Result};
 use crate::files::atomic::{made_beside, replace_folder};
+use crate::files::opening::{open_in_place, open_regular};
 use bytemuck::{NoUninit, cast_slice_mut};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,10 +47,10 @@ impl Drop for Continued {
             // Bytes that cannot be cut off are ignored: the summary has the number of valid bytes.
             let _ = match self.before.arrays.get(&array) {
                 Some(Stored { file, bytes, .. }) => {
-                    let opened = File::options().write(true).open(self.path.join(file));
-                    opened.and_then(|file| file.set_len(*bytes as u64))
+                    let opened = open_in_place(&self.path.join(file), File::options().write(true));
+                    opened.map(|file| file.set_len(*bytes as u64).is_ok()).is_ok()
                 }
-                None => fs::remove_file(self.path.join(name)),
+                None => fs::remove_file(self.path.join(name)).is_ok(),
             };
         }
         if let Some(gold) = self.before.arrays.get(&Array::Gold) {
@@ -94,7 +95,7 @@ impl Writer {
     /// The continuation of a corpus. Errors: it is damaged, or another program is appending to it.
     pub fn append(path: &Path) -> Result<Writer> {
         let before = Summary::read(path)?;
-        let lock = File::create(path.join(LOCK)).map_err(|source| Error::io(path, source))?;
+        let lock = open_in_place(&path.join(LOCK), File::options().write(true).create(true).truncate(false))?;
         if lock.try_lock().is_err() {
             let message = format!("{}: another program is appending to the corpus; wait until it ends", path.display());
             return Err(Error::Data(message));
@@ -322,7 +323,7 @@ fn renumbered(folder: &Path, gold: &Stored, rank: &[u32]) -> Result<Stored> {
     }
     let path = folder.join(&gold.file);
     let fail = |source| Error::io(&path, source);
-    let mut file = File::open(&path).map_err(fail)?;
+    let mut file = open_regular(&path)?;
     let mut growing = Growing::new(folder, renumbered_name(gold))?;
     let (mut numbers, mut left) = (vec![0u32; COPIED / 4], gold.bytes);
     while left > 0 {
