@@ -123,3 +123,30 @@ def test_messages_that_cannot_be_written_do_not_end_a_training(small, tmp_path, 
     assert expected.returncode == 0
     labelled = [run_command("tag", "-m", tmp_path / name, small.more).stdout for name in ("model", "expected")]
     assert labelled[0] == labelled[1] != ""
+
+
+# Commands that write their result to {result}.
+TO_FILES = {
+    "tag": ["tag", "-m", "{model}", "{more}", "-o", "{result}"],
+    "evaluate": ["evaluate", "-m", "{model}", "{more}", "-o", "{result}"],
+    "structure": ["structure", "{table}", "--l1", "1", "--edges", "{result}"],
+    "select": ["select", "{data}", "--preset", "ner", "--size", "5", "--table", "{result}"],
+    "encode": ["encode", "{data}", "--preset", "ner", "-o", "{result}"],
+}
+
+
+@pytest.mark.parametrize("redirected", ["2>/dev/full", "2>&-", "2> >(exec 0<&-)"])
+@pytest.mark.parametrize("name", TO_FILES)
+def test_messages_that_cannot_be_written_do_not_change_a_result(small, tmp_path, name, redirected):
+    if "full" in redirected and not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    codes = []
+    for place, wrapper in (("result", ["bash", "-c", f'"$@" {redirected}', "bash"]), ("expected", [])):
+        arguments = [each.format(**vars(small), result=tmp_path / place) for each in TO_FILES[name]]
+        codes.append(run_command(*arguments, wrapper=wrapper, timeout=patience(60)).returncode)
+    assert codes == [0, 0]
+    result, expected = tmp_path / "result", tmp_path / "expected"
+    if name == "encode":
+        assert sorted(os.listdir(result)) == sorted(os.listdir(expected))
+    else:
+        assert result.read_bytes() == expected.read_bytes() != b""

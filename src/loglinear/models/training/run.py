@@ -262,6 +262,15 @@ class DevScores:
 class Printer:
     """A callback that prints a line to stderr for each record."""
 
+    def __init__(self) -> None:
+        self._failed = False
+
     def __call__(self, record: TraceRecord, state: object) -> None:
-        """Print the line."""
-        print(f"{record.seconds:7.1f} s  {record.line}", file=sys.stderr, flush=True)
+        """Print the line. If stderr cannot be written, warn once; the training continues."""
+        if self._failed or sys.stderr is None:
+            return
+        try:
+            print(f"{record.seconds:7.1f} s  {record.line}", file=sys.stderr, flush=True)
+        except (OSError, ValueError) as error:  # ValueError: the stream is closed
+            self._failed = True
+            warn(f"verbose=True: stderr cannot be written ({error}); training continues without these lines")
