@@ -19,7 +19,7 @@ PYTHON, NATIVE, BENCHMARKS = ROOT / "src" / "loglinear", ROOT / "native" / "src"
 
 # From the ground up; a floor may use those below it and itself, not those beside it in another tuple that come later.
 PYTHON_FLOORS = (
-    ("_core", "version", "errors"),
+    ("_core", "version", "errors", "visible"),
     ("options", "protocols", "vectors", "memory", "replacing", "extras", "processor", "forks"),
     ("penalty", "trace"),
     ("problem", "result"),

@@ -24,6 +24,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from .visible import visible
+
 __all__ = [
     "ClusterError",
     "ConvergenceWarning",
@@ -53,6 +55,10 @@ class LogLinearError(Exception):
         ...     print(error)
         l1=-1.0 is not a valid penalty; give a finite number >= 0 (0 for no penalty)
     """
+
+    def __str__(self) -> str:
+        """Return the message; names in it may contain control characters, which are escaped."""
+        return visible(super().__str__())
 
 
 class DataError(LogLinearError, ValueError):
@@ -208,6 +214,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         message: text of the warning.
         category: class of the warning.
     """
+    message = visible(message)
     messages = _kept.get()
     if messages is not None:
         messages.append((message, category))

@@ -6,12 +6,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from ..visible import visible_name
 from .wrapping import fitted
 
 __all__ = ["Interrupted", "bias_text", "counted", "keeping_reached", "say", "sizes", "tab_separated"]
-
-# Names may contain characters that would break the table.
-_ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 class Interrupted(KeyboardInterrupt):
@@ -58,8 +56,8 @@ def sizes(name: str, numbers: Mapping[str, int]) -> str:
 
 
 def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return lines of cells between tabs, the columns' names first."""
-    return "".join("\t".join(cell.translate(_ESCAPES) for cell in line) + "\n" for line in (columns, *rows))
+    """Return lines of cells between tabs, the columns' names first; control characters in cells are escaped."""
+    return "".join("\t".join(visible_name(cell) for cell in line) + "\n" for line in (columns, *rows))
 
 
 def bias_text(bias: Mapping[str, float]) -> str:

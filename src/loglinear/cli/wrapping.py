@@ -7,6 +7,8 @@ import os
 import re
 from typing import TextIO
 
+from ..visible import visible
+
 __all__ = ["HelpFormatter", "columns_of", "fitted", "unbroken"]
 
 # An item of a list: an indented name, and its text after two or more blanks. Later lines are indented further.
@@ -32,18 +34,19 @@ def columns_of(terminal: TextIO) -> int:
 
 
 def fitted(text: str, stream: TextIO) -> str:
-    """Return lines as a stream takes them: those too long for a terminal are wrapped at blanks, others are unchanged.
+    """Return lines as a stream takes them: those too long for a terminal are wrapped at blanks.
 
-    Text after a name and two or more blanks is a column, and stays one.
+    Control characters in names are escaped. Text after a name and two or more blanks is a column, and stays one.
 
     Args:
         text: the lines.
         stream: where they go; without a terminal, nothing is wrapped.
     """
     if not stream.isatty():
-        return text.replace(_FIXED, " ")
+        return visible(text.replace(_FIXED, " "))
     width = columns_of(stream)
-    return "\n".join(piece for line in text.split("\n") for piece in _pieces(line, width)).replace(_FIXED, " ")
+    lines = (piece for line in text.split("\n") for piece in _pieces(line, width))
+    return visible("\n".join(lines).replace(_FIXED, " "))
 
 
 def unbroken(text: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..visible import visible_name
+
 __all__ = ["Feature"]
 
 
@@ -20,5 +22,6 @@ class Feature(NamedTuple):
 
     def __str__(self) -> str:
         """Return a text for people: `w=dog  -> NOUN`, `DET -> NOUN`, `w=dog  DET -> NOUN`."""
-        to = " -> ".join(self.labels) if len(self.labels) > 1 else f"-> {self.labels[0]}"
-        return to if self.attribute is None else f"{self.attribute}  {to}"
+        labels = [visible_name(label) for label in self.labels]
+        to = " -> ".join(labels) if len(labels) > 1 else f"-> {labels[0]}"
+        return to if self.attribute is None else f"{visible_name(self.attribute)}  {to}"

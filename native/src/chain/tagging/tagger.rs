@@ -77,17 +77,20 @@ impl<'m> TextTagger<'m> {
 
 /// Fails if a label cannot be written in this way, so that it would be read again as it is.
 pub fn check_cells(labels: &[String], writing: Writing, separator: Separator) -> Result<()> {
-    let separates = |byte: u8| match writing {
-        Writing::Lines => matches!(byte, b'\t' | b'\n' | b'\r') || (byte == b' ' && separator == Separator::Blank),
-        Writing::Cells | Writing::Labels { .. } => matches!(byte, b'\t' | b'\n' | b'\r'),
+    // Control characters besides tabs and ends of lines would command the terminal that shows the text.
+    let separates = |character: char| match writing {
+        Writing::Lines => character.is_control() || (character == ' ' && separator == Separator::Blank),
+        Writing::Cells | Writing::Labels { .. } => character.is_control(),
         Writing::Fields => false,
     };
-    let wrong = |label: &&String| label.bytes().any(separates) || (label.is_empty() && writing != Writing::Fields);
+    let wrong = |label: &&String| label.chars().any(separates) || (label.is_empty() && writing != Writing::Fields);
     let Some(label) = labels.iter().find(wrong) else { return Ok(()) };
-    let (problem, remedy) = if !label.contains(['\t', '\n', '\r']) && writing == Writing::Lines && !label.is_empty() {
+    let (problem, remedy) = if !label.contains(char::is_control) && writing == Writing::Lines && !label.is_empty() {
         ("contains a space, which separates columns here", "add --separator tab, or give JSON lines (--format jsonl)")
     } else if label.is_empty() {
         ("is empty, so it cannot be written on a line of text", "give JSON lines (--format jsonl)")
+    } else if !label.contains(['\t', '\n', '\r']) {
+        ("contains a control character, so it cannot be written on a line of text", "give JSON lines (--format jsonl)")
     } else {
         (
             "contains a tab or the end of a line, so it cannot be written on a line of text",
@@ -109,7 +112,7 @@ mod tests {
         assert!(!fits("A B", Writing::Lines, Separator::Blank));
         assert!(fits("A B", Writing::Lines, Separator::Tab));
         for writing in [Writing::Lines, Writing::Cells, lines] {
-            for label in ["A\tB", "A\nB", "A\rB", ""] {
+            for label in ["A\tB", "A\nB", "A\rB", "A\u{1b}[31m", "A\u{9b}B", ""] {
                 assert!(!fits(label, writing, Separator::Tab), "{label:?}");
                 assert!(fits(label, Writing::Fields, Separator::Blank), "{label:?}");
             }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from ...visible import visible
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_json, add_threads
@@ -43,4 +44,4 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Calibrate."""
     check_model_name(arguments.output)
-    print(opened(arguments.model).calibrate(arguments))
+    print(visible(opened(arguments.model).calibrate(arguments)))

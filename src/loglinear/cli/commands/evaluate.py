@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from ...visible import visible
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_json, add_label_bias, add_scheme, add_threads, add_weight_column
@@ -46,4 +47,4 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Evaluate."""
     shown = opened(arguments.model).evaluate(arguments)
-    print(shown, file=sys.stderr if arguments.output == "-" else sys.stdout)
+    print(visible(shown), file=sys.stderr if arguments.output == "-" else sys.stdout)

@@ -13,6 +13,7 @@ from argparse import ArgumentParser, Namespace
 from ...data.corpus import Corpus
 from ...data.formats import is_corpus
 from ...data.templates import without_comments
+from ...visible import visible, visible_name
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_json, count
@@ -63,7 +64,7 @@ def _inspect_corpus(arguments: Namespace) -> None:
     _print(
         f"encoded corpus   {size}, format {corpus.format}\n"
         f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} in total, over all tokens\n"
-        f"labels           {len(corpus.labels)}: {' '.join(corpus.labels)}\n"
+        f"labels           {len(corpus.labels)}: {' '.join(map(visible_name, corpus.labels))}\n"
         f"files            whole, checksum {corpus.core.checksum}"
         + ("" if corpus.template is None else f"\n\ntemplate\n{without_comments(corpus.template)}")
     )
@@ -72,4 +73,4 @@ def _inspect_corpus(arguments: Namespace) -> None:
 def _print(text: str) -> None:
     """Print what a model or corpus contains; the template stays as it is, ready to be copied."""
     about, title, template = text.partition("\n\ntemplate\n")
-    print(fitted(about, sys.stdout) + title + template)
+    print(fitted(about, sys.stdout) + title + visible(template))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.files.schema import PROGRAMS
 from ...models.files.settings import trained_from, trained_on
 from ...trace import scores_text
+from ...visible import visible_name
 from ..ending import least_share
 from ..output import bias_text, counted
 
@@ -100,7 +101,7 @@ def _rendered(report: dict[str, Any], format: str | None, requested_gap: float |
     on += " and the intercept" if report["intercept"] else ""
     lines = [
         f"active features  {report['n_active']:,}{candidates}, on {on}",
-        f"labels           {len(report['labels'])}: {' '.join(report['labels'])}",
+        f"labels           {len(report['labels'])}: {' '.join(map(visible_name, report['labels']))}",
     ]
     if report["imported"] is not None:
         lines.append(f"imported from    a model of {PROGRAMS[report['imported']]}, format {report['format']}")

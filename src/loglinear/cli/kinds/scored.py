@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-_HAS_BLANK = re.compile(r"\s")
+_HAS_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 
 
 def check_calibration(picture: str, mode: str) -> None:
@@ -75,7 +75,8 @@ def tell_of_blanks(labels: Iterable[str], output: str) -> None:
     if blanks:
         written = _as_one_column(blanks[0])
         others = f", and {len(blanks) - 1} others likewise" if len(blanks) > 1 else ""
-        say(f"warning: {name}: the label {blanks[0]!r} is written as {written}, because it has blanks{others}")
+        odd = "blanks" if re.search(r"\s", blanks[0]) else "control characters"
+        say(f"warning: {name}: the label {blanks[0]!r} is written as {written}, because it has {odd}{others}")
 
 
 def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers, unknown: str | None) -> bytes:
@@ -106,7 +107,7 @@ def _scored_rows(file: str, columns: ColumnLayout, answers: Answers, unknown: st
 
 
 def _as_one_column(cell: str) -> str:
-    """Return a cell as conlleval reads it: with blanks it would be several columns, and without characters none."""
+    """Return a cell as one column for conlleval: without blanks and control characters, and not empty."""
     return _HAS_BLANK.sub("_", cell) or "_"
 
 

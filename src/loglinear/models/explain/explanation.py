@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
+from ...visible import visible, visible_name
+
 __all__ = ["Contribution", "Explanation", "TokenExplanation", "page"]
 
 # Number of contributions shown for a token; the sum of the others follows.
@@ -97,7 +99,7 @@ class TokenExplanation:
 
     def lines(self, top: int) -> str:
         """Return the label and the strongest contributions, one in a line, as text."""
-        rows = [f"     {weight:+8.3f}  {name}" for weight, name in _strongest(self, top)]
+        rows = [f"     {weight:+8.3f}  {visible_name(name)}" for weight, name in _strongest(self, top)]
         return "\n".join([f"{self.token + 1:3d}  {_named(self)}{_rivals(self)}", *rows])
 
 
@@ -179,7 +181,7 @@ def page(
 
 def _called(text: str) -> str:
     """Return the text to show: the beginning of a long one, with blanks in place of tabs and ends of lines."""
-    text = " ".join(text.split())
+    text = visible(" ".join(text.split()))
     return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
 
 
@@ -189,10 +191,11 @@ def _named(explained: TokenExplanation) -> str:
 
 def _rivals(explained: TokenExplanation) -> str:
     """Return the two labels with their probabilities, and the difference."""
-    first = f"{explained.label} {explained.probability:.3f}"
+    first = f"{visible_name(explained.label)} {explained.probability:.3f}"
     if explained.other is None:
         return f"{first}, no other label is possible"
-    return f"{first}, not {explained.other} {explained.other_probability:.3f}: {explained.difference:+.3f}"
+    other = f"{visible_name(explained.other)} {explained.other_probability:.3f}"
+    return f"{first}, not {other}: {explained.difference:+.3f}"
 
 
 def _strongest(explained: TokenExplanation, top: int) -> list[tuple[float, str]]:
@@ -218,6 +221,6 @@ def _token_html(explained: TokenExplanation, top: int) -> str:
     caption = f"<caption>{escape(explained.label)}, not {escape(str(explained.other))}</caption>"
     table = f"<table>{caption}{heads}{''.join(lines)}</table>" if lines else ""
     text = f"{escape(_called(explained.text))} " if explained.text else f"token {explained.token + 1} "
-    rivals = escape(_rivals(explained).removeprefix(explained.label))
+    rivals = escape(_rivals(explained).removeprefix(visible_name(explained.label)))
     label = f'<span class="label">{escape(explained.label)}</span>'
     return f"<details><summary>{text}{label}{rivals}</summary>{table}</details>"

@@ -1,0 +1,32 @@
+"""Names from data and models as text for people: control characters are shown, not obeyed by the terminal."""
+
+from __future__ import annotations
+
+__all__ = ["visible", "visible_name"]
+
+# Unicode's control characters, such as the one that begins a command to a terminal.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+_IN_NAMES = {**_CONTROLS, ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+_IN_TEXT = {code: escape for code, escape in _IN_NAMES.items() if code not in (ord("\t"), ord("\n"))}
+
+
+def visible(text: str) -> str:
+    r"""Return a text with control characters escaped, except tabs and ends of lines.
+
+    Example:
+        >>> from loglinear.visible import visible
+        >>> print(visible("a\x1b[31mb"))
+        a\x1b[31mb
+    """
+    return text if text.isprintable() else text.translate(_IN_TEXT)
+
+
+def visible_name(name: str) -> str:
+    r"""Return a name, of a label for example, with all control characters escaped, so that it stays on one line.
+
+    Example:
+        >>> from loglinear.visible import visible_name
+        >>> print(visible_name("a\nb"))
+        a\nb
+    """
+    return name if name.isprintable() else name.translate(_IN_NAMES)

@@ -1,0 +1,73 @@
+"""Control characters of data and models do not reach the terminal."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+
+from loglinear import ChainCRF, DataError
+from loglinear.errors import DataWarning, warn
+from loglinear.visible import visible, visible_name
+from oracles.command_line import run_command
+
+ODD = "\x1b]0;title\x07\x1b[31mred\x9b0m\nB"
+CONTROLS = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cc"}
+
+
+def test_every_control_character_is_escaped_and_nothing_else():
+    for character in map(chr, range(0x3000)):
+        assert (visible_name(character) != character) == (character in CONTROLS)
+        assert (visible(character) != character) == (character in CONTROLS - {"\n", "\t"})
+        assert not CONTROLS & set(visible_name(character))
+
+
+def test_messages_of_errors_and_warnings_are_escaped():
+    assert str(DataError(f"label {ODD}")) == f"label {visible(ODD)}"
+    with pytest.warns(DataWarning) as caught:
+        warn(ODD, DataWarning)
+    assert str(caught[0].message) == visible(ODD)
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """A model and data with control characters in labels and attributes."""
+    folder = tmp_path_factory.mktemp("odd")
+    X = [[["w", ODD], ["v"]], [["v"], [ODD]]] * 3
+    y = [[ODD, "plain"], ["plain", ODD]] * 3
+    ChainCRF(l2=0.1).fit(X, y).save(folder / "model")
+    lines = [json.dumps({"tokens": tokens, "labels": labels}) for tokens, labels in zip(X, y, strict=True)]
+    (folder / "data.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = [f"x{ODD[:-2]},1,{at % 2}\n{ODD[:-2]},0,{at % 3}\n" for at in range(20)]
+    (folder / "table.csv").write_text(f"a{ODD[:-2]},b,c\n" + "".join(rows), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["inspect", "model"],
+        ["evaluate", "-m", "model", "data.jsonl"],
+        ["explain", "-m", "model", "data.jsonl"],
+        ["structure", "table.csv", "--l1", "0.1"],
+        ["calibrate", "model", "data.jsonl", "-o", "calibrated"],
+        ["tag", "-m", "model", f"missing{ODD[:-2]}"],
+        ["evaluate", "-m", "model", "data.jsonl", "-o", "-"],
+        ["rank", "model", "data.jsonl"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_commands_print_has_no_control_characters(odd, arguments):
+    done = run_command(*arguments, cwd=odd)
+    printed = done.stdout + done.stderr
+    assert done.returncode == (2 if arguments[0] == "tag" else 0), printed
+    assert not (CONTROLS - {"\n", "\t"}) & set(printed)
+    assert "\nB" not in printed
+    assert arguments[0] in ("calibrate", "rank") or "\\x1b[31mred" in printed
+
+
+def test_a_label_with_control_characters_is_not_written_as_a_cell(odd):
+    done = run_command("tag", "-m", "model", "-f", "columns", "-", cwd=odd, input="w\n")
+    assert done.returncode == 2
+    assert done.stdout == ""
