@@ -105,10 +105,10 @@ QUESTIONS = {name: question(name) for name in COMMANDS if "model" in reads(name)
 }
 # What a refusal names; all other pairs of kind and command are answered.
 REFUSALS = {
-    "maxent": {"train": "loglinear.MaxEnt"},
-    "texts": {"train": "loglinear.TextClassifier"},
+    "maxent": {"train": "add --model-type maxent"},
+    "texts": {"train": "add --model-type maxent --format text"},
     "network": {
-        "train": "loglinear.PairwiseMRF",
+        "train": "loglinear structure",
         "convert": "only chains and classifiers have other formats",
         "rank": "only chains and classifiers rank data",
         "calibrate": "only chains and classifiers have a temperature",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import by_day, examples
 from loglinear import ChainObjective, ClassifierObjective, Corpus
-from loglinear.errors import ObjectiveError, OptionError
+from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
@@ -335,13 +335,9 @@ def test_under_absurd_penalties_weights_are_free_or_0_or_a_step_along_the_first_
 
 @pytest.mark.parametrize("penalty", [(0.0, 1.0), (0.1, 0.1)])
 @pytest.mark.parametrize("size", [1e100, 1e150, 1e160, 1e300])
-def test_values_that_are_far_too_large_end_in_finite_numbers_or_an_error(size, penalty):
+def test_values_that_are_far_too_large_end_in_finite_numbers(size, penalty):
     X = [[{"a": size, "b": 1.0}, {"b": 1.0}], [{"a": size}, {"c": 2.0}]] * 5
     problem = Problem(ChainObjective(Corpus.encode(X, [["X", "Y"], ["Y", "X"]] * 5)), ElasticNet(*penalty))
-    if size > 1e150:
-        with pytest.raises(ObjectiveError, match="divide values that are far above 1"):
-            minimize(problem, SAG(), stop=Stop(max_iterations=100))
-        return
     result = minimize(problem, SAG(), stop=Stop(max_iterations=100))
     assert np.isfinite(result.w).all()
     assert np.isfinite(result.objective)

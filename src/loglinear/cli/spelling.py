@@ -28,7 +28,6 @@ _OPENERS = {
     "; open it with loglinear.MaxEnt": "; add --model-type maxent",
     "; open it with loglinear.TextClassifier": "; add --model-type maxent --format text",
     "; open it with loglinear.PairwiseMRF": "; networks are trained by `loglinear structure`",
-    "; open it with loglinear.GraphCRF": "; fields on graphs are trained in Python, by loglinear.GraphCRF",
     ", not on texts; open it with loglinear.MaxEnt": ", not on texts; give a model that was trained with --format text",
 }
 
