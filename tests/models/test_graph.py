@@ -566,6 +566,9 @@ def test_passes_go_graph_by_graph(ties):
     some = whole.batch(np.array([3, 0]), 2.5).value_and_gradient(w)
     assert some[0] == pytest.approx(2.5 * sum(alone[k].value_and_gradient(w)[0] for k in (0, 3)))
     assert_allclose(some[1], 2.5 * sum(alone[k].value_and_gradient(w)[1] for k in (0, 3)), atol=1e-12)
+    large = GraphLikelihood(Graphs.of(X), gold, 3, symmetric=True, costs=1e3 * (1.0 + costs))
+    assert large.batch(np.arange(4), 2.5).cost_constant == pytest.approx(2.5 * large.cost_constant)
+    assert large.cost_constant > 1e4
 
     passes, visits, rates, l2 = whole.per_sample(), np.array([2, 0, 3, 1]), np.array([0.1, 0.2, 0.05, 0.3]), 0.4
     assert (passes.n_samples, passes.n_features, passes.run_ends) == (4, w.size, None)
@@ -723,6 +726,14 @@ def test_bad_graphs_and_labels_are_data_errors(bad):
                 method(*arguments)
     with pytest.raises(DataError):
         GraphCRF().fit(X, y).predict(bad)
+
+
+def test_costs_of_nodes_and_classes_are_at_most_the_largest_cost_together():
+    X, y = [(np.eye(2), [[0, 1]])] * 4, [[0, 1], [0, 1], [1, 1], [0, 0]]
+    largest = GraphCRF(l2=1.0, class_weight={0: 1e6, 1: 1e6}).fit(X, y)
+    beyond = GraphCRF(l2=1.0, class_weight={0: 1e6, 1: 1e6}).fit(X, y, node_weight=[np.full(2, 1e3)] * 4)
+    np.testing.assert_array_equal(beyond.node_weights_, largest.node_weights_)
+    assert beyond.result_.objective == largest.result_.objective
 
 
 def test_large_costs_neither_hide_the_optimum_nor_break_constraints():
