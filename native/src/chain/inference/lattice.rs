@@ -4,7 +4,9 @@ use crate::chain::inference::mask::Mask;
 use crate::chain::inference::second::buffers::Buffers;
 use crate::chain::inference::transitions::{Edge, Patched, Transitions};
 use crate::corpus::UNKNOWN;
+use crate::numeric;
 use crate::numeric::aligned::Aligned;
+use pulp::Simd;
 use std::ops::Range;
 
 /// Scores above this lose digits in sums over a sentence that probabilities need.
@@ -66,8 +68,9 @@ impl Lattice {
     /// Makes the state scores relative to the largest of their token where they are so large that sums over a sentence would lose
     /// the digits that matter. Forbidden labels must not be marked yet.
     #[inline(always)]
-    pub fn keep_in_range(&mut self) {
-        if self.scores.iter().fold(false, |any, score| any | (score.abs() > LARGE) | score.is_nan()) {
+    pub fn keep_in_range<S: Simd>(&mut self, simd: S) {
+        let largest = numeric::max_abs(simd, &self.scores);
+        if largest > LARGE || largest.is_nan() {
             self.offsets = self.relative_rows().collect();
         }
     }

@@ -212,7 +212,7 @@ impl Model {
     /// Completes the lattice of a sentence whose scores have been added up; `sets` is a buffer.
     #[inline(always)]
     pub fn complete(&self, lattice: &mut Lattice, sets: &mut LabelSets) {
-        lattice.keep_in_range();
+        arch().dispatch(KeepInRange(lattice));
         if let Some(allowed) = self.allowed() {
             sets.fill(lattice.tokens, self.labels.len());
             allowed.prune(sets);
@@ -373,6 +373,8 @@ simd_task!(
     pub Viterbi<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions, path: &'a mut Vec<u32>) -> f64,
     |simd| lattice.viterbi(simd, transitions, path)
 );
+
+simd_task!(KeepInRange<'a>(lattice: &'a mut Lattice) -> (), |simd| lattice.keep_in_range(simd));
 
 simd_task!(
     NBest<'a>(lattice: &'a mut Lattice, transitions: &'a Transitions, n: NonZeroUsize) -> Vec<Labelling>,
