@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import entr
 
-from loglinear.networks.appearances import forests, shares
+from examples import examples
+from loglinear.networks import log_partition as module
+from loglinear.networks.appearances import appearances, forests, shares
 from loglinear.networks.graph import Graph, Report
-from loglinear.networks.log_partition import FORESTS, _mean, _moved, log_partition
+from loglinear.networks.log_partition import FORESTS, _moved, _tree_bound, log_partition
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Numbering
 from oracles.network_enumeration import Scored
@@ -33,6 +39,12 @@ def network(states, edges, scale, seed):
     return model, Graph(Numbering(states), model.edges), (model.nodes, model.tables)
 
 
+def reweighted(graph, scores, share, iterations):
+    """Tree-reweighted beliefs after at most this number of iterations."""
+    options = {"damping": 0.1, "tolerance": 1e-10, "max_iterations": iterations}
+    return graph.network.loopy_bp(*scores, appearances=share, **options)
+
+
 @pytest.mark.parametrize(("states", "edges", "scale"), CASES)
 def test_log_z_lies_between_its_bounds(states, edges, scale):
     for seed in SEEDS:
@@ -43,24 +55,57 @@ def test_log_z_lies_between_its_bounds(states, edges, scale):
         assert found.lower <= log_z + 1e-9
         assert found.upper >= log_z - 1e-9
         assert found.lower <= found.value <= found.upper
-        if scale > 2.0:
-            continue  # beliefs of 0 are cut off, and the upper bound is somewhat higher
-        # The forests' least bound is that of the messages which are reweighted by their shares.
-        share = shares(len(edges), forests(len(states), graph.edges, least=FORESTS))
-        spread = graph.network.loopy_bp(*scores, damping=0.1, max_iterations=5000, tolerance=1e-9, appearances=share)
-        assert found.upper == pytest.approx(spread.log_z, abs=1e-4)
+        # The least bound of messages that are reweighted by appearances in uniform forests, or in the drawn ones.
+        drawn = shares(len(edges), forests(len(states), graph.edges, least=FORESTS))
+        for share in (drawn, appearances(len(states), graph.edges)):
+            assert found.upper <= reweighted(graph, scores, share, 5000).log_z + 1e-4
 
 
-def _over_forests(graph, scores, seed=0):
-    trees = forests(graph.numbering.n_variables, graph.edges, seed=seed)
-    return _mean(graph, scores, trees, shares(len(graph.edges), trees))
+@st.composite
+def networks(draw):
+    """Networks of two to six variables with any edges, weak to very strong."""
+    states = draw(st.lists(st.integers(2, 4), min_size=2, max_size=6))
+    edges = [(i, j) for i in range(len(states)) for j in range(i + 1, len(states)) if draw(st.booleans())]
+    return network(states, edges, draw(st.sampled_from([0.1, 1.0, 4.0, 20.0, 1e4])), draw(st.integers(0, 1000)))
 
 
-@pytest.mark.parametrize(("states", "edges", "scale"), CASES)
-def test_the_mean_over_forests_is_an_upper_bound_for_scores_that_nothing_has_moved(states, edges, scale):
-    for seed in SEEDS:
-        model, graph, scores = network(states, edges, scale, seed)
-        assert _over_forests(graph, scores, seed) >= model.enumerated()[0] - 1e-9
+@given(networks(), st.sampled_from([1, 2, 5, 2000]))
+@examples(200)
+def test_bounds_hold_also_where_belief_propagation_has_not_settled(drawn, iterations):
+    model, graph, scores = drawn
+    log_z = model.enumerated()[0]
+    tolerance = 1e-10 * max(1.0, abs(log_z))
+    with mock.patch.object(module, "MOST", iterations):
+        found = log_partition(graph, scores, limit=1)
+    assert found.lower - tolerance <= log_z <= found.upper + tolerance
+    assert found.lower <= found.value <= found.upper
+    # Neither is the bound of any messages: not only of those that belief propagation passes through.
+    random, share = np.random.default_rng(iterations), appearances(len(model.states), graph.edges)
+    messages = reweighted(graph, scores, share, 1).messages
+    messages = messages + random.normal(size=messages.size)
+    assert _tree_bound(graph, _moved(graph, scores, messages, share), share) >= log_z - tolerance
+
+
+def test_the_upper_bound_is_close_to_log_z_where_beliefs_are_almost_certain():
+    model, graph, scores = network([2] * 8, [(i, j) for i in range(8) for j in range(i + 1, 8)], 8.0, 1)
+    assert log_partition(graph, scores, limit=1).upper <= model.enumerated()[0] + 0.001
+
+
+def test_the_bound_of_a_star_holds_whichever_end_of_an_edge_its_centre_is():
+    # The centre's rarer state has probability 1e-3 and scores 1e3 times as much with any state of any leaf.
+    for edges, rows in [([(0, 1), (0, 2), (0, 3)], True), ([(0, 3), (1, 3), (2, 3)], False)]:
+        model, graph, _ = network([2] * 4, edges, 1.0, 0)
+        model.nodes = np.zeros(8)
+        model.nodes[1 if rows else 7] = -np.log(1e3)
+        table = np.array([[0.0, 0.0], [np.log(1e3)] * 2])
+        model.tables = np.tile((table if rows else table.T).ravel(), 3)
+        assert _tree_bound(graph, (model.nodes, model.tables), np.ones(3)) >= model.enumerated()[0]
+
+
+def test_scores_that_leave_the_range_of_a_double_leave_a_bound():
+    model, graph, scores = network([2] * 5, COMPLETE, 1e307, 0)
+    found = log_partition(graph, scores, limit=1)
+    assert found.lower <= model.enumerated()[0] <= found.upper
 
 
 def test_both_bounds_are_log_z_where_they_can_be():
@@ -74,16 +119,14 @@ def test_both_bounds_are_log_z_where_they_can_be():
 def test_moving_messages_changes_the_score_of_no_assignment_and_makes_the_upper_bound_that_of_the_messages():
     for seed in SEEDS:
         model, graph, scores = network([3, 2, 2, 4, 2, 3], GRID, 1.0, seed)
-        trees = forests(6, graph.edges, least=4)
-        share = shares(len(graph.edges), trees)
-        found = graph.network.loopy_bp(*scores, damping=0.5, max_iterations=2000, tolerance=1e-10, appearances=share)
+        share = shares(len(graph.edges), forests(6, graph.edges, least=4))
+        found = reweighted(graph, scores, share, 2000)
         before = model.scores(model.assignments())
-        moved = _moved(graph, scores, found.nodes, found.edges, share)
-        plain = _mean(graph, scores, trees, share)
+        moved = _moved(graph, scores, found.messages, share)
         model.nodes, model.tables = moved
         assert_allclose(model.scores(model.assignments()), before, atol=1e-9)
-        assert _mean(graph, moved, trees, share) == pytest.approx(found.log_z, abs=1e-8)
-        assert found.log_z < plain
+        assert _tree_bound(graph, moved, share) == pytest.approx(found.log_z, abs=1e-8)
+        assert found.log_z < _tree_bound(graph, scores, share)
 
 
 def test_the_mean_field_bound_is_that_of_a_product_that_no_change_of_one_variable_makes_better():
