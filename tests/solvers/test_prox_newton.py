@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ClassifierObjective
+from loglinear import ClassifierObjective, MaxEnt
 from loglinear.errors import OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -244,3 +244,22 @@ def test_a_step_on_almost_separable_data_goes_on_until_the_objective_falls_no_mo
     smooth = exact + np.where(np.arange(w.size) < 40, l2 * w + 0.02 * np.sign(w), 0.0)
     decrease = before - given_problem.penalised(w, nll, exact)[0]
     assert smooth @ w >= -0.1 * decrease
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_steps_that_promise_less_than_rounding_errors_still_lower_the_violation(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((15, 30)), np.arange(15) % n_classes
+    model = MaxEnt(l1=0.01, solver=ProxNewton(tolerance=0.0, gradient_tolerance=0.0)).fit(X, y)
+    assert model.result_.status is Status.CONVERGED
+    assert model.result_.violation < 1e-12
+
+
+@pytest.mark.parametrize("options", [{"l1": 0.01}, {"l1": 0.01, "l2": 0.01}, {"l2": 0.01}], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_tiny_data_end_within_rounding_errors_whether_samples_are_repeated_or_weighted(n_classes, options):
+    rng = np.random.default_rng(1)
+    X, y, times = rng.random((15, 30)), np.arange(15) % n_classes, rng.integers(0, 5, 15)
+    weighted = MaxEnt(**options).fit(X, y, sample_weight=times)
+    repeated = MaxEnt(**options).fit(X.repeat(times, axis=0), y.repeat(times))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8, atol=1e-10)

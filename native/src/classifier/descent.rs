@@ -55,11 +55,11 @@ pub fn minimise(
     let (mut steps, mut evaluations, mut failed) = (0, 0, false);
     let mut converged = small(violation, &point.w);
     while !converged && !failed && steps < rules.max_steps {
-        settings.enough = rules.promise * objective;
+        settings.enough = rules.promise.max(ROUNDING) * objective;
         let done = newton::step(classifier, point, grams, &settings, interrupt)?;
         evaluations += done.trials;
         if !done.moved {
-            converged = done.promised <= settings.enough.max(ROUNDING * objective);
+            converged = done.promised <= settings.enough;
             failed = !converged && !grams.is_old();
             if !converged {
                 grams.forget();

@@ -65,19 +65,22 @@ impl Subproblem<'_> {
         slope + self.l1_change(1.0)
     }
 
-    /// Halves the step until the objective, which is `before` at w, decreases by `DECREASE` of the promise (Eq. 20). `nll` evaluates
-    /// a step of a length; the last one is the accepted one.
+    /// Halves the step until the objective, which is `before` at w, decreases by `DECREASE` of the promise (Eq. 20). A whole step whose
+    /// promise rounding errors hide is accepted if nothing speaks against it but they. `nll` evaluates a step of a length; the last one
+    /// is the accepted one.
     pub fn search(&self, promise: f64, before: f64, mut nll: impl FnMut(f64) -> f64) -> Option<Accepted> {
-        if promise.is_nan() || promise >= -(ROUNDING * before).max(self.settings.enough) {
+        if promise.is_nan() || promise >= -self.settings.enough {
             return None;
         }
+        let hidden = ROUNDING * before;
+        let (least, trials) = if promise >= -hidden { (hidden, 1) } else { (DECREASE * promise, MOST_TRIALS) };
         let crossed: f64 = self.columns.iter().map(|column| column.w * column.delta).sum();
         let squared: f64 = self.columns.iter().map(|column| column.delta * column.delta).sum();
         let mut t = 1.0;
-        for trial in 1..=MOST_TRIALS {
+        for trial in 1..=trials {
             let nll = nll(t);
             let change = nll - before + self.l1_change(t) + self.settings.l2 * t * (crossed + 0.5 * t * squared);
-            if change <= DECREASE * t * promise {
+            if change <= t * least {
                 return Some(Accepted { length: t, nll, decrease: -change, trials: trial });
             }
             t *= 0.5;

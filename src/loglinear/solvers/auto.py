@@ -61,6 +61,9 @@ CLOSER: Mapping[str, object] = {"precision": 1e-4}
 # On small data a further step costs little. Where samples are far on the wrong side, steps bring less than Newton's
 # own, and the last one says little about those to come.
 NEWTON_TOLERANCE = 1e-9
+# With at most so many products of a weight and a sample, one more step, which takes some microseconds, ends within
+# rounding errors of the optimum. Without a penalty there may be no optimum.
+TINY, TINY_TOLERANCE = 10_000, 1e-12
 # A classifier of small data (`FEW_NUMBERS`) gets more steps, so that it ends within about 1e-6 of its optimum: nats
 # without an L1 penalty, else the share of the objective. Each costs little; with so many pairs there are fewer.
 EXACT_TOLERANCE = 1e-9
@@ -187,7 +190,8 @@ def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] 
     objective, l1 = cast(NewtonSteps, problem.objective), problem.penalty.l1
     options = dict(CLOSE) if l1 and objective.has_small_gram(l1) else {}
     if objective.has_small_gram(1.0) and _is_small(problem):
-        options["tolerance"] = NEWTON_TOLERANCE
+        is_tiny = objective.n_samples * problem.n_features <= TINY and (l1 or problem.penalty.l2)
+        options["tolerance"] = TINY_TOLERANCE if is_tiny else NEWTON_TOLERANCE
         if l1 and objective.n_outputs == 1 and problem.is_uneven and not problem.penalty.unpenalised:
             options |= CLOSER
     products = objective.n_samples * problem.n_features**2

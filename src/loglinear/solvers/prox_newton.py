@@ -142,9 +142,9 @@ class ProxNewton:
     Converged when a step decreases F, the penalised objective, by at most tolerance * |F|, and all further steps would
     not bring more if each brought the same share of the one before. Where that share hardly falls although there is a
     penalty, they count as 1,000 times that step, and after a step whose sweeps ran out as 100 times. Converged also
-    when a step that does not decrease F promises at most 1e-10 |F|, which rounding errors can hide. Where H is written
-    out, |F| counts as 1e-6 nats a sample at least; elsewhere a violation <= gradient_tolerance * max(1, |w|) and
-    1e-4 |F| / |w| is enough, too.
+    when a step that does not decrease F promises at most 1e-10 |F|, which rounding errors can hide; a whole step that
+    promises even less is made if it lowers the violation. Where H is written out, |F| counts as 1e-6 nats a sample at
+    least; elsewhere a violation <= gradient_tolerance * max(1, |w|) and 1e-4 |F| / |w| is enough, too.
 
     Args:
         tolerance: bound on the relative decrease of a step, and of all further ones; 0 switches this test off.
@@ -230,6 +230,11 @@ class ProxNewton:
             return replace(state, iteration=iteration, working_set=done.working_set, sweeps=sweeps, status=status)
         value, violation = problem.penalised(w, done.nll, gradient)
         decrease = state.objective - value
+        if decrease <= 0.0 and violation >= state.violation:
+            # Rounding errors hid what the step promised, and there was nothing to gain.
+            return replace(
+                state, iteration=iteration, working_set=done.working_set, sweeps=sweeps, status=Status.CONVERGED
+            )
         following = ProxNewtonState(
             w=w,
             gradient=gradient,
