@@ -21,6 +21,7 @@ PYTHON, NATIVE, BENCHMARKS = ROOT / "src" / "loglinear", ROOT / "native" / "src"
 PYTHON_FLOORS = (
     ("_core", "version", "errors", "visible"),
     ("options", "protocols", "vectors", "memory", "replacing", "extras", "processor", "forks"),
+    ("schema",),
     ("penalty", "trace"),
     ("problem", "result"),
     ("gap", "gain"),

@@ -8,8 +8,10 @@ import math
 import pytest
 
 from loglinear.errors import DataError
+from loglinear.report.page import _curves as curves
 from loglinear.result import distance
 from loglinear.trace import Trace, TraceRecord, TraceWriter, percentage, upper_bound
+from oracles.hostile import CHANGES, changed, places
 
 
 def record(iteration, **more):
@@ -99,6 +101,57 @@ def test_iteration_must_be_whole(tmp_path):
     path.write_text(record(0).to_json().replace('"iteration": 0', '"iteration": 0.5') + "\n")
     with pytest.raises(DataError, match="line 1"):
         Trace.read(path)
+
+
+ROWS = [json.loads(record(k, working_set=5, gap=1e-3, dev={"f1": 0.5, "a": k}).to_json()) for k in range(3)]
+
+
+@pytest.mark.parametrize("way", [*places(ROWS[2])], ids=str)
+def test_any_other_record_is_refused_by_file_and_line_or_can_be_shown(tmp_path, way):
+    path = tmp_path / "t.jsonl"
+    for change in (*CHANGES, 2**63 - 1, 1e308, -1e308, 5e-324):
+        rows = [*ROWS[:2], changed(ROWS[2], way, change)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        try:
+            trace = Trace.read(path)
+        except DataError as error:
+            message = str(error)
+            assert message.startswith(f"{path}, line 3: not a trace record (")
+            assert message.endswith("; delete or repair the line")
+            continue
+        assert all("iteration" in each.line for each in trace)
+        assert all(curve.startswith("<svg") and "nan" not in curve for curve in curves(trace))
+        trace.write(path)
+        assert [each.to_json() for each in Trace.read(path)] == [each.to_json() for each in trace]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [
+        ("iteration", -1, "iteration=-1 is not a whole number"),
+        ("nnz", True, "nnz=True is not a whole number"),
+        ("nnz", 2**63, "is not a whole number"),
+        ("objective", "1.5", "objective='1.5' is out of range"),
+        ("passes", 10**400, "passes=1000.* is out of range"),
+        ("dev", [0.5], "is not scores by name"),
+        ("dev", {"f1": {}}, "is not scores by name"),
+        ("dev", {"f1": 10**400}, "is not scores by name"),
+        ("gap", [], "gap="),
+        ("working_set", 0.5, "working_set=0.5"),
+    ],
+)
+def test_a_field_that_is_no_field_of_a_record_is_named(tmp_path, field, value, named):
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps(ROWS[0] | {field: value}) + "\n")
+    with pytest.raises(DataError, match=f"line 1: not a trace record \\(.*{named}"):
+        Trace.read(path)
+
+
+@pytest.mark.parametrize("line", [b"\xff\xfe", b"[" * 1000 + b"]" * 1000, b"9" * 5000, b'{"a": "\\ud800"}', b"NaN"])
+def test_a_line_that_is_no_json_object_is_refused(tmp_path, line):
+    (tmp_path / "t.jsonl").write_bytes(line + b"\n")
+    with pytest.raises(DataError, match=r"line 1: not a trace record .*the line is .*, not"):
+        Trace.read(tmp_path / "t.jsonl")
 
 
 def test_an_upper_bound_follows_at_most_and_within():

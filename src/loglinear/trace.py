@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from .errors import DataError
-from .options import truth_value
+from .errors import DataError, OptionError
+from .options import Check, optional, truth_value
 from .replacing import replacing
+from .schema import check_fields, count, is_a, is_finite, json_object, number
 
 __all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage", "scores_text", "upper_bound"]
 
@@ -22,6 +23,18 @@ _REQUIRED = ("iteration", "passes", "gradient_evaluations", "seconds", "objectiv
 # Smallest percentage that is larger than rounding errors.
 _LEAST = 1e-10
 _WHOLE = ("iteration", "gradient_evaluations", "nnz", "working_set")
+# The checks of the fields; a number that is not finite is null in JSON.
+_CHECKS: dict[str, Check] = {
+    **dict.fromkeys(("iteration", "gradient_evaluations", "nnz"), count),
+    **dict.fromkeys(("passes", "seconds", "objective", "nll", "violation", "gap"), optional(number)),
+    "working_set": optional(count),
+    "dev": optional(
+        is_a(
+            "scores by name",
+            lambda scores: type(scores) is dict and all(score is None or is_finite(score) for score in scores.values()),
+        )
+    ),
+}
 
 
 @dataclass
@@ -87,20 +100,14 @@ class TraceRecord:
         return json.dumps(row)
 
     @classmethod
-    def from_json(cls, line: str) -> TraceRecord:
+    def from_json(cls, line: str | bytes) -> TraceRecord:
         """Return the record in a line that ``to_json`` wrote.
 
         Raises:
-            ValueError: the line is not a JSON object with the keys of a record.
+            OptionError: the line is not a JSON object with the keys of a record, or a value is not what it has to be.
         """
-        row = json.loads(line)
-        if not isinstance(row, dict):
-            message = f"{row!r} is not a JSON object"
-            raise ValueError(message)
-        missing = [name for name in _REQUIRED if name not in row]
-        if missing:
-            message = f"the record has no {', '.join(missing)}"
-            raise ValueError(message)
+        row = json_object("the line", line)
+        check_fields("", row, _CHECKS, _REQUIRED)
         names = [*_REQUIRED, *(name for name in ("working_set", "gap", "dev") if name in row)]
         return cls(**{name: _parsed(name, row[name]) for name in names})
 
@@ -158,17 +165,16 @@ class Trace(Sequence[TraceRecord]):
             DataError: a line is not a record; names file and line.
             OSError: the file cannot be read.
         """
-        text = Path(path).read_text(encoding="utf-8")
         trace = cls()
-        for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        for at, line in enumerate(Path(path).read_bytes().splitlines(keepends=True), start=1):
             if not line.strip():
                 continue
             try:
                 trace.append(TraceRecord.from_json(line))
-            except (ValueError, TypeError) as error:
-                if not line.endswith("\n"):
+            except OptionError as error:
+                if not line.endswith(b"\n"):
                     break
-                message = f"{os.fspath(path)}, line {number}: not a trace record ({error}); delete or repair the line"
+                message = f"{os.fspath(path)}, line {at}: not a trace record ({error}); delete or repair the line"
                 raise DataError(message) from error
         return trace
 
@@ -248,16 +254,11 @@ def _plain(value: float) -> float | None:
 
 
 def _parsed(name: str, value: Any) -> Any:
-    """Return the value of a field of a record."""
+    """Return the value of a field of a record, which has been checked; numbers that were not finite are NaN."""
     if name == "dev":
+        return None if value is None else {key: _parsed("", score) for key, score in value.items()}
+    if name in _WHOLE or (name == "gap" and value is None):
         return value
-    if name in ("working_set", "gap") and value is None:
-        return None
-    if name in _WHOLE:
-        if isinstance(value, int):
-            return value
-        message = f"{name} is {value!r}, not a whole number"
-        raise ValueError(message)
     return math.nan if value is None else float(value)
 
 

@@ -239,6 +239,20 @@ def test_damage_is_named_by_file(files, tmp_path):
         Corpus.open(path)
 
 
+def test_a_corpus_with_other_labels_keeps_the_sets_that_tokens_have(tmp_path):
+    corpus = Corpus.encode([[["a"], ["b"], ["c"], ["d"]]], [[{"A", "B"}, {"A", "C"}, "A", "C"]])
+    targets, labels = corpus.core.targets(), corpus.core.labels
+    targets[0] = labels.index("C")
+    other = Corpus(corpus.core.relabelled(labels, targets), None, "python")
+    other.save(tmp_path / "c")
+    assert Corpus.open(tmp_path / "c").labels == ["C", "A"]
+    assert Corpus.open(tmp_path / "c").gold() == [["C", frozenset({"A", "C"}), "A", "C"]]
+    for wrong in (len(labels), 2**24 + 2, 2**31):
+        targets[0] = wrong
+        with pytest.raises(DataError, match=f"label {wrong} has no name"):
+            corpus.core.relabelled(labels, targets)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")
 def test_a_full_disk_is_an_error_and_leaves_nothing(files, tmp_path):
     code = """

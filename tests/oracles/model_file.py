@@ -37,7 +37,7 @@ class ModelFile:
         (length,) = struct.unpack("<Q", content[:8])
         header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
         metadata = header.pop("__metadata__")
-        assert content[-8:] == _checksum(content[:-8])
+        assert content[-8:] == checksum(content[:-8])
         places = sorted(header.items(), key=lambda item: item[1]["data_offsets"])
         return cls(
             metadata,
@@ -57,7 +57,7 @@ class ModelFile:
         text = json.dumps(header).encode()
         text += b" " * (-len(text) % 8)
         content = struct.pack("<Q", len(text)) + text + data[:-8]
-        return content + _checksum(content)
+        return content + checksum(content)
 
     @property
     def settings(self):
@@ -83,7 +83,7 @@ def _words(content: bytes, at: int) -> tuple[int, ...]:
     return struct.unpack_from("<8Q", content, at)
 
 
-def _checksum(content: bytes) -> bytes:
+def checksum(content: bytes) -> bytes:
     """XXH3 of more than 240 bytes, as they stand in the file."""
     size = len(content)
     assert size > 240

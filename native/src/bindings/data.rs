@@ -2,7 +2,7 @@
 
 use crate::bindings::arrays::{integers, read, sizes};
 use crate::bindings::errors::DataError;
-use crate::bindings::interrupt::interruptible;
+use crate::bindings::interrupt::{detached, interruptible};
 use crate::bindings::items::{Problem, Reader};
 use crate::corpus;
 use crate::corpus::alphabet::Alphabet;
@@ -141,9 +141,9 @@ impl Text<'_> {
 
 impl Corpus {
     /// The corpus, after a check of its numbers if they are on disk.
-    fn sound(&self) -> PyResult<&corpus::Corpus> {
+    fn sound(&self, py: Python<'_>) -> PyResult<&corpus::Corpus> {
         if self.inner.is_mapped() {
-            threads::pool(0)?.install(|| self.inner.check(&Interrupt::default()))?;
+            self.check(py)?;
         }
         Ok(&self.inner)
     }
@@ -327,8 +327,8 @@ impl Corpus {
     }
 
     /// Names of the attributes, by id.
-    fn names(&self) -> PyResult<Vec<String>> {
-        Ok(names_of(&self.sound()?.attributes))
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(names_of(&self.sound(py)?.attributes))
     }
 
     /// The tokens' state attributes, or bigram attributes, as compressed sparse rows: ends, ids, values.
@@ -339,7 +339,7 @@ impl Corpus {
         py: Python<'py>,
         bigrams: bool,
     ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)> {
-        let corpus = self.sound()?;
+        let corpus = self.sound(py)?;
         let rows = if bigrams { &corpus.bigrams } else { &corpus.states };
         let ids = integers(py, rows.ids.iter().map(|&id| id as usize));
         let values = (0..rows.ids.len()).map(|at| if bigrams { 1.0 } else { self.inner.value(at) }).collect();
@@ -347,36 +347,36 @@ impl Corpus {
     }
 
     /// The sentence and the place in it of the first token with a partial label.
-    fn first_partial(&self) -> PyResult<Option<(usize, usize)>> {
-        Ok(self.sound()?.first_partial())
+    fn first_partial(&self, py: Python<'_>) -> PyResult<Option<(usize, usize)>> {
+        Ok(self.sound(py)?.first_partial())
     }
 
     /// On how many tokens each of `labels` is the only one.
-    fn label_counts(&self) -> PyResult<Vec<u64>> {
-        Ok(self.sound()?.label_counts())
+    fn label_counts(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        Ok(self.sound(py)?.label_counts())
     }
 
     /// Whether all sentences have the same attributes.
     #[getter]
-    fn is_repetitive(&self) -> PyResult<bool> {
-        Ok(self.sound()?.is_repetitive())
+    fn is_repetitive(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.sound(py)?.is_repetitive())
     }
 
     /// The label of each token, as its number among `labels`; empty for unlabelled data.
     fn targets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(PyArray1::from_slice(py, &self.sound()?.gold))
+        Ok(PyArray1::from_slice(py, &self.sound(py)?.gold))
     }
 
     /// Weight of each token: its sentence's.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let corpus = self.sound()?;
+        let corpus = self.sound(py)?;
         let of = |sentence| std::iter::repeat_n(corpus.weight(sentence), corpus.tokens(sentence).len());
         Ok(PyArray1::from_vec(py, (0..corpus.n_sentences()).flat_map(of).collect()))
     }
 
     /// The cost of a wrong label of each token, NaN where a sentence has none; empty if no token has one.
     fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(PyArray1::from_slice(py, &self.sound()?.costs))
+        Ok(PyArray1::from_slice(py, &self.sound(py)?.costs))
     }
 
     /// Whether there are bigram attributes.
@@ -392,28 +392,28 @@ impl Corpus {
     }
 
     /// Tokens of each sentence.
-    fn lengths(&self) -> PyResult<Vec<usize>> {
-        let corpus = self.sound()?;
+    fn lengths(&self, py: Python<'_>) -> PyResult<Vec<usize>> {
+        let corpus = self.sound(py)?;
         Ok((0..corpus.n_sentences()).map(|sentence| corpus.tokens(sentence).len()).collect())
     }
 
     /// The corpus with other labels: their names, which begin with the labels of this corpus, and what `targets` is to return,
     /// in numbers of these names. Labels that no token has are left out.
-    fn relabelled(&self, names: Vec<String>, targets: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
+    fn relabelled(&self, py: Python<'_>, names: Vec<String>, targets: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
         let gold = read(&targets)?.to_vec();
-        let changed = threads::pool(0)?.install(|| self.inner.relabelled(&names, gold))?;
+        let changed = detached(py, || Ok(threads::pool(0)?.install(|| self.inner.relabelled(&names, gold))?))?;
         Ok(Corpus { inner: Arc::new(changed) })
     }
 
-    fn select(&self, sentences: Vec<usize>) -> PyResult<Self> {
-        let chosen = threads::pool(0)?.install(|| self.inner.select(&sentences))?;
+    fn select(&self, py: Python<'_>, sentences: Vec<usize>) -> PyResult<Self> {
+        let chosen = detached(py, || Ok(threads::pool(0)?.install(|| self.inner.select(&sentences))?))?;
         Ok(Corpus { inner: Arc::new(chosen) })
     }
 
     /// The labels of every sentence, or None for unlabelled data. A label is a str, a frozenset of possible labels, or None if
     /// unknown.
     fn gold<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
-        let corpus = self.sound()?;
+        let corpus = self.sound(py)?;
         if !corpus.labelled {
             return Ok(None);
         }

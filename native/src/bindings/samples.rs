@@ -9,6 +9,7 @@ use crate::classifier::matrix::Design;
 use crate::classifier::objective::Classifier;
 use crate::corpus::sink::Gold;
 use crate::text::labels::{Labels, checked_shares};
+use crate::threads;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyString};
@@ -60,7 +61,8 @@ pub fn classifier_of_corpus<'py>(
     let targets = read(&targets)?.to_vec();
     let weights = copied(weights.as_ref())?;
     let tokens = tokens.as_ref().map(|tokens| numbers("tokens", tokens, corpus.inner.n_tokens())).transpose()?;
-    let (inner, columns) = interruptible(py, |_| {
+    let (inner, columns) = interruptible(py, |interrupt| {
+        threads::pool(threads)?.install(|| corpus.inner.check(interrupt))?;
         let (design, columns) = Design::of_corpus(&corpus.inner, min_count)?;
         let design = if let Some(tokens) = tokens { design.select(&tokens) } else { design };
         let classifier = Classifier::new(Arc::new(design), targets, weights, n_classes, (intercept, scaled), threads)?;

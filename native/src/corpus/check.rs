@@ -1,10 +1,13 @@
 //! Checks that the numbers of a corpus are consistent: no index is beyond the end of its array.
 
+use crate::corpus::labels::sets_are_sound;
 use crate::corpus::{Corpus, FIRST_SET, MOST_COST, Rows, UNKNOWN};
 use crate::error::{Error, Result};
 use crate::numeric::store::{Soon, Store};
 use bytemuck::Pod;
 use rayon::prelude::*;
+use std::ops::Range;
+use std::path::Path;
 
 /// Numbers that a thread looks at at a time.
 const SOME: usize = 1 << 20;
@@ -21,6 +24,17 @@ fn all<T: Pod + Sync>(numbers: &Store<T>, test: impl Fn(&[T]) -> bool + Sync) ->
     })
 }
 
+/// The entries of consecutive rows; None if the ends of the rows do not ascend, up to at most the number of entries.
+pub(super) fn entries(ends: &[usize], rows: &Range<usize>, count: usize) -> Option<Range<usize>> {
+    if rows.is_empty() {
+        return Some(0..0);
+    }
+    let start = if rows.start == 0 { 0 } else { ends[rows.start - 1] };
+    let some = &ends[rows.clone()];
+    let ascend = start <= some[0] && some.is_sorted() && some[some.len() - 1] <= count;
+    ascend.then(|| start..some[some.len() - 1])
+}
+
 /// Whether ends ascend, up to the number of entries that they divide.
 fn divide(ends: &Store<usize>, count: usize) -> bool {
     let ascend = |some: &[usize]| some.windows(2).all(|pair| pair[0] <= pair[1]);
@@ -28,8 +42,9 @@ fn divide(ends: &Store<usize>, count: usize) -> bool {
 }
 
 impl Corpus {
-    /// Fails if an index of a corpus reaches beyond the array that it points into, or a value is not finite.
-    pub fn check_indices(&self) -> Result<()> {
+    /// Fails if an index of a corpus reaches beyond the array that it points into, or a value is not finite. `name` is what the
+    /// message calls the corpus.
+    pub fn check_indices(&self, name: &Path) -> Result<()> {
         let (n_attributes, n_labels, n_sets) = (self.attributes.len(), self.labels.len(), self.label_sets.len());
         let attributes_exist = |some: &[u32]| some.iter().all(|&id| (id as usize) < n_attributes);
         let rows = |rows: &Rows| divide(&rows.ends, rows.ids.len()) && all(&rows.ids, attributes_exist);
@@ -38,11 +53,6 @@ impl Corpus {
             FIRST_SET.. => ((label - FIRST_SET) as usize) < n_sets,
             _ => (label as usize) < n_labels,
         };
-        let is_set = |set: &Vec<u32>| set.iter().all(|&label| (label as usize) < n_labels);
-        let are_shares = |(number, shares): (usize, &Vec<f64>)| {
-            let count = self.label_sets.get(number).map_or(0, Vec::len);
-            shares.is_empty() || (shares.len() == count && shares.iter().all(|share| *share > 0.0 && *share <= 1.0))
-        };
         let finite = |some: &[f64]| some.iter().all(|number| number.is_finite());
         let (_, text, ends) = self.attributes.parts();
         let sound = n_labels <= FIRST_SET as usize
@@ -50,12 +60,12 @@ impl Corpus {
             && rows(&self.states)
             && rows(&self.bigrams)
             && all(&self.gold, |some| some.iter().all(is_label))
-            && self.label_sets.iter().all(is_set)
-            && self.label_shares.iter().enumerate().all(are_shares)
+            && sets_are_sound(&self.label_sets, &self.label_shares, n_labels)
             && all(&self.values, finite)
             && all(&self.weights, |some| finite(some) && some.iter().all(|&weight| weight >= 0.0))
             && all(&self.costs, |some| some.iter().all(|&cost| cost.is_nan() || (0.0..=MOST_COST).contains(&cost)))
             && divide(ends, text.len());
-        if sound { Ok(()) } else { Err(Error::Data("the corpus is inconsistent; encode it again".into())) }
+        let message = || Error::Data(format!("{}: the corpus is inconsistent; encode it again", name.display()));
+        sound.then_some(()).ok_or_else(message)
     }
 }

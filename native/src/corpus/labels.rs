@@ -2,7 +2,8 @@
 
 use crate::corpus::FIRST_SET;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 /// The numbers of labels in the sequence of a corpus, the most frequent first and ties by name, and number -> place in it.
 pub fn by_frequency(names: &[impl Ord], counts: &[u64]) -> (Vec<usize>, Vec<u32>) {
@@ -27,6 +28,29 @@ pub fn renumbered(mut sets: Vec<Vec<u32>>, mut shares: Vec<Vec<f64>>, rank: &[u3
         }
     }
     (sets, shares)
+}
+
+/// Whether sets of labels, and the probabilities of their labels, are as `LabelSets` makes them: different sets of at least two
+/// labels in ascending order.
+pub(super) fn sets_are_sound(sets: &[Vec<u32>], shares: &[Vec<f64>], n_labels: usize) -> bool {
+    let shares_of = |number: usize| shares.get(number).map_or(&[][..], Vec::as_slice);
+    let bits = |shares: &[f64]| shares.iter().map(|share| share.to_bits()).collect::<Vec<u64>>();
+    let is_sound = |(number, set): (usize, &Vec<u32>)| {
+        let shares = shares_of(number);
+        set.len() >= 2
+            && set.is_sorted_by(|a, b| a < b)
+            && set.iter().all(|&label| (label as usize) < n_labels)
+            && (shares.is_empty() || shares.len() == set.len())
+            && shares.iter().all(|share| *share > 0.0 && *share <= 1.0)
+    };
+    let all = sets.iter().enumerate().map(|(number, set)| (set, bits(shares_of(number))));
+    shares.len() <= sets.len() && sets.iter().enumerate().all(is_sound) && first_repeated(all).is_none()
+}
+
+/// The first value that occurs a second time.
+pub fn first_repeated<T: Eq + Hash + Clone>(values: impl IntoIterator<Item = T>) -> Option<T> {
+    let mut seen = HashSet::new();
+    values.into_iter().find(|value| !seen.insert(value.clone()))
 }
 
 /// Labels, numbered as they first appear.

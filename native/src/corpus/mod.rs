@@ -9,6 +9,7 @@ pub mod folder;
 pub mod hash;
 pub mod labels;
 pub mod notes;
+mod relabelled;
 pub mod sink;
 
 use crate::corpus::alphabet::Alphabet;
@@ -130,7 +131,7 @@ impl Corpus {
         if let Some(outcome) = folder.checked.get() {
             return outcome.clone().map_err(Error::Data);
         }
-        let outcome = (folder.compare)(interrupt, &|_| 0..usize::MAX).and_then(|()| self.check_indices());
+        let outcome = (folder.compare)(interrupt, &|_| 0..usize::MAX).and_then(|()| self.check_indices(&folder.path));
         match &outcome {
             Ok(()) => _ = folder.checked.set(Ok(())),
             Err(Error::Data(message)) => _ = folder.checked.set(Err(message.clone())),
@@ -153,26 +154,25 @@ impl Corpus {
         }
         // A range begins with the end of the row before.
         let rows = |range: &Range<usize>| range.start.saturating_sub(1)..range.end;
-        let whole = |range: Range<usize>, count: usize| {
+        let entries = |ends: &[usize], rows: &Range<usize>, count: usize| {
             let message = "sentences or tokens are out of order; encode the corpus again";
-            let fits = range.start <= range.end && range.end <= count;
-            if fits { Ok(range) } else { Err(Error::Data(format!("{}: {message}", folder.path.display()))) }
+            check::entries(ends, rows, count)
+                .ok_or_else(|| Error::Data(format!("{}: {message}", folder.path.display())))
         };
         compare(&|array| match array {
             Array::SentenceEnds => rows(&sentences),
             Array::Weights => sentences.clone(),
             _ => 0..0,
         })?;
-        let tokens = self.tokens(sentences.start).start..self.tokens(sentences.end - 1).end;
-        let tokens = whole(tokens, self.n_tokens())?;
+        let tokens = entries(&self.sentence_ends, &sentences, self.n_tokens())?;
         compare(&|array| match array {
             Array::StateEnds | Array::BigramEnds => rows(&tokens),
             Array::Gold | Array::Costs => tokens.clone(),
             _ => 0..0,
         })?;
-        let of = |rows: &Rows| match tokens.is_empty() || rows.ends.is_empty() {
+        let of = |rows: &Rows| match rows.ends.is_empty() {
             true => Ok(0..0),
-            false => whole(rows.range(tokens.start).start..rows.range(tokens.end - 1).end, rows.ids.len()),
+            false => entries(&rows.ends, &tokens, rows.ids.len()),
         };
         let (states, bigrams) = (of(&self.states)?, of(&self.bigrams)?);
         compare(&|array| match array {
@@ -330,47 +330,6 @@ impl Corpus {
         if self.values.is_empty() { 1.0 } else { self.values[at] }
     }
 
-    /// The corpus, in memory, with other labels: `gold` is as `Corpus::gold`, in numbers of `names`, which begin with the labels of
-    /// this corpus. Names that no token has are left out, and the others are in the usual order. Error: a number has no name, or
-    /// there is not one for each token.
-    pub fn relabelled(&self, names: &[String], mut gold: Vec<u32>) -> Result<Corpus> {
-        let mut changed =
-            if self.is_mapped() { self.select(&(0..self.n_sentences()).collect::<Vec<_>>())? } else { self.clone() };
-        if gold.len() != changed.n_tokens() || !names.starts_with(&changed.labels) {
-            return Err(Error::Data("the new labels do not fit the corpus".into()));
-        }
-        let mut counts = vec![0u64; names.len()];
-        let mut seen = vec![false; names.len()];
-        let mut used_sets = vec![false; changed.label_sets.len()];
-        for &label in &gold {
-            match label {
-                UNKNOWN => (),
-                FIRST_SET.. => used_sets[(label - FIRST_SET) as usize] = true,
-                _ => match counts.get_mut(label as usize) {
-                    Some(count) => *count += 1,
-                    None => return Err(Error::Data(format!("label {label} has no name"))),
-                },
-            }
-        }
-        counts.iter().zip(&mut seen).for_each(|(&count, seen)| *seen = count > 0);
-        let sets = changed.label_sets.iter().zip(&used_sets).filter(|&(_, &used)| used);
-        sets.flat_map(|(set, _)| set).for_each(|&label| seen[label as usize] = true);
-        let (sorted, mut rank) = labels::by_frequency(names, &counts);
-        let sorted: Vec<usize> = sorted.into_iter().filter(|&label| seen[label]).collect();
-        sorted.iter().zip(0..).for_each(|(&label, place)| rank[label] = place);
-        let translate = |label: &mut u32| {
-            if *label < FIRST_SET {
-                *label = rank[*label as usize];
-            }
-        };
-        gold.iter_mut().for_each(translate);
-        changed.labels = Arc::new(sorted.iter().map(|&label| names[label].clone()).collect());
-        let (sets, shares) = labels::renumbered(changed.label_sets.to_vec(), changed.label_shares.to_vec(), &rank);
-        (changed.label_sets, changed.label_shares) = (Arc::new(sets), Arc::new(shares));
-        changed.gold = gold.into();
-        Ok(changed)
-    }
-
     /// A corpus in memory whose sentence i is sentence `sentences[i]` of this one. Of a corpus on disk that has not been checked,
     /// only consecutive sentences are checked.
     pub fn select(&self, sentences: &[usize]) -> Result<Corpus> {
@@ -415,8 +374,8 @@ impl Corpus {
             chosen.sentence_ends.to_mut().push(end);
             chosen.weights.to_mut().extend(self.weights.get(sentence));
         }
-        if self.is_mapped() {
-            chosen.check_indices()?;
+        if let Some(folder) = &self.folder {
+            chosen.check_indices(&folder.path)?;
         }
         Ok(chosen)
     }

@@ -19,6 +19,7 @@ mod wapiti;
 
 use crate::chain::features::MOST_LABELS;
 use crate::chain::model::{Kept, Model, Parts};
+use crate::corpus::labels::first_repeated;
 use crate::error::{Error, Result};
 use crate::files::model_file::Storage;
 use crate::foreign::bytes::Checked;
@@ -169,12 +170,6 @@ fn model_of(format: Format, bytes: &[u8], name: &str) -> Result<Model> {
         return Err(wrong(format!("it has the label '{twice}' twice")));
     }
     Model::of_parts(&parts, name)
-}
-
-/// The first label that occurs a second time in a list.
-fn first_repeated(labels: &[String]) -> Option<&String> {
-    let mut seen = std::collections::HashSet::new();
-    labels.iter().find(|label| !seen.insert(*label))
 }
 
 /// The numbers of the model's labels in another order of their names.

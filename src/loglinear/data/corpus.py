@@ -21,6 +21,7 @@ from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
 from .odd_keys import odd_keys
 from .other_lines import other_lines
+from .settings import corpus_settings
 from .templates import naming_preset, template_text
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class Corpus:
             message = f"{name}: not an encoded corpus (a folder with corpus.json); create one with `loglinear encode`"
             raise DataError(message)
         core, text = _core.Corpus.open(name)
-        settings = json.loads(text) or {}
+        settings = corpus_settings(name, text, core.labels)
         format, label_type = settings.get("format", "python"), settings.get("label_type", "str")
         corpus = cls(core, settings.get("template"), format, label_type, ColumnLayout.of_settings(settings))
         corpus.path = name

@@ -18,6 +18,7 @@ from .column_layout import ColumnLayout, Noticed
 from .corpus import Corpus, labels_as
 from .formats import file_name, format_of, is_corpus, is_format
 from .odd_keys import odd_keys
+from .settings import corpus_settings
 from .templates import template_text
 
 __all__ = ["CorpusFile"]
@@ -58,9 +59,9 @@ class CorpusFile:
         self._settings: dict[str, Any] | None = None
         self._format, self._layout = "columns", ColumnLayout()
         if append:
-            Corpus.open(self._path)  # says what is wrong
+            labels = Corpus.open(self._path).core.labels  # says what is wrong
             self._writer = _core.CorpusWriter.append(self._path)
-            self._settings = json.loads(self._writer.settings)
+            self._settings = corpus_settings(self._path, self._writer.settings, labels)
             written_with = self._settings.get("template")
             if template is not None and self._template != written_with:
                 self._writer.abandon()
@@ -68,7 +69,7 @@ class CorpusFile:
                 raise OptionError(message)
             self._template = written_with
             self._layout = ColumnLayout.of_settings(self._settings)
-            format = str(self._settings.get("format"))
+            format = self._settings.get("format", "python")
             self._format = format if is_format(format) else "columns"
         else:
             self._writer = _core.CorpusWriter.create(self._path)

@@ -8,7 +8,7 @@ from html import escape
 
 from ..calibration import Calibration
 
-__all__ = ["curve", "reliability"]
+__all__ = ["curve", "is_drawable", "reliability"]
 
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 40
@@ -16,6 +16,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 40
 _POINTS = 400
 # A curve whose largest value is at least this multiple of the smallest one has a logarithmic axis.
 _LOGARITHMIC = 10.0
+# Largest absolute value that can be drawn; an axis adds margins and ticks.
+_LARGEST = 1e300
 
 
 class _Axis:
@@ -50,17 +52,22 @@ class _Axis:
         return [number * step for number in range(first, last + 1)]
 
 
+def is_drawable(value: float) -> bool:
+    """Whether an axis can reach a value, which may be infinite or NaN."""
+    return abs(value) <= _LARGEST
+
+
 def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, falling: bool = False) -> str:
     """Return the SVG of a curve.
 
     Args:
         x: positions, rising; at least one.
-        y: as many finite values.
+        y: as many values that are drawable.
         x_name: name of the horizontal axis.
         y_name: name of the vertical axis.
         falling: whether the values may have a logarithmic axis, where they fall far.
     """
-    logarithmic = falling and min(y) > 0.0 and max(y) > _LOGARITHMIC * min(y)
+    logarithmic = falling and min(y) > 1.0 / _LARGEST and max(y) > _LOGARITHMIC * min(y)
     across = _Axis(x, _LEFT, _WIDTH - _RIGHT)
     up = _Axis(y, _HEIGHT - _BOTTOM, _TOP, logarithmic=logarithmic)
     stride = max(1, math.ceil(len(x) / _POINTS))

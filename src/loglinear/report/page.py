@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -147,13 +146,14 @@ class Report:
 def _curves(trace: Sequence[TraceRecord]) -> list[str]:
     """Return curves of the objective and of the score on development data by iteration."""
     curves = []
-    steps = [record for record in trace if math.isfinite(record.objective)]
+    steps = [record for record in trace if charts.is_drawable(record.objective)]
     if len(steps) > 1:
         heights = [step.objective for step in steps]
         curves.append(
             charts.curve([step.iteration for step in steps], heights, "iteration", "objective (nats)", falling=True)
         )
     scored = [(record.iteration, name, value) for record in trace for name, value in [*(record.dev or {}).items()][:1]]
+    scored = [point for point in scored if charts.is_drawable(100.0 * point[2])]
     if len(scored) > 1:
         name = f"{scored[0][1].replace('f1', 'F1')} on development data (%)"
         curves.append(charts.curve([x for x, _, _ in scored], [100.0 * y for _, _, y in scored], "iteration", name))

@@ -29,6 +29,7 @@ from loglinear.models.training.structure import OBJECTIVES, NetworkOptions
 from loglinear.networks.inference import INFERENCES
 from loglinear.options import checks_of
 from oracles.command_line import run_command
+from oracles.hostile import CHANGES, DELETED, changed, places
 from oracles.model_file import ModelFile
 
 SENTENCES = [[["Ada", "NE"], ["met", "V"], ["Bob", "NE"]], [["Bob", "NE"], ["Ross", "NE"], ["ran", "V"]]]
@@ -177,51 +178,6 @@ KINDS = (
     "classifier of texts",
     "network",
     "network by likelihood",
-)
-DEEP = json.loads("[" * 40 + "]" * 40)
-HOSTILE = (
-    *(None, True, -1, 0, 1, 2, 3, 10**8, 10**18, 10**400, 0.5, -0.5, 1e308, float("nan"), float("inf")),
-    *("", "x", "O", "U", "<U99999999999", "V8", "chain", "maxent", "network", "text", "crfsuite", "bool", "\ud800"),
-    *([], [[]], [None], [1, 2, 3], ["a"], {}, {"a": 1}, {"a": [{}]}, DEEP),
-)
-
-
-def places(settings, way=()):
-    """The way to everything in the settings: of a list its first and its last entry."""
-    yield way
-    if isinstance(settings, dict):
-        for name, inside in settings.items():
-            yield from places(inside, (*way, name))
-    elif isinstance(settings, list):
-        for at in sorted({0, len(settings) - 1} & {*range(len(settings))}):
-            yield from places(settings[at], (*way, at))
-
-
-def changed(settings, way, change):
-    """Settings in which something is replaced, or changed by a function; DELETED removes it."""
-    if not way:
-        return {} if change is DELETED else change(settings) if callable(change) else change
-    settings = copy.deepcopy(settings)
-    inside = settings
-    for name in way[:-1]:
-        inside = inside[name]
-    if change is DELETED:
-        del inside[way[-1]]
-    else:
-        inside[way[-1]] = change(inside[way[-1]]) if callable(change) else change
-    return settings
-
-
-DELETED = object()
-CHANGES = (
-    DELETED,
-    lambda value: [value],
-    lambda value: value + value if isinstance(value, (list, str)) else value,
-    lambda value: value[:-1] if isinstance(value, (list, str)) else value,
-    lambda value: value[::-1] if isinstance(value, (list, str)) else value,
-    lambda value: str(value),
-    lambda value: -value if isinstance(value, (int, float)) else value,
-    *HOSTILE,
 )
 # Settings that files of the kind need not have: parameters of estimators, and what other kinds have.
 ADDED = ("template", "n_jobs", "verbose", "constraints", "text", "imported", "label_type", "classes", "bin_edges")
@@ -402,6 +358,30 @@ def test_columns_that_a_file_does_not_hold_cost_nothing(models, tmp_path):
     began = time.process_time()
     assert MaxEnt.load(write(tmp_path / "m", file)).coef_.shape == (3, 10**8)
     assert time.process_time() - began < 2.0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("network")])
+def test_a_label_that_occurs_twice_is_refused_by_every_kind_of_model(models, tmp_path, kind):
+    file = ModelFile.of_bytes(models[kind].content)
+    labels = json.loads(file.metadata["labels"])
+    file.metadata["labels"] = json.dumps([*labels[:-1], labels[0]])
+    path = write(tmp_path / "m", file)
+    for use in (models[kind].use, *([Tagger] if "chain" in kind else [])):
+        with pytest.raises(ModelFileError, match=f"m: .*it has the label '{re.escape(labels[0])}' twice"):
+            use(path)
+    done = run_command("inspect", path)
+    assert (done.returncode, "twice" in done.stderr) == (2, True)
+
+
+def test_a_label_of_graphs_or_a_state_of_networks_that_occurs_twice_is_refused(models, tmp_path):
+    nodes, edges = [[0.0], [1.0]], [[0, 1]]
+    GraphCRF().fit([(nodes, edges)], [["a", "b"]]).save(tmp_path / "g")
+    for path, way in ((tmp_path / "g", ("classes",)), (tmp_path / "n", ("categories", 0))):
+        content = path.read_bytes() if path.exists() else models["network"].content
+        file = ModelFile.of_bytes(content)
+        file.settings = changed(file.settings, way, lambda values: [values[0], *values[:-1]])
+        with pytest.raises(ModelFileError, match=r"setting .* not a list of different values"):
+            (GraphCRF if way[0] == "classes" else PairwiseMRF).load(write(path, file))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ use crate::chain::model::rows::{AddRows, MOST_SCORES, Rows};
 use crate::chain::model::weights::{Places, TENSORS, TRIPLES, check, places};
 use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
+use crate::corpus::labels::first_repeated;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Contents, Storage};
 use crate::numeric::arch::{arch, simd_task};
@@ -125,6 +126,9 @@ impl Model {
             .and_then(|labels| serde_json::from_str(labels).ok())
             .filter(|labels: &Vec<String>| !labels.is_empty())
             .ok_or_else(|| wrong("no labels"))?;
+        if let Some(twice) = first_repeated(&labels) {
+            return Err(wrong(&format!("it has the label '{twice}' twice")));
+        }
         let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose();
         let template = template.map_err(|error| wrong(&error.to_string()))?.map(Arc::new);
         let transitions = Transitions::new(1);

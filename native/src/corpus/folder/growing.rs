@@ -39,6 +39,9 @@ impl Growing {
         let path = folder.join(&stored.file);
         let fail = |source| Error::io(&path, source);
         let mut file = open_in_place(&path, File::options().read(true).write(true))?;
+        if file.metadata().map_err(fail)?.len() < stored.bytes as u64 {
+            return Err(damaged(&path, "the file was cut short"));
+        }
         let begun = stored.bytes % BLOCK;
         file.set_len(stored.bytes as u64).map_err(fail)?;
         file.seek(SeekFrom::Start((stored.bytes - begun) as u64)).map_err(fail)?;

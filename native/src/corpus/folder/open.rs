@@ -31,7 +31,6 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
         return Err(Error::Data("encoded corpora need a 64-bit little-endian machine".into()));
     }
     let mut summary = Summary::read(path)?;
-    let n_tokens = summary.count(Array::StateEnds);
     let rows =
         |ends, ids| Ok::<_, Error>(Rows { ends: numbers(path, &summary, ends)?, ids: numbers(path, &summary, ids)? });
     let corpus = Corpus {
@@ -52,16 +51,6 @@ pub fn open(path: &Path) -> Result<(Corpus, Value)> {
         notes: Notes::default(),
         folder: None,
     };
-    let fits = |numbers: usize, expected: usize| numbers == expected || numbers == 0;
-    let sizes_fit = fits(corpus.values.len(), corpus.states.ids.len())
-        && fits(corpus.weights.len(), corpus.n_sentences())
-        && fits(corpus.costs.len(), n_tokens)
-        && fits(corpus.bigrams.ends.len(), n_tokens)
-        && corpus.gold.len() == if corpus.labelled { n_tokens } else { 0 }
-        && summary.count(Array::AttributeEnds) == corpus.attributes.len();
-    if !sizes_fit {
-        return Err(damaged(&path.join(SUMMARY), "the sizes of its arrays do not match"));
-    }
     let settings = summary.settings.take();
     let (checksum, place) = (summary.checksum(), path.to_owned());
     let compare: Compare = Box::new(move |interrupt, wanted| check_sums(&place, &summary, interrupt, wanted));

@@ -1,7 +1,9 @@
 //! The file that describes the arrays of a corpus on disk: JSON, followed by a line with its checksum.
 
+use crate::corpus::FIRST_SET;
 use crate::corpus::array::{ARRAYS, Array};
 use crate::corpus::folder::layout::{BLOCK, SUMMARY, VERSION};
+use crate::corpus::labels::{first_repeated, sets_are_sound};
 use crate::error::{Error, Result};
 use crate::files::atomic::write_atomically;
 use crate::files::opening::open_regular;
@@ -122,7 +124,36 @@ impl Summary {
             let version = &json["version"];
             return Err(damaged(&format!("corpus version {version}; this program reads version {VERSION}")));
         }
-        Summary::of_json(&json).ok_or_else(|| damaged("a field is missing or has the wrong type"))
+        let summary = Summary::of_json(&json).ok_or_else(|| damaged("a field is missing or has the wrong type"))?;
+        summary.mistake().map_or(Ok(summary), |what| Err(damaged(what)))
+    }
+
+    /// What contradicts itself in the summary; None if nothing does.
+    fn mistake(&self) -> Option<&'static str> {
+        let n_tokens = self.count(Array::StateEnds);
+        let fits = |array, expected| [0, expected].contains(&self.count(array));
+        let sizes_fit = fits(Array::Values, self.count(Array::StateIds))
+            && fits(Array::Weights, self.count(Array::SentenceEnds))
+            && fits(Array::Costs, n_tokens)
+            && fits(Array::BigramEnds, n_tokens)
+            && (self.count(Array::BigramIds) == 0 || self.count(Array::BigramEnds) == n_tokens)
+            && self.count(Array::Gold) == if self.labelled { n_tokens } else { 0 }
+            && self.count(Array::AttributeEnds) == self.count(Array::AttributeKeys);
+        if !sizes_fit {
+            return Some("the sizes of its arrays do not match");
+        }
+        let labelled = self.labels.iter().try_fold(0u64, |sum, &(_, count)| sum.checked_add(count));
+        if first_repeated(self.labels.iter().map(|(name, _)| name)).is_some() {
+            return Some("two labels have the same name");
+        }
+        if self.labels.len() > FIRST_SET as usize {
+            return Some("it has too many labels");
+        }
+        if labelled.is_none_or(|count| count > n_tokens as u64) {
+            return Some("its labels have more tokens than the corpus");
+        }
+        let is_sound = sets_are_sound(&self.label_sets, &self.label_shares, self.labels.len());
+        (!is_sound).then_some("its sets of labels are inconsistent")
     }
 
     fn of_json(json: &Value) -> Option<Summary> {
@@ -138,8 +169,10 @@ impl Summary {
                 bytes: usize::try_from(stored["bytes"].as_u64()?).ok()?,
                 sums: list(&stored["xxh3"])?.iter().map(sum).collect::<Option<_>>()?,
             };
-            let is_plain = !stored.file.contains(['/', '\\', ':']) && !stored.file.starts_with('.');
-            if !is_plain || !stored.bytes.is_multiple_of(width) || stored.sums.len() != stored.bytes.div_ceil(BLOCK) {
+            if !is_file_of(name, &stored.file)
+                || !stored.bytes.is_multiple_of(width)
+                || stored.sums.len() != stored.bytes.div_ceil(BLOCK)
+            {
                 return None;
             }
             arrays.insert(array, stored);
@@ -161,6 +194,13 @@ impl Summary {
     }
 }
 
+/// Whether a file of this name may hold the array with the usual name `name`: renumbered labels get a new file, `gold-2.u32`.
+fn is_file_of(name: &str, file: &str) -> bool {
+    let number = file.strip_prefix("gold-").and_then(|file| file.strip_suffix(".u32"));
+    let is_renumbered = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    file == name || (name == Array::Gold.row().0 && is_renumbered)
+}
+
 /// The error for a file of a corpus that has changed since it was written.
 pub(super) fn damaged(path: &Path, what: &str) -> Error {
     Error::Data(format!("{}: {what}; encode the corpus again", path.display()))
@@ -175,9 +215,11 @@ pub fn is_sound_summary(bytes: &[u8]) -> bool {
 /// A summary without the line of its checksum.
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn sample_summary() -> Vec<u8> {
-    let stored = Stored { file: "values-1.bin".into(), bytes: 16, sums: vec![0x0123_4567_89ab_cdef] };
-    let arrays = ARRAYS.iter().take(3).map(|&(array, ..)| (array, stored.clone())).collect();
-    let labels = vec![("B".to_owned(), 3), ("O".to_owned(), 5)];
+    let stored = |(array, name, width): (Array, &str, usize)| {
+        (array, Stored { file: name.into(), bytes: 2 * width, sums: vec![0x0123_4567_89ab_cdef] })
+    };
+    let arrays = ARRAYS.into_iter().filter(|(array, ..)| *array != Array::Values).map(stored).collect();
+    let labels = vec![("B".to_owned(), 1), ("O".to_owned(), 0)];
     let summary = Summary { labels, label_sets: vec![vec![0, 1]], labelled: true, arrays, ..Summary::default() };
     serde_json::to_vec_pretty(&summary.to_json()).expect("strings and numbers")
 }

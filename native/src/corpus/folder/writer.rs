@@ -5,7 +5,7 @@ use crate::corpus::array::{ARRAYS, Array};
 use crate::corpus::assembly::{Assembly, Builder, Names, ranked};
 use crate::corpus::folder::growing::{COPIED, Growing};
 use crate::corpus::folder::open::{alphabet, is_folder};
-use crate::corpus::folder::summary::{Stored, Summary};
+use crate::corpus::folder::summary::{Stored, Summary, damaged};
 use crate::corpus::{Corpus, FIRST_SET, NO_COST};
 use crate::error::{Error, Result};
 use crate::files::atomic::{made_beside, replace_folder};
@@ -330,6 +330,9 @@ fn renumbered(folder: &Path, gold: &Stored, rank: &[u32]) -> Result<Stored> {
         let now = left.min(COPIED);
         let some = &mut numbers[..now / 4];
         file.read_exact(cast_slice_mut(some)).map_err(fail)?;
+        if some.iter().any(|&label| label < FIRST_SET && label as usize >= rank.len()) {
+            return Err(damaged(&path, "a label has no name"));
+        }
         some.iter_mut().for_each(|label| *label = ranked(*label, rank));
         growing.extend(some)?;
         left -= now;
@@ -339,7 +342,7 @@ fn renumbered(folder: &Path, gold: &Stored, rank: &[u32]) -> Result<Stored> {
 
 /// Writes a corpus to disk; replaces an existing corpus.
 pub fn save(corpus: &Corpus, path: &Path, settings: Value) -> Result<()> {
-    corpus.check_indices()?;
+    corpus.check_indices(path)?;
     let mut writer = Writer::create(path)?;
     let mut counts = vec![0u64; corpus.labels.len()];
     corpus.gold.iter().filter(|&&label| label < FIRST_SET).for_each(|&label| counts[label as usize] += 1);

@@ -9,17 +9,14 @@ The module imports the standard library alone, to load fast.
 
 from __future__ import annotations
 
-import json
 import re
 import reprlib
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...data.column_layout import SEPARATORS
-from ...data.formats import is_format
-from ...errors import ModelFileError, OptionError
+from ...data.settings import DATA, check_label_names
+from ...errors import ModelFileError
 from ...options import (
     Check,
     Options,
@@ -28,11 +25,24 @@ from ...options import (
     fail,
     one_of,
     optional,
-    real_number,
     strength,
     text,
     truth_value,
     whole_number,
+)
+from ...schema import (
+    check_fields,
+    count,
+    is_a,
+    is_finite,
+    is_number,
+    json_object,
+    list_of,
+    number,
+    object_fields,
+    object_of,
+    reading,
+    texts,
 )
 
 if TYPE_CHECKING:
@@ -59,12 +69,8 @@ KINDS = {
 }
 # Other programs' formats of models that are read and written -> the programs.
 PROGRAMS = {"crfsuite": "CRFsuite", "wapiti": "Wapiti", "crf++": "CRF++", "crf++-text": "CRF++"}
-# Maximum depth of nested lists and objects.
-_DEEPEST = 16
 # The types of arrays: texts, whole numbers, floating-point numbers and truth values, as NumPy writes them.
 _ARRAY_TYPE = r"[<>=|]?(?:U\d*|[iu][1248]|f[248]|b1)"
-# Formats of models whose data were not read from a file of a format.
-_NO_FORMATS = ("python", "corpus")
 
 
 def refuse(name: str, value: object, wanted: str) -> NoReturn:
@@ -91,7 +97,8 @@ def checked_settings(text: str, path: str, *kinds: str) -> dict[str, Any]:
         ModelFileError: the file holds another kind of model, or a setting is missing or not what it has to be; names
             file and setting.
     """
-    settings = _parsed(text, path)
+    with reading(path, ModelFileError, _REMEDY):
+        settings = json_object("the text of its settings", text)
     check_kind(settings.get("model"), path, *kinds, of_texts="text" in settings)
     _check(settings, path, *_SETTINGS[settings["model"]])
     if ("text" in settings) != (settings.get("format") == "text"):
@@ -115,22 +122,8 @@ def check_options(settings: Mapping[str, Any], path: str, *kinds: type[Options])
 
 def _check(settings: Mapping[str, Any], path: str, checks: Mapping[str, Check], needed: Sequence[str] = ()) -> None:
     """Check the settings of a file; its name begins the message."""
-    try:
-        _check_fields("", settings, checks, needed)
-    except OptionError as error:
-        message = f"{path}: setting {error}; {_REMEDY}"
-        raise ModelFileError(message) from None
-
-
-def _check_fields(before: str, values: Mapping[str, Any], checks: Mapping[str, Check], needed: Sequence[str]) -> None:
-    """Check the fields of an object; in messages their names follow a text."""
-    for name in needed:
-        if name not in values:
-            message = f"{before}{name} is missing"
-            raise OptionError(message)
-    for name, check in checks.items():
-        if name in values:
-            check(before + name, values[name])
+    with reading(path, ModelFileError, _REMEDY):
+        check_fields("setting ", settings, checks, needed)
 
 
 def check_kind(kind: object, path: str, *kinds: str, of_texts: bool = False) -> None:
@@ -144,25 +137,6 @@ def check_kind(kind: object, path: str, *kinds: str, of_texts: bool = False) -> 
         raise ModelFileError(message + (f"; open it with loglinear.{opener}" if opener else ""))
 
 
-def _parsed(text: str, path: str) -> dict[str, Any]:
-    """Return parsed JSON: an object of limited depth, all of whose texts are valid Unicode."""
-    try:
-        settings = json.loads(text)
-        if "\\ud" in text.lower():  # halves of surrogate pairs, which are not text by themselves
-            json.dumps(settings, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        refuse(f"{path}: the text of its settings", text, "JSON")
-    if type(settings) is not dict:
-        refuse(f"{path}: the text of its settings", text, "a JSON object")
-    level: list[Any] = [settings]
-    for _ in range(_DEEPEST):
-        inside = [inner for value in level for inner in (value.values() if type(value) is dict else value)]
-        level = [inner for inner in inside if type(inner) in (dict, list)]
-    if level:
-        refuse(f"{path}: the text of its settings", text, f"a JSON object at most {_DEEPEST} levels deep")
-    return settings
-
-
 def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> None:
     """Compare the settings of a chain or a classifier with the names of its labels.
 
@@ -171,11 +145,7 @@ def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> 
     """
     if settings["model"] == "maxent":
         classes = settings["classes"]
-        if (
-            len(set(labels)) < 2
-            or [str(class_label) for class_label in classes] != labels
-            or len(set(labels)) < len(labels)
-        ):
+        if len(labels) < 2 or [str(class_label) for class_label in classes] != labels:
             refuse(
                 f"{path}: setting classes", classes, f"two or more values that match the labels {reprlib.repr(labels)}"
             )
@@ -183,10 +153,8 @@ def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> 
         if names is not None and not len(names) == len(set(names)) == n_columns:
             refuse(f"{path}: setting column_names", names, f"a list of different names for {n_columns or 'no'} columns")
         return
-    pattern = {"int": r"-?\d{1,4000}", "bool": "True|False"}.get(settings.get("label_type", "str"))
-    wrong = next((label for label in labels if pattern and not re.fullmatch(pattern, label)), None)
-    if wrong is not None:
-        refuse(f"{path}: the label", wrong, f"of the type {settings['label_type']}, which is its setting label_type")
+    with reading(path, ModelFileError, _REMEDY):
+        check_label_names(settings.get("label_type", "str"), labels)
 
 
 def typed_array(name: str, values: list[Any], kind: str) -> npt.NDArray[Any]:
@@ -219,46 +187,9 @@ def typed_array(name: str, values: list[Any], kind: str) -> npt.NDArray[Any]:
     return array
 
 
-def _is(wanted: str, fits: Callable[[Any], object]) -> Check:
-    """Return a check of a value, with a description in words."""
-
-    def check(name: str, value: object) -> None:
-        if not fits(value):
-            fail(name, value, f"is not {wanted}")
-
-    return check
-
-
-def _list_of(*kinds: type) -> Callable[[Any], bool]:
-    """Return a function that tests whether a value is a list of values of these types."""
-    return lambda value: type(value) is list and {*map(type, value)} <= {*kinds}
-
-
-def _object(checks: dict[str, Check], needed: Sequence[str] = ()) -> Check:
-    """Return the check of a JSON object by the checks of its fields, some of which are required."""
-    return lambda name, value: _fields(name, value, checks, needed)
-
-
-def _fields(name: str, value: object, checks: Mapping[str, Check], needed: Sequence[str] = ()) -> Mapping[str, Any]:
-    """Return a JSON object after a check of its fields."""
-    if not isinstance(value, dict):
-        fail(name, value, "is not a JSON object")
-    _check_fields(f"{name}.", value, checks, needed)
-    return value
-
-
-def _is_finite(value: object) -> bool:
-    return (type(value) is int or type(value) is float) and abs(value) <= sys.float_info.max
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value is a number that can be printed as one; NaN and infinity can."""
-    return type(value) is float or _is_finite(value)
-
-
 def _is_class_weight(pair: list[Any]) -> bool:
     """Whether a list is a class and its weight, a finite number >= 0."""
-    return len(pair) == 2 and type(pair[0]) in (str, int, float, bool) and _is_finite(pair[1]) and pair[1] >= 0
+    return len(pair) == 2 and type(pair[0]) in (str, int, float, bool) and is_finite(pair[1]) and pair[1] >= 0
 
 
 def _unit(name: str, value: object) -> None:
@@ -270,17 +201,17 @@ def _unit(name: str, value: object) -> None:
 
 def _text_settings(name: str, value: object) -> None:
     """Check how texts were turned into numbers: see `loglinear.data.words.WordCounts`."""
-    settings = _fields(name, value, {"unit": _unit, "n_texts": _count}, ("ngrams", "words", "idf"))
+    settings = object_fields(name, value, {"unit": _unit, "n_texts": count}, ("ngrams", "words", "idf"))
     ngrams, words, idf = settings["ngrams"], settings["words"], settings["idf"]
-    if not (_list_of(int)(ngrams) and len(ngrams) == 2 and 1 <= ngrams[0] <= ngrams[1] <= 100):
+    if not (list_of(int)(ngrams) and len(ngrams) == 2 and 1 <= ngrams[0] <= ngrams[1] <= 100):
         fail(f"{name}.ngrams", ngrams, "is not the least and the greatest length of word sequences, from 1 to 100")
-    if not (_list_of(str)(words) and words and len(set(words)) == len(words)):
+    if not (list_of(str)(words) and words and len(set(words)) == len(words)):
         fail(f"{name}.words", words, "is not a list of different words")
-    if idf is not None and not (_list_of(int, float)(idf) and all(map(_is_finite, idf)) and len(idf) == len(words)):
+    if idf is not None and not (list_of(int, float)(idf) and all(map(is_finite, idf)) and len(idf) == len(words)):
         fail(f"{name}.idf", idf, f"is not a list of {len(words)} numbers, one for each word")
     counts, n_texts = settings.get("document_counts"), settings.get("n_texts", 0)
     if counts is not None and not (
-        _list_of(int)(counts) and len(counts) == len(words) and 1 <= min(counts) and max(counts) <= n_texts
+        list_of(int)(counts) and len(counts) == len(words) and 1 <= min(counts) and max(counts) <= n_texts
     ):
         wanted = f"is not a list of {len(words)} numbers from 1 to {n_texts}, one for each word"
         fail(f"{name}.document_counts", counts, wanted)
@@ -288,86 +219,73 @@ def _text_settings(name: str, value: object) -> None:
 
 def _training(name: str, value: object) -> None:
     """Check the summary of a training, which is empty for a model that was loaded and saved again."""
-    if training := _fields(name, value, _TRAINING):
+    if training := object_fields(name, value, _TRAINING):
         size = ("n_samples",) if "n_samples" in training else ("n_sentences", "n_tokens")
-        _check_fields(f"{name}.", training, {}, (*_NEEDED, *size))
+        check_fields(f"{name}.", training, {}, (*_NEEDED, *size))
 
 
-_count = partial(whole_number, least=0, most=2**63 - 1)
 _width = partial(whole_number, least=1, most=2**31)
-_number = partial(real_number, range="a finite number", fits=lambda _: True)
-_texts = _is("a list of texts", _list_of(str))
-_START: dict[str, Check] = {"model": text, "n_shared": _count, "n_features": _count, "new_labels": _texts}
-_PRIOR: dict[str, Check] = {**_START, "strength": optional(strength), "n_seen": optional(_count)}
+_START: dict[str, Check] = {"model": text, "n_shared": count, "n_features": count, "new_labels": texts}
+_PRIOR: dict[str, Check] = {**_START, "strength": optional(strength), "n_seen": optional(count)}
 _NEEDED = ("status", "objective", "violation", "iterations", "seconds")
 _TRAINING: dict[str, Check] = {
-    **dict.fromkeys(("n_sentences", "n_tokens", "n_samples", "n_features", "iterations", "kept"), _count),
-    **dict.fromkeys(("objective", "nll", "passes", "seconds"), _number),
+    **dict.fromkeys(("n_sentences", "n_tokens", "n_samples", "n_features", "iterations", "kept"), count),
+    **dict.fromkeys(("objective", "nll", "passes", "seconds"), number),
     **dict.fromkeys(("chosen", "status"), text),
-    "iterations_by_class": _is(
-        "a list of counts", lambda value: _list_of(int)(value) and all(0 <= count < 2**63 for count in value)
+    "iterations_by_class": is_a(
+        "a list of counts", lambda value: list_of(int)(value) and all(0 <= count < 2**63 for count in value)
     ),
-    "violation": optional(_is("a number", _is_number)),
-    "gap": optional(_number),
-    "dev": _is("scores by name", lambda value: type(value) is dict and all(map(_is_number, value.values()))),
-    "start": _object(_START, tuple(_START)),
-    "prior": _object(_PRIOR, tuple(_PRIOR)),
-}
-_COLUMNS: dict[str, Check] = {
-    "separator": optional(partial(one_of, choices=SEPARATORS)),
-    "label": partial(whole_number, least=-(2**31), most=2**31),
-    "skip_comments": truth_value,
-    "n": _count,
-    "weight": partial(whole_number, least=-(2**31), most=2**31),
+    "violation": optional(is_a("a number", is_number)),
+    "gap": optional(number),
+    "dev": is_a("scores by name", lambda value: type(value) is dict and all(map(is_number, value.values()))),
+    "start": object_of(_START, tuple(_START)),
+    "prior": object_of(_PRIOR, tuple(_PRIOR)),
 }
 _EVERY: dict[str, Check] = {
     "loglinear": text,
-    "columns": _object(_COLUMNS),
-    "format": _is("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value))),
-    "temperature": _is("a number above 0", lambda value: _is_number(value) and value > 0.0),
+    **DATA,
+    "temperature": is_a("a number above 0", lambda value: is_number(value) and value > 0.0),
     "imported": partial(one_of, choices=tuple(PROGRAMS)),
     # Options that were left at None, for which the settings have what training chose.
-    "defaults": _texts,
+    "defaults": texts,
     "text": _text_settings,
     "training": _training,
 }
 _CLASS_WEIGHTS: dict[str, Check] = {
-    "class_weights": _is(
+    "class_weights": is_a(
         "a list of pairs, each a class and its weight",
-        lambda value: _list_of(list)(value) and all(map(_is_class_weight, value)),
+        lambda value: list_of(list)(value) and all(map(_is_class_weight, value)),
     )
 }
 _CHAIN: dict[str, Check] = {
-    "label_type": partial(one_of, choices=("str", "int", "bool")),
     "label_bias": check_label_bias,
     **_CLASS_WEIGHTS,
 }
 _CLASSES: dict[str, Check] = {
-    "classes": _is("a list of texts or numbers", _list_of(str, int, float, bool)),
-    "class_type": _is("the type of an array", lambda value: type(value) is str and re.fullmatch(_ARRAY_TYPE, value)),
+    "classes": is_a("a list of texts or numbers", list_of(str, int, float, bool)),
+    "class_type": is_a("the type of an array", lambda value: type(value) is str and re.fullmatch(_ARRAY_TYPE, value)),
 }
 _MAXENT = _CLASSES | {"n_columns": optional(_width)}
 # Settings that not every file of a classifier has: names of a table's columns, weights of classes.
-_CLASSIFIER: dict[str, Check] = {"column_names": optional(_texts), **_CLASS_WEIGHTS}
+_CLASSIFIER: dict[str, Check] = {"column_names": optional(texts), **_CLASS_WEIGHTS}
 _PENALTY: dict[str, Check] = {"l1": strength, "l2": strength}
 _NETWORK: dict[str, Check] = {
     **_PENALTY,
-    "names": optional(_texts),
-    "categories": _is(
+    "names": optional(texts),
+    "categories": is_a(
         "a list of lists of texts, numbers and truth values",
-        lambda value: _list_of(list)(value) and all(map(_list_of(str, int, float, bool), value)),
+        lambda value: list_of(list)(value) and all(map(list_of(str, int, float, bool), value)),
     ),
-    "category_types": _is(
+    "category_types": is_a(
         "a list of types of arrays",
         lambda value: (
-            _list_of(str)(value) and all(element == "O" or re.fullmatch(_ARRAY_TYPE, element) for element in value)
+            list_of(str)(value) and all(element == "O" or re.fullmatch(_ARRAY_TYPE, element) for element in value)
         ),
     ),
-    "bin_edges": _is(
+    "bin_edges": is_a(
         "a list with a list of numbers, or nothing, for each variable",
         lambda value: (
-            _list_of(list, type(None))(value)
-            and all(map(_is_number, (edge for edges in value for edge in edges or ())))
+            list_of(list, type(None))(value) and all(map(is_number, (edge for edges in value for edge in edges or ())))
         ),
     ),
 }
