@@ -16,6 +16,7 @@ from .errors import DataError, OptionError
 from .options import Check, optional, truth_value
 from .replacing import replacing
 from .schema import check_fields, count, is_a, is_finite, json_object, number
+from .text_file import read_text
 
 __all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage", "scores_text", "upper_bound"]
 
@@ -166,7 +167,7 @@ class Trace(Sequence[TraceRecord]):
             OSError: the file cannot be read.
         """
         trace = cls()
-        for at, line in enumerate(Path(path).read_bytes().splitlines(keepends=True), start=1):
+        for at, line in enumerate(read_text(path).splitlines(keepends=True), start=1):
             if not line.strip():
                 continue
             try:

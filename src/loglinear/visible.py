@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["visible", "visible_name"]
+__all__ = ["encodable", "visible", "visible_name"]
 
 # Unicode's control characters, such as the one that begins a command to a terminal.
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
@@ -30,3 +30,14 @@ def visible_name(name: str) -> str:
         a\nb
     """
     return name if name.isprintable() else name.translate(_IN_NAMES)
+
+
+def encodable(name: str) -> str:
+    r"""Return the name of a file as text that every encoding of Unicode has; bytes that are not UTF-8 become U+FFFD.
+
+    Example:
+        >>> from loglinear.visible import encodable
+        >>> encodable("a\udcff.txt")
+        'a\ufffd.txt'
+    """
+    return name.encode(errors="surrogateescape").decode(errors="replace")

@@ -126,38 +126,3 @@ def test_several_files_and_folders_train_as_their_concatenation(done, tmp_path):
         model = ChainCRF.load(tmp_path / name).model_
         weights.append((model.labels, model.state_features(), model.transition_features()))
     assert all(each == weights[0] for each in weights)
-
-
-@pytest.mark.parametrize(
-    ("start", "said"),
-    [
-        (
-            b"PK\x03\x04" + bytes(22) + b"\x13\0\0\0[Content_Types].xml xl/workbook.xml",
-            "an Excel workbook; save it as CSV",
-        ),
-        (b"PK\x03\x04" + bytes(22) + b"\x05\0\0\0a.txt", "a ZIP archive; unpack it first"),
-        (b"BZh91AY&SY\x01", "bzip2-compressed; decompress it first"),
-        (b"\x28\xb5\x2f\xfd\x01", "zstd-compressed; decompress it first"),
-        (b"PAR1\x15\x04", "a Parquet file; save it as text"),
-        (b"\x80\x04\x95\x01", "a Python pickle"),
-        (b"\x93NUMPY\x01", "a NumPy array"),
-        ("a X\n".encode("utf-16"), "text in UTF-16; convert it: iconv -f utf-16"),
-        (b"%PDF-1.7\n", "a PDF file"),
-    ],
-)
-def test_files_of_other_programs_are_named_by_every_reader_and_loader(start, said, misuse, sample, tmp_path):
-    path = tmp_path / "data.bin"
-    path.write_bytes(start)
-    for command in (
-        ("train", path, "--preset", "ner", "-m", tmp_path / "m"),
-        ("train", path, "--format", "text", "--model-type", "maxent", "-m", tmp_path / "m"),
-        ("train", path, "--format", "svmlight", "--model-type", "maxent", "-m", tmp_path / "m"),
-        ("structure", path),
-        ("tag", "-m", sample.model, path),
-    ):
-        message = misuse(*command)
-        assert message.startswith(f"{path}: the file is "), command
-        assert said in message, command
-    message = misuse("tag", "-m", path, sample.test)
-    assert "not a loglinear model" in message
-    assert said.split(";")[0] in message

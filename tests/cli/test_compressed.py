@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import os
 
 import pytest
 
-OPENED = {".gz": gzip.open, ".xz": lzma.open}
+from oracles.packing import UNPACKED
+
 TOKENS = "the DT D\ndog NN N\n\nit PRP N\nbarks VBZ V\n\nthe DT D\ncat NN N\n"
 MAILS = "ham\thello you\nspam\tbuy now\nham\tsee you\nspam\tbuy pills\n"
 TABLE = "a,b,c\n" + "x,y,x\ny,y,\nx,x,x\ny,x,y\n" * 4
@@ -53,7 +52,7 @@ def folder(done, tmp_path_factory):
         ("report crf tokens", "-o"),
     ],
 )
-@pytest.mark.parametrize("extension", OPENED)
+@pytest.mark.parametrize("extension", UNPACKED)
 def test_texts_are_compressed_by_the_names_of_their_files(done, folder, monkeypatch, words, flag, extension):
     pytest.importorskip("jinja2")
     monkeypatch.chdir(folder)
@@ -61,8 +60,7 @@ def test_texts_are_compressed_by_the_names_of_their_files(done, folder, monkeypa
     done(*words.split(), flag, f"packed.out{extension}")
     plain = (folder / "plain.out").read_bytes()
     assert plain
-    with OPENED[extension](folder / f"packed.out{extension}", "rb") as file:
-        unpacked = file.read()
+    unpacked = UNPACKED[extension]((folder / f"packed.out{extension}").read_bytes())
     if not words.startswith("report"):  # which names the date
         assert unpacked == plain
     assert unpacked.splitlines()[:1] == plain.splitlines()[:1]
@@ -70,9 +68,9 @@ def test_texts_are_compressed_by_the_names_of_their_files(done, folder, monkeypa
 
 def test_what_one_command_compresses_another_reads(done, folder, monkeypatch):
     monkeypatch.chdir(folder)
-    for extension in ("", *OPENED):
+    for extension in ("", *UNPACKED):
         done("tag", "crf", "tokens", "-o", f"tagged{extension}")
-    scores = [done("evaluate", "crf", f"tagged{extension}", "--json").stdout for extension in ("", *OPENED)]
+    scores = [done("evaluate", "crf", f"tagged{extension}", "--json").stdout for extension in ("", *UNPACKED)]
     assert len({*scores}) == 1
 
 

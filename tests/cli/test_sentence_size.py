@@ -10,6 +10,7 @@ from loglinear.cli.main import command_parser
 from loglinear.data.sentence_size import MAX_SENTENCE, set_max_sentence
 from loglinear.errors import DataError, OptionError
 from oracles.command_line import run_command
+from oracles.packing import PACKED
 
 MIB = 1 << 20
 WORDS = "U:%x[0,0]\nB\n"
@@ -65,6 +66,12 @@ def test_the_limit_is_of_a_sentence_not_of_the_file(folder):
         assert len(Corpus.read(path, template=WORDS)) == 400
         with pytest.raises(DataError, match=r"long.xz, line 3: .* more than 1 MiB"):
             Corpus.read(folder / "long.xz", template=WORDS)
+        for extension, pack in PACKED.items():
+            path = folder / f"large{extension}"
+            path.write_bytes(pack(b"a A\n\n" + b"a A\nb B\n" * (MIB // 4)))
+            assert path.stat().st_size < MIB // 100
+            with pytest.raises(DataError, match=rf"large{extension}, line 3: .* more than 1 MiB"):
+                Corpus.read(path, template=WORDS)
     finally:
         set_max_sentence()
     assert len(Corpus.read(folder / "long.xz", template=WORDS)) == 2

@@ -16,6 +16,7 @@ import pytest
 
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, Corpus, DataError, OptionError, TemplateError, _core
 from loglinear.datasets import demo_paths
+from oracles.packing import PACKED
 from oracles.patience import patience
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nB\n"
@@ -97,12 +98,12 @@ def test_layout_does_not_change_the_corpus(read, expected, name):
 
 
 @pytest.mark.parametrize("name", ["data.gz", "data.xz", "data.txt", "data"])
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gzip", "xz"])
+@pytest.mark.parametrize("pack", PACKED.values(), ids=PACKED)
 def test_compression_is_recognised_by_content_whatever_the_name(read, expected, pack, name):
     assert facts(read(pack(columns().encode()), name=name)) == expected
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gzip", "xz"])
+@pytest.mark.parametrize("pack", PACKED.values(), ids=PACKED)
 def test_concatenated_members_are_one_text(read, expected, pack):
     text = columns().encode()
     parts = [text[:7], text[7:], b""]
@@ -110,20 +111,20 @@ def test_concatenated_members_are_one_text(read, expected, pack):
     assert facts(read(pack(b"\xef\xbb\xbf") + pack(text))) == expected
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gzip", "xz"])
+@pytest.mark.parametrize("pack", PACKED.values(), ids=PACKED)
 def test_compressed_file_cut_short_anywhere_is_an_error(read, pack):
     packed = pack((columns() * 3).encode())
     for length in range(len(packed)):
         with pytest.raises((DataError, TemplateError), match="data"):
             read(packed[:length])
-    for length in range(6, len(packed)):
+    for length in range(10, len(packed)):
         with pytest.raises(DataError, match="data: the compressed data is damaged or cut short"):
             read(packed[:length])
     with pytest.raises(DataError, match="damaged or cut short"):
         read(packed + b"more")
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gzip", "xz"])
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress], ids=["gzip", "xz", "bzip2"])
 def test_damaged_compressed_content_is_an_error(read, pack):
     packed = bytearray(pack(random.Random(0).randbytes(600).hex().encode()))
     for at in range(30, len(packed), 7):
@@ -134,11 +135,21 @@ def test_damaged_compressed_content_is_an_error(read, pack):
 
 
 def test_other_compression_is_an_error(read):
-    with pytest.raises(DataError, match="the file is bzip2-compressed; decompress it first"):
-        read(bz2.compress(columns().encode()))
+    with pytest.raises(DataError, match="the file is lzma-compressed; decompress it first"):
+        read(lzma.compress(columns().encode(), format=lzma.FORMAT_ALONE))
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["plain", "gzip", "xz"])
+def test_what_was_compressed_is_named_if_it_is_no_text(read):
+    for content, said in (
+        (bytes(257) + b"ustar", "a tar archive; unpack"),
+        (gzip.compress(b"a"), "gzip-compressed; dec"),
+    ):
+        for pack in PACKED.values():
+            with pytest.raises(DataError, match=f"data: the file, decompressed, is {said}"):
+                read(pack(content))
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACKED.values()], ids=["plain", *PACKED])
 def test_dash_is_standard_input(expected, pack):
     code = (
         "import sys; from loglinear import Corpus;"

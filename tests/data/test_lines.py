@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 
@@ -13,6 +12,7 @@ from loglinear.data.formats import FORMATS
 from loglinear.data.lines import arriving_lines, read_lines, sentence_lines
 from loglinear.data.sentence_size import set_max_sentence
 from loglinear.errors import DataError
+from oracles.packing import PACKED
 
 MIB = 1 << 20
 
@@ -24,7 +24,7 @@ def limit():
     set_max_sentence()
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("compress", [bytes, *PACKED.values()])
 @pytest.mark.parametrize(
     "text", [b"", b"a", b"a\n", b"a\r\nb\rc\n\n", b"x" * 3 * MIB + b"\n" + b"y\n" * MIB + b"z", b"\n" * 9]
 )
@@ -34,7 +34,7 @@ def test_lines_are_those_of_a_binary_file(tmp_path, text, compress):
     assert list(read_lines(str(path))) == list(io.BytesIO(text))
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("compress", [bytes, *PACKED.values()])
 def test_a_line_that_is_too_long_is_refused(tmp_path, limit, compress):
     path = tmp_path / "text"
     path.write_bytes(compress(b"a\nb\n" + b"x" * 2 * MIB))

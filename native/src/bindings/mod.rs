@@ -28,9 +28,12 @@ mod stochastic;
 mod stream;
 mod table;
 mod tagger;
+mod text_reader;
 
+use crate::files::compression::KINDS;
 use crate::text::input;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// From now on a failed allocation ends the process with a message and exit code 1. For the command line.
 #[pyfunction]
@@ -59,6 +62,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<item_sequence::ItemSequence>()?;
     module.add_class::<model::ChainModel>()?;
     module.add_class::<tagger::SequenceTagger>()?;
+    module.add_class::<text_reader::TextReader>()?;
     module.add_class::<table::PartCounts>()?;
     module.add_class::<table::FeatureTable>()?;
     module.add_class::<table::ChainPart>()?;
@@ -80,6 +84,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_text, module)?)?;
+    module.add_function(wrap_pyfunction!(model::is_compressed, module)?)?;
+    module.add_function(wrap_pyfunction!(model::not_a, module)?)?;
     module.add_function(wrap_pyfunction!(network::symmetric_inverse, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;
@@ -89,6 +95,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::check_cells, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_text, module)?)?;
     module.add("MAX_SENTENCE", input::MAX_SENTENCE)?;
+    module.add("COMPRESSED", PyTuple::new(module.py(), KINDS.iter().map(|kind| format!(".{}", kind.suffix)))?)?;
     module.add_function(wrap_pyfunction!(data::max_sentence, module)?)?;
     module.add_function(wrap_pyfunction!(data::set_max_sentence, module)?)?;
     module.add_function(wrap_pyfunction!(data::column_roles, module)?)?;

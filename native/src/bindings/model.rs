@@ -15,6 +15,7 @@ use crate::chain::tagging::stream::tag_stream;
 use crate::chain::tagging::tagger;
 use crate::corpus::hash::key_of;
 use crate::files::atomic::write_atomically;
+use crate::files::compression;
 use crate::files::signature;
 use crate::files::text_file;
 use crate::foreign;
@@ -425,7 +426,7 @@ pub fn write_output(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()
     Ok(())
 }
 
-/// Writes a text to a file, compressed if its name ends in .gz or .xz, or to stdout for `-`.
+/// Writes a text to a file, compressed if its name ends in .gz, .xz, .bz2 or .zst, or to stdout for `-`.
 #[pyfunction]
 pub fn write_text(py: Python<'_>, output: PathBuf, text: &[u8]) -> PyResult<()> {
     py.detach(|| if output.as_os_str() == "-" { print(text) } else { text_file::write_text(&output, text) })?;
@@ -450,7 +451,19 @@ pub fn check_cells(labels: Vec<String>, between_blanks: bool) -> PyResult<()> {
 /// Fails if the first bytes of a file are those of another program's files.
 #[pyfunction]
 pub fn check_text(name: &str, start: &[u8]) -> PyResult<()> {
-    Ok(signature::check_text(name, &start[..start.len().min(signature::LOOKED_AT)])?)
+    Ok(signature::check_text(name, &start[..start.len().min(signature::LOOKED_AT)], false)?)
+}
+
+/// Whether a text is compressed, by its first bytes; None if there are too few of them.
+#[pyfunction]
+pub fn is_compressed(start: &[u8]) -> Option<bool> {
+    compression::is_compressed(start)
+}
+
+/// What a file is that is not, as expected, a `wanted`, and what to do, as a message; None if its first bytes do not tell.
+#[pyfunction]
+pub fn not_a(wanted: &str, name: &str, start: &[u8], remedy: &str) -> Option<String> {
+    signature::not_a(wanted, name, start, remedy)
 }
 
 /// Checks a template; returns the number of columns that it uses.

@@ -2,6 +2,7 @@
 //! processes.
 
 pub mod atomic;
+pub mod compression;
 pub mod model_file;
 pub mod opening;
 pub mod packed;

@@ -2,11 +2,11 @@
 
 use crate::chain::model::{KeptByAttribute, Model, Parts};
 use crate::corpus::folder;
+use crate::files::compression;
 use crate::foreign::{self, Format};
 use crate::network::file::NetworkFile;
 use crate::text::crfsuite;
 use crate::text::dialect::Dialect;
-use std::io::Write;
 
 /// A template with every macro, for columns of two cells and a label.
 pub const TEMPLATE: &str = "C end=%m[0,0,\"..$\"]\nU0:%x[-2,0]/%X[1,1]\nU1:%t[0,0,\"^\\u\"]%T[0,1,\"N\"]\nU2:%m[0,0,\"\\d+\"]%M[0,0,\".\"]\n\
@@ -18,12 +18,12 @@ pub fn texts(all: &[&str]) -> Vec<Vec<u8>> {
 }
 
 pub fn compressed() -> Vec<Vec<u8>> {
-    let text = crfsuite::SEEDS[0].as_bytes();
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    gzip.write_all(text).expect("memory");
-    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
-    xz.write_all(text).expect("memory");
-    vec![gzip.finish().expect("memory"), xz.finish().expect("memory")]
+    let packed = |kind: &compression::Kind| {
+        let mut bytes = Vec::new();
+        kind.compression.write(&mut bytes, crfsuite::SEEDS[0].as_bytes()).expect("memory");
+        bytes
+    };
+    compression::KINDS.iter().map(packed).collect()
 }
 
 pub fn templates() -> Vec<Vec<u8>> {

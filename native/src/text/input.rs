@@ -1,12 +1,12 @@
-//! Reading of text: files, compressed ones among them (gzip and xz are recognised by their first bytes), windows and pieces of
-//! a text, and lines.
+//! Reading of text: files, compressed ones among them, which are recognised by their first bytes; windows and pieces of a text, and lines.
 
 use crate::error::{Error, Located, Result};
+use crate::files::compression;
 use crate::files::opening::open_at_once;
-use crate::files::signature;
+use crate::files::signature::{self, LOOKED_AT};
 use crate::text::bytes::position;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,19 +52,6 @@ pub fn too_large(name: &str, lines_before: usize) -> Error {
     ))
 }
 
-/// The first bytes of gzip and of xz files.
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
-
-/// Whether a text is compressed, by its first bytes; None if there are too few of them.
-pub fn is_compressed(start: &[u8]) -> Option<bool> {
-    if [GZIP, XZ].iter().any(|magic| start.starts_with(magic)) {
-        return Some(true);
-    }
-    let may_be = [GZIP, XZ].iter().any(|magic| magic.starts_with(start));
-    if may_be { None } else { Some(false) }
-}
-
 /// A text to read from, decompressed if need be.
 pub struct Source {
     /// The name for messages.
@@ -87,22 +74,26 @@ impl Source {
         Source::new(name, Box::new(std::io::Cursor::new(text)))
     }
 
-    /// The text from `raw`, decompressed if its first bytes say so; with its name for messages.
-    pub fn new(name: &str, mut raw: Box<dyn Read + Send>) -> Result<Source> {
-        let mut start = Vec::with_capacity(signature::LOOKED_AT);
-        let looked_at = signature::LOOKED_AT as u64;
-        raw.by_ref().take(looked_at).read_to_end(&mut start).map_err(|source| Error::io(name, source))?;
-        let (gzip, xz) = (start.starts_with(GZIP), start.starts_with(XZ));
-        if !gzip && !xz {
-            signature::check_text(name, &start)?;
+    /// The text from `raw`, decompressed if its first bytes say so; with its name for messages. Error: it is no text.
+    pub fn new(name: &str, raw: Box<dyn Read + Send>) -> Result<Source> {
+        let mut source = Source { name: name.to_owned(), reader: raw, compressed: false, lines_before: 0 };
+        let mut start = source.look()?;
+        if let Some(kind) = compression::of_start(&start) {
+            source.reader = kind.compression.reader(source.reader);
+            source.compressed = true;
+            start = source.look()?;
         }
-        let raw = std::io::Cursor::new(start).chain(raw);
-        let reader: Box<dyn Read + Send> = match (gzip, xz) {
-            (true, _) => Box::new(flate2::read::MultiGzDecoder::new(raw)),
-            (_, true) => Box::new(liblzma::read::XzDecoder::new_multi_decoder(raw)),
-            _ => Box::new(raw),
-        };
-        Ok(Source { name: name.to_owned(), reader, compressed: gzip || xz, lines_before: 0 })
+        signature::check_text(name, &start, source.compressed)?;
+        Ok(source)
+    }
+
+    /// The first bytes of the text, which stay to be read.
+    fn look(&mut self) -> Result<Vec<u8>> {
+        let mut start = Vec::with_capacity(LOOKED_AT);
+        self.read(LOOKED_AT, &mut start)?;
+        let rest = std::mem::replace(&mut self.reader, Box::new(std::io::empty()));
+        self.reader = Box::new(std::io::Cursor::new(start.clone()).chain(rest));
+        Ok(start)
     }
 
     /// The whole text, in which sentences may end after lines that `ends` accepts. Error: a sentence is too large.
@@ -120,15 +111,31 @@ impl Source {
         }
     }
 
+    /// Some of the text as soon as it is there, at most so many bytes; empty at its end.
+    pub fn part(&mut self, most: usize) -> Result<Vec<u8>> {
+        let mut part = vec![0; most];
+        let count = loop {
+            match self.reader.read(&mut part) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => break read.map_err(|source| self.failure(source))?,
+            }
+        };
+        part.truncate(count);
+        Ok(part)
+    }
+
     /// Appends up to `limit` bytes to `into`; returns their number, which is smaller at the end of the text only.
     fn read(&mut self, limit: usize, into: &mut Vec<u8>) -> Result<usize> {
-        self.reader.by_ref().take(limit as u64).read_to_end(into).map_err(|source| {
-            if self.compressed {
-                Error::Data(format!("{}: the compressed data is damaged or cut short ({source})", self.name))
-            } else {
-                Error::io(&self.name, source)
-            }
-        })
+        let read = self.reader.by_ref().take(limit as u64).read_to_end(into);
+        read.map_err(|source| self.failure(source))
+    }
+
+    fn failure(&self, source: std::io::Error) -> Error {
+        if self.compressed {
+            Error::Data(format!("{}: the compressed data is damaged or cut short ({source})", self.name))
+        } else {
+            Error::io(&self.name, source)
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::corpus::Corpus;
 use crate::error::{Error, Result};
+use crate::files::compression::is_compressed;
 use crate::files::opening::open_regular;
 use crate::text::columns::LOOKED_AT;
 use crate::text::encode::{encode_part, for_each_piece};
 use crate::text::format::{Format, Reading};
-use crate::text::input::{Source, is_compressed, trim_newline, without_mark};
+use crate::text::input::{Source, trim_newline, without_mark};
 use crate::threads::Interrupt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};

@@ -16,6 +16,7 @@ from .classifier import classifier_model as classifier_model
 from .classifier import classifier_of_corpus as classifier_of_corpus
 from .classifier import label_of_cell as label_of_cell
 from .corpus_writer import CorpusWriter as CorpusWriter
+from .data import COMPRESSED as COMPRESSED
 from .data import MAX_SENTENCE as MAX_SENTENCE
 from .data import Corpus as Corpus
 from .data import column_roles as column_roles
@@ -27,10 +28,14 @@ from .instances import Instances as Instances
 from .memory import MEMORY_REMEDY as MEMORY_REMEDY
 from .memory import end_when_exhausted as end_when_exhausted
 from .model import ChainModel as ChainModel
+from .model import ReadsOnce as ReadsOnce
+from .model import TextReader as TextReader
 from .model import attribute_names as attribute_names
 from .model import check_cells as check_cells
 from .model import check_template as check_template
 from .model import check_text as check_text
+from .model import is_compressed as is_compressed
+from .model import not_a as not_a
 from .model import tag_arrow as tag_arrow
 from .model import tag_lists as tag_lists
 from .model import violations as violations

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 Notes = tuple[int, bool, int, int, int, int, str, bool, bool, bool, int]
 
+COMPRESSED: tuple[str, ...]
 MAX_SENTENCE: int
 
 def max_sentence() -> int: ...

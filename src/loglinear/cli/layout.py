@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..models.files.chain import ChainModel
 
 __all__ = [
-    "COMPRESSED",
     "LOOKED_AT",
     "first_rows",
     "is_regular",
@@ -60,8 +59,6 @@ _TIMES = 10
 _LONG = 200
 # Marks within words that separate columns only if a label is after them.
 _IN_WORDS = "/:_@&#=~%+*"
-# The first bytes of gzip and xz files.
-COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ")
 
 
 def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings: dict[str, Any]) -> bool:
@@ -82,8 +79,6 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
     if model.template is None or not training.get("n_tokens", 0) > training.get("n_sentences", 0):
         return False
     columns = n_columns(model.template)
-    if start.startswith(COMPRESSED):
-        return False
     lines = start.splitlines()
     if len(start) >= LOOKED_AT:
         lines = lines[:-1]
@@ -113,8 +108,6 @@ def warn_of_columns(path: str, start: bytes, columns: ColumnLayout, model: Chain
     from ..data.column_layout import Noticed
     from ..data.headers import is_header
 
-    if start.startswith(COMPRESSED):
-        return False
     line = next(_lines(start, columns), "")
     noticed = Noticed.of_start(start, columns)
     if not noticed.mark or (noticed.mark in _IN_WORDS and line.rpartition(noticed.mark)[2] not in model.labels):
@@ -146,7 +139,7 @@ def warn_of_unknown_words(path: str, start: bytes, columns: ColumnLayout, model:
     from ..data.column_layout import Noticed, word_prefixes
 
     prefixes = word_prefixes(model.template or "")
-    if not prefixes or start.startswith(COMPRESSED):
+    if not prefixes:
         return
     layout = columns._replace(separator="tab") if Noticed.of_start(start, columns).tabs else columns
     words = [word for word in map(layout.word, _lines(start, layout)) if word.isalpha()]
@@ -176,7 +169,7 @@ def warn_of_long_sentence(path: str, start: bytes, settings: dict[str, Any]) -> 
     training = settings.get("training", {})
     usual = training.get("n_tokens", 0) / max(training.get("n_sentences", 0), 1)
     lines = start.strip().splitlines()
-    if not start.startswith(COMPRESSED) and len(lines) > max(_LONG, _TIMES * usual) and all(map(bytes.strip, lines)):
+    if len(lines) > max(_LONG, _TIMES * usual) and all(map(bytes.strip, lines)):
         tokens = f"all {len(lines):,} tokens" if len(start) < LOOKED_AT else f"the first {len(lines) - 1:,} tokens"
         say(f"warning: {file_name(path)}: {tokens} are in one sentence; put a blank line after each sentence")
 
@@ -199,9 +192,7 @@ def _lines(start: bytes, columns: ColumnLayout) -> Iterator[str]:
 
 
 def rows_of(start: bytes, columns: ColumnLayout) -> list[list[str]]:
-    """Return the cells of the first lines of a column file that may hold a token; nothing of compressed bytes."""
-    if start.startswith(COMPRESSED):
-        return []
+    """Return the cells of the first lines of a column file that may hold a token."""
     from ..data.column_layout import Noticed
 
     layout = columns._replace(separator="tab") if Noticed.of_start(start, columns).tabs else columns
@@ -209,13 +200,8 @@ def rows_of(start: bytes, columns: ColumnLayout) -> list[list[str]]:
 
 
 def first_rows(path: str, columns: ColumnLayout) -> list[list[str]]:
-    """Return the cells of the first lines of a regular column file, which may be compressed."""
-    start = start_of(path)
-    if start.startswith(COMPRESSED) and path != "-":
-        from ..data.lines import read_lines
-
-        start = b"".join(islice(read_lines(path), _SHOWN))
-    return rows_of(start, columns)
+    """Return the cells of the first lines of a regular column file."""
+    return rows_of(start_of(path), columns)
 
 
 def _holds_labels(start: bytes, columns: ColumnLayout, labels: Collection[str]) -> bool:
@@ -233,8 +219,6 @@ def note_columns(path: str, start: bytes, columns: ColumnLayout) -> None:
         start: the first bytes of the text.
         columns: layout of the text, with the number of columns of the training data.
     """
-    if start.startswith(COMPRESSED):
-        return
     from ..data.column_layout import Noticed
 
     # Without the number of columns of the training data, no column is taken for the label.
@@ -310,7 +294,7 @@ def refuse_texts(path: str, start: bytes) -> None:
         path: the file, for the message; `-` is standard input.
         start: the first bytes of the text, or all of it.
     """
-    if b"\t" not in start or start.startswith(COMPRESSED):
+    if b"\t" not in start:
         return
     lines = start.decode("utf-8", errors="replace").strip().splitlines()
     if len(start) >= LOOKED_AT:
@@ -333,7 +317,7 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
         path: the file, for the message; `-` is standard input.
         start: the first bytes of the text, or all of it.
     """
-    if start.strip() and b"\t" not in start and not start.startswith(COMPRESSED):
+    if start.strip() and b"\t" not in start:
         say(
             f"warning: {file_name(path)}: no token has an attribute; the model reads CRFsuite's "
             "format, a label and attributes between tabs"
@@ -351,7 +335,7 @@ def warn_of_unknown_attributes(path: str, start: bytes, format: str, model: Chai
     """
     from ..data.formats import FORMATS
 
-    if format not in FORMATS or FORMATS[format].holds != "samples" or start.startswith(COMPRESSED):
+    if format not in FORMATS or FORMATS[format].holds != "samples":
         return
     lines = [line.partition("#")[0].split() for line in start.decode(errors="replace").splitlines()]
     names = [*dict.fromkeys(field.partition(":")[0] for fields in lines for field in fields[1:])]
@@ -403,16 +387,33 @@ def is_regular(path: str) -> bool:
 
 
 def start_of(path: str) -> bytes:
-    """Return the first bytes of a regular file, without consuming them; `-` is standard input.
+    """Return the first bytes of the text in a regular file, without consuming them; `-` is standard input.
 
     Nothing is returned where that cannot be done.
     """
+    from ..data.lines import first_bytes
+
     try:
-        if path == "-":
-            return os.pread(0, LOOKED_AT, os.lseek(0, 0, os.SEEK_CUR)) if hasattr(os, "pread") else b""
         if not is_regular(path):
             return b""
-        with open(path, "rb") as file:
-            return file.read(LOOKED_AT)
-    except OSError:  # whoever reads the file says so
+        with open(path, "rb") if path != "-" else _Ahead() as file:
+            return first_bytes(file, path, LOOKED_AT)
+    except (OSError, DataError):  # whoever reads the file says so
         return b""
+
+
+class _Ahead:
+    """Standard input, a regular file, from where it is; stays where it is."""
+
+    def __enter__(self) -> _Ahead:
+        self._at = os.lseek(0, 0, os.SEEK_CUR)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def read1(self, size: int) -> bytes:
+        """Return the next bytes."""
+        part = os.pread(0, size, self._at) if hasattr(os, "pread") else b""
+        self._at += len(part)
+        return part

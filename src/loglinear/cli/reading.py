@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..data.column_layout import ColumnLayout
 from ..errors import DataError, DataWarning, OptionError, TemplateError, warn
+from ..text_file import read_text
 from .options import column_layout
 from .output import counted, sizes
 from .wrapping import columns_of
@@ -141,8 +142,7 @@ def read_template(preset: str | None, template: str | None) -> str | None:
     if template is None:
         return templates.preset(preset) if preset is not None else None
     try:
-        with open(template, encoding="utf-8-sig") as file:
-            text = templates.TemplateText(file.read())
+        text = templates.TemplateText(read_text(template).decode("utf-8-sig"))
         n_columns(text)
         return text
     except TemplateError as error:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import DataError, DataWarning, warn
+from ..text_file import not_a
 from .column_layout import ColumnLayout, Noticed, odd_lines
 from .columns import as_items, as_lists, is_arrow
 from .formats import file_name, format_of, is_corpus, unknown_label
@@ -86,12 +87,12 @@ class Corpus:
         skip_comments: bool = False,
         threads: int = 0,
     ) -> Corpus:
-        """Read a file in parallel (gzip and xz are detected, `-` is stdin), or open an encoded corpus.
+        """Read a file in parallel (decompressed if need be; `-` is stdin), or open an encoded corpus.
 
         Args:
             path: the file, or the folder of an encoded corpus (see `open`).
             format: name of the format, such as `columns`, `conllu` or `jsonl`; the page "Overview" lists all formats.
-                By default from the file extension, ignoring .gz and .xz; otherwise `columns`.
+                By default from the file extension, ignoring .gz, .xz, .bz2 and .zst; otherwise `columns`.
             template: name of a preset or text of a template; required for columns and CoNLL-U.
             labelled: whether the data has labels, if the format has a place for them.
             partial: allow partial labels: `?` matches any label, `A|B` either of two, and `A:0.7|B:0.3` gives their
@@ -177,8 +178,9 @@ class Corpus:
         if not is_corpus(name):
             if not os.path.exists(name):
                 raise FileNotFoundError(2, "No such file or directory", name)
-            message = f"{name}: not an encoded corpus (a folder with corpus.json); create one with `loglinear encode`"
-            raise DataError(message)
+            remedy = "create one with `loglinear encode`"
+            message = f"{name}: not an encoded corpus (a folder with corpus.json); {remedy}"
+            raise DataError(not_a("encoded corpus", name, remedy) or message)
         core, text = _core.Corpus.open(name)
         settings = corpus_settings(name, text, core.labels)
         format, label_type = settings.get("format", "python"), settings.get("label_type", "str")

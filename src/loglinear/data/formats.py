@@ -17,6 +17,7 @@ from ..options import similar
 from .column_layout import ColumnLayout
 
 __all__ = [
+    "COMPRESSED",
     "FORMATS",
     "Format",
     "Holds",
@@ -28,11 +29,15 @@ __all__ = [
     "n_columns",
     "named",
     "readable",
+    "uncompressed",
     "unknown_label",
     "word",
 ]
 
 Holds = Literal["sentences", "samples", "texts"]
+
+# Extensions of the names of compressed texts.
+COMPRESSED = _core.COMPRESSED
 
 # Cells between tabs, or between runs of blanks.
 _TABS, _BLANKS = re.compile(r"(?:^|(?<=\t))[^\t]*"), re.compile(r"[^ \t]+")
@@ -182,11 +187,15 @@ def listed(*kinds: Holds) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+def uncompressed(path: str) -> str:
+    """Return the name of a file without the extension of a compressed one."""
+    root, extension = os.path.splitext(path)
+    return root if extension in COMPRESSED else path
+
+
 def format_of(path: str | os.PathLike[str], asked: str | None = None, default: str = "columns") -> str:
-    """Return the requested format, else the format of the extension, also before .gz and .xz, else the default."""
-    root, extension = os.path.splitext(os.fspath(path).lower())
-    if extension in (".gz", ".xz"):
-        extension = os.path.splitext(root)[1]
+    """Return the requested format, or the format of the extension (.gz and others left out), or the default."""
+    extension = os.path.splitext(uncompressed(os.fspath(path).lower()))[1]
     return asked or next((name for name, format in FORMATS.items() if extension in format.extensions), default)
 
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import os
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from .. import _core
 from ..errors import DataError
+from ..visible import encodable
 from .column_layout import ColumnLayout
 from .formats import Format, file_name
 from .sentence_size import check_size
 
 __all__ = [
     "arriving_lines",
-    "check_text",
     "decoded",
+    "first_bytes",
     "is_rereadable",
     "line_of",
     "read_lines",
@@ -29,20 +27,19 @@ __all__ = [
     "token_lines",
 ]
 
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 # Approximate maximum of bytes of lines that are yielded together.
 _TOGETHER = 1 << 20
 
 
 def read_lines(path: str) -> Iterator[bytes]:
-    r"""Yield lines with their ends, b"\n"; gzip and xz are recognised by their first bytes, `-` is standard input.
+    r"""Yield lines with their ends, b"\n", decompressed if need be; `-` is standard input.
 
     Raises:
         DataError: the file is not text; compressed data are damaged or cut short; a line is too long.
         OSError: the file cannot be read.
     """
     if path == "-":
-        yield from _lines(sys.stdin.buffer, "<stdin>")
+        yield from _lines(sys.stdin.buffer, path)
         return
     with open(path, "rb") as file:
         yield from _lines(file, path)
@@ -62,16 +59,17 @@ def arriving_lines(path: str) -> Iterator[list[bytes]]:
     """
     with open(0 if path == "-" else path, "rb", buffering=0, closefd=path != "-") as file:
         unread = b""
-        while any(magic.startswith(unread) for magic in (_GZIP, _XZ)) and (part := file.read(_TOGETHER)):
+        while _core.is_compressed(unread) is None and (part := file.read(_TOGETHER)):
             unread += part
-        if unread.startswith((_GZIP, _XZ)):
-            yield list(_lines(io.BufferedReader(io.BytesIO(unread + file.read())), file_name(path)))
+        if _core.is_compressed(unread):
+            yield list(_lines(io.BytesIO(unread + file.read()), path))
             return
-        check_text(path, unread)
         part, n_lines = unread, 0
         while part:
             while len(unread) < _TOGETHER and _is_ready(file) and (part := file.read(_TOGETHER)):
                 unread += part
+            if not n_lines:
+                _core.check_text(encodable(file_name(path)), unread)
             *lines, unread = unread.split(b"\n")
             if lines:
                 yield lines
@@ -92,15 +90,21 @@ def _is_ready(file: io.FileIO) -> bool:
     return bool(select.select([file], [], [], 0)[0])
 
 
+def first_bytes(file: _core.ReadsOnce, path: str, size: int) -> bytes:
+    """Return the first bytes of the text in an open file, decompressed if need be.
+
+    Raises:
+        DataError: the file is not text; its compressed data are damaged.
+    """
+    text, start = _core.TextReader(file, encodable(file_name(path))), b""
+    while len(start) < size and (part := text.read1(size - len(start))):
+        start += part
+    return start
+
+
 def is_rereadable(path: str) -> bool:
     """Whether a path is a file, which can be read more than once, unlike standard input or a pipe."""
     return path != "-" and os.path.isfile(path)
-
-
-def check_text(path: str, start: bytes) -> None:
-    """Raise DataError if a file that starts with these bytes holds no text, such as an Excel workbook or an archive."""
-    name = os.fsencode(file_name(path)).decode(errors="replace")
-    _core.check_text(name, start)
 
 
 def decoded(line: bytes, name: str, number: int) -> str:
@@ -165,26 +169,12 @@ def line_of(
     return (path, lines[min(token, len(lines) - 1)][0]) if lines else None
 
 
-def _lines(file: Any, name: str) -> Iterator[bytes]:
-    """Yield the lines of an open file, decompressed if need be."""
-    start = file.peek(6)
-    if start.startswith(_GZIP):
-        file = gzip.open(file)
-    elif start.startswith(_XZ):
-        file = lzma.open(file)
-    else:
-        check_text(name, start)
-    try:
-        yield from _bounded(file, name)
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        message = f"{name}: the compressed data is damaged or cut short ({error})"
-        raise DataError(message) from error
-
-
-def _bounded(file: Any, name: str) -> Iterator[bytes]:
+def _lines(file: Any, path: str) -> Iterator[bytes]:
     """Yield the lines of an open file. A line that is too long is refused before it is read to its end."""
+    name = file_name(path)
+    text = _core.TextReader(file, encodable(name))
     n_lines, start, size = 0, list[bytes](), 0
-    while part := file.read1(_TOGETHER):
+    while part := text.read1(_TOGETHER):
         end = part.rfind(b"\n") + 1
         if end:
             whole = b"".join([*start, part[:end]])

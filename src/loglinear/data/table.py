@@ -114,7 +114,7 @@ def read_table(
     missing: Collection[object] = (),
     with_texts: bool = False,
 ) -> Table:
-    """Read a table of categories: delimited text such as CSV, compressed by gzip or xz or not, or Parquet.
+    """Read a table of categories: delimited text such as CSV, compressed or not, or Parquet.
 
     Text is UTF-8, with quotes as the standard library's csv reads them. Blank lines are skipped, and blanks around a
     cell are removed. Empty cells and NA, N/A, n/a, <NA>, NaN, nan, NULL, null, None are missing values. A column whose

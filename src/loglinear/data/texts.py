@@ -46,7 +46,7 @@ class Documents(NamedTuple):
 
 
 def read(*paths: str, labelled: bool = True, partial: bool = False) -> Documents:
-    """Read files whose lines are `label TAB text`, or texts alone; gzip and xz are recognised, `-` is standard input.
+    """Read files whose lines are `label TAB text`, or texts alone; maybe compressed; `-` is standard input.
 
     Patterns such as part-*.tsv are expanded. A folder has a folder for each label, and in it a file for each text, as
     `sklearn.datasets.load_files` reads it; without labels, every file in a folder and its folders is a text.

@@ -21,7 +21,7 @@ def write_output(path: str, content: bytes) -> None:
 
 
 def write_text(path: str, content: bytes) -> None:
-    """Write a text like `write_output`, compressed if the name of the file ends in .gz or .xz.
+    """Write a text like `write_output`, compressed if the name of the file ends in .gz, .xz, .bz2 or .zst.
 
     Equal content gives equal bytes.
 

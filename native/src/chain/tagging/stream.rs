@@ -5,10 +5,11 @@ use crate::chain::tagging::answer::Request;
 use crate::chain::tagging::scorer::{Tally, Written};
 use crate::chain::tagging::tagger::{PIECE, Piece, TextTagger};
 use crate::error::{Error, Result};
+use crate::files::compression::is_compressed;
 use crate::files::signature;
 use crate::text::arriving::{Arriving, Input};
 use crate::text::format::Format;
-use crate::text::input::{Source, is_compressed, last_end, too_large, too_large_at, without_mark};
+use crate::text::input::{Source, last_end, too_large, too_large_at, without_mark};
 use crate::text::layout::Layout;
 use crate::threads::{Interrupt, Pool};
 
@@ -63,7 +64,7 @@ pub fn tag_stream<O: Output>(
             continue;
         }
         if !begun && compressed == Some(false) {
-            signature::check_text(name, &pending[..pending.len().min(signature::LOOKED_AT)])?;
+            signature::check_text(name, &pending[..pending.len().min(signature::LOOKED_AT)], false)?;
         }
         if compressed == Some(true) {
             pending = Source::of_bytes(name, pending)?.text(|line| format.ends(line))?.into_bytes();

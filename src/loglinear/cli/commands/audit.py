@@ -58,13 +58,13 @@ def configure(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     inputs = Inputs("TRAIN", model=False, data="train")
-    add_data(parser, parser, inputs, "TRAIN", "labelled data (gzip, xz)")
+    add_data(parser, parser, inputs, "TRAIN", "labelled data (may be compressed)")
     add(
         "-o",
         "--output",
         default="-",
         metavar="FILE",
-        help="output file (.html: a page; .gz and .xz are compressed; default: stdout)",
+        help="output file (.html: a page; compressed if it ends in .gz, .xz, .bz2 or .zst; default: stdout)",
     )
     add("--folds", type=int, default=5, metavar="N", help="number of folds, each of which is left out (default: 5)")
     add("--top", type=positive, metavar="N", help="write the N most suspicious findings (default: all)")
@@ -215,17 +215,16 @@ def _page(arguments: Namespace, audit: Audit, table: str) -> bytes:
 def _table_of(arguments: Namespace) -> str:
     """Return the name of the table of the findings, which a page saves beside itself."""
     output: str = arguments.output
-    return os.path.splitext(_uncompressed(output))[0] + ".tsv" if _is_page(output) else output
+    from ...data.formats import uncompressed
+
+    return os.path.splitext(uncompressed(output))[0] + ".tsv" if _is_page(output) else output
 
 
 def _is_page(output: str) -> bool:
     """Whether an output file is a page, which may be compressed."""
-    return _uncompressed(output).endswith((".html", ".htm"))
+    from ...data.formats import uncompressed
 
-
-def _uncompressed(name: str) -> str:
-    """Return the name of a file without the extension of a compressed one."""
-    return name.removesuffix(".gz").removesuffix(".xz")
+    return uncompressed(output).endswith((".html", ".htm"))
 
 
 def _summary(audit: Audit, top: int | None) -> str:

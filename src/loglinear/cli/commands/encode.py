@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
     add = parser.add_argument
     inputs = Inputs("FILE...", model=False, data="files", several=True)
-    add_data(parser, parser, inputs, "FILE", "labelled sentences (gzip, xz, - for stdin) or encoded corpora")
+    add_data(parser, parser, inputs, "FILE", "labelled sentences (may be compressed; - for stdin) or encoded corpora")
     add("-o", "--output", required=True, metavar="FOLDER", help="corpus to write; an existing corpus is replaced")
     add(
         "--append",

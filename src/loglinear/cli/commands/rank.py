@@ -3,7 +3,7 @@
 The table has a line for each, the most worthwhile first: its score, how similar it is to the most similar one before
 it, its first line in the file, and the sentence with its least certain part in brackets. With -o, the sentences are
 also written to a file in the format of the input, in this order, to be labelled. Their lines are copied as they are.
-The file is compressed if its name ends in .gz or .xz.
+The file is compressed if its name ends in .gz, .xz, .bz2 or .zst.
 
 --by says what the score is:
   sequence      1 - the probability of the best label sequence, per token (geometric mean); for a classifier, 1 - the

@@ -44,7 +44,7 @@ def configure(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     inputs = Inputs("TRAIN", model=False, data="train")
-    add_data(parser, parser, inputs, "TRAIN", "training data (gzip, xz, - for stdin)")
+    add_data(parser, parser, inputs, "TRAIN", "training data (may be compressed; - for stdin)")
     add_format(parser, "sentences", default="columns")
     add_columns(parser)
     add_templates(parser)

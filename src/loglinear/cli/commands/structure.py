@@ -62,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     inputs = Inputs("DATA", model=False, data="table")
-    add_data(parser, parser, inputs, "DATA", "CSV, TSV (gzip and xz too; - for stdin) or Parquet")
+    add_data(parser, parser, inputs, "DATA", "CSV, TSV (may be compressed; - for stdin) or Parquet")
     add(
         "-o",
         "--output",

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 # Extensions of tables, which the command does not read.
-_TABLES = (".csv", ".csv.gz", ".parquet", ".feather", ".arrow", ".xlsx")
+_TABLES = (".csv", ".parquet", ".feather", ".arrow", ".xlsx")
 EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --model chunker.loglinear --dev dev.txt
          loglinear train mails.tsv --model-type maxent --format text --tfidf --l1 0.05 --l2 0.1 --model spam.loglinear
          loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
@@ -68,7 +68,7 @@ def configure(parser: ArgumentParser) -> None:
     from ...models.training.options import DevOptions, SolverOptions, TextOptions
 
     data = parser.add_argument_group("data")
-    train = "training data (gzip, xz, - for stdin): files, folders, or quoted patterns such as 'part-*.txt'"
+    train = "training data (may be compressed; - for stdin): files, folders, or quoted patterns such as 'part-*.txt'"
     inputs = Inputs("TRAIN...", model=False, data="train", several=True)
     add_data(parser, data, inputs, "TRAIN", train)
     add_format(data, default="columns")
@@ -128,7 +128,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
-    from ...data.formats import format_of, named
+    from ...data.formats import COMPRESSED, format_of, named
     from ...models.training.options import ClassifierParameters, DevOptions, SolverOptions, TextOptions
     from ...objectives.chain import ChainFeatures
     from ...options import checks_of
@@ -148,9 +148,9 @@ def run(arguments: Namespace) -> None:
     checks_of(ClassifierParameters)["multi_class"]("multi_class", arguments.multi_class)
     use.check(has_data=arguments.dev is not None)
     _check_older(arguments)
-    if (arguments.trace or "").endswith((".gz", ".xz")):
+    if (arguments.trace or "").endswith(COMPRESSED):
         message = f"--trace {arguments.trace}: a trace is written line by line, not compressed; give a name without "
-        message += arguments.trace[-3:]
+        message += os.path.splitext(arguments.trace)[1]
         raise OptionError(message)
     if arguments.report is not None:
         _check_report(arguments, several=len(arguments.train) > 1 or not alone)
@@ -470,7 +470,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
 
 def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt:
     """Train a classifier on samples with attributes, write the model and return it."""
-    from ...data.formats import format_of, is_corpus
+    from ...data.formats import format_of, is_corpus, uncompressed
     from ...data.survey import Survey, check_known
     from ...models.training.classifier_start import ClassifierStart
     from ..layout import note_labelled_columns
@@ -488,7 +488,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
             f"{path} looks like a table: in Python, loglinear.MaxEnt reads data frames; here, write the table "
             "with sklearn.datasets.dump_svmlight_file and add --format svmlight"
         )
-        other = of_tables if path.lower().endswith(_TABLES) else of_texts
+        other = of_tables if uncompressed(path.lower()).endswith(_TABLES) else of_texts
         message = f"columns need --template or --preset (see `loglinear presets`); {other}"
         raise OptionError(message)
     X = reading.corpora(asked.files) if alone else None

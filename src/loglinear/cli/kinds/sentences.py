@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
 from ..layout import (
-    COMPRESSED,
     first_rows,
     is_regular,
     note_columns,
@@ -162,7 +161,6 @@ class Sentences(Kind):
     def tag(self, arguments: Namespace) -> None:
         """Label a file of sentences, or an encoded corpus."""
         from ...data.formats import file_name
-        from ...data.lines import check_text
         from ...models.files.chain import checked_n_best
 
         format = self.format(arguments.file, arguments.format)
@@ -195,8 +193,6 @@ class Sentences(Kind):
 
         def look(start: bytes) -> bool:
             """Check the beginning of the text; return whether other columns than in training are worth a note."""
-            if not start.startswith(COMPRESSED):
-                check_text(arguments.file, start)
             if format == "crfsuite":
                 warn_of_missing_attributes(arguments.file, start)
                 self.look_for_sentences(arguments.file, start)
@@ -232,8 +228,6 @@ class Sentences(Kind):
         model = self._constrained(arguments)
         start = start_of(arguments.file) if regular else b""
         is_noted = regular and look(start)
-        if regular:
-            note_empty(arguments.file, start)
         with guessing(format, self.guess(arguments.file, arguments.format)):
             tally = model.tag_file(
                 arguments.file,
@@ -251,6 +245,8 @@ class Sentences(Kind):
                 rest=arguments.rest,
                 threads=arguments.threads,
             )
+        if regular:
+            note_empty(arguments.file, start)
         if withheld is not None:
             withheld.tell(file_name(arguments.file), *tally)
         if is_noted and columns == self.columns(arguments, format):

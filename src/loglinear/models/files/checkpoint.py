@@ -23,6 +23,7 @@ from ... import solvers
 from ...errors import DataError, OptionError
 from ...replacing import replacing
 from ...result import Status
+from ...text_file import not_a
 
 __all__ = ["is_checkpoint", "read", "write"]
 
@@ -32,6 +33,8 @@ NAME, VERSION = b"loglinear checkpoint ", b"1\n"
 SIZE = 32
 # Number of bytes that are hashed together.
 _PIECE = 1 << 20
+# What is wrong with a file that does not begin like a checkpoint.
+_FOREIGN = "not a checkpoint"
 
 Arrays = list[npt.NDArray[Any]]
 
@@ -84,8 +87,9 @@ def read(path: str) -> dict[str, Any]:
     """
     with open(path, "rb") as file:
         if amiss := _amiss(file):
-            message = f"{path}: {amiss}; give the name of a checkpoint, or delete the file to start again"
-            raise DataError(message)
+            remedy = "give the name of a checkpoint, or delete the file to start again"
+            foreign = not_a("checkpoint", path, remedy) if amiss == _FOREIGN else None
+            raise DataError(foreign or f"{path}: {amiss}; {remedy}")
         file.seek(len(NAME + VERSION))
         end = os.fstat(file.fileno()).st_size - SIZE
         arrays: Arrays = []
@@ -112,7 +116,7 @@ def _amiss(file: BinaryIO) -> str:
     """Return what is wrong with a file as a whole; empty if it is intact."""
     line = file.read(len(NAME + VERSION))
     if not line.startswith(NAME):
-        return "not a checkpoint"
+        return _FOREIGN
     if line != NAME + VERSION:
         return "a checkpoint of another version of loglinear, or damaged"
     digest = hashlib.blake2b(line, digest_size=SIZE)

@@ -1,0 +1,242 @@
+//! The kinds of compression of texts: how each is recognised, read and written.
+
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write, copy, sink};
+
+/// Level of compression of xz, its own default.
+const XZ_LEVEL: u32 = 6;
+
+/// A kind of compression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Compression {
+    Gzip,
+    Xz,
+    Bzip2,
+    Zstd,
+}
+
+/// What a kind of compression is called, the end of its files' names, the command that undoes it, and the first bytes of its files, in
+/// which `?` is any byte. Words may begin with the first bytes of bzip2, so those of its first block follow, or of the end.
+pub struct Kind {
+    pub compression: Compression,
+    pub name: &'static str,
+    pub suffix: &'static str,
+    pub undo: &'static str,
+    begins: &'static [&'static [u8]],
+}
+
+pub const KINDS: [Kind; 4] = [
+    Kind {
+        compression: Compression::Gzip,
+        name: "gzip-compressed",
+        suffix: "gz",
+        undo: "decompress it first: gunzip FILE",
+        begins: &[b"\x1f\x8b"],
+    },
+    Kind {
+        compression: Compression::Xz,
+        name: "xz-compressed",
+        suffix: "xz",
+        undo: "decompress it first: unxz FILE",
+        begins: &[b"\xfd7zXZ\0"],
+    },
+    Kind {
+        compression: Compression::Bzip2,
+        name: "bzip2-compressed",
+        suffix: "bz2",
+        undo: "decompress it first: bunzip2 FILE",
+        begins: &[b"BZh?1AY&SY", b"BZh?\x17rE8P\x90"],
+    },
+    Kind {
+        compression: Compression::Zstd,
+        name: "zstd-compressed",
+        suffix: "zst",
+        undo: "decompress it first: unzstd FILE",
+        // A frame, or one of other programs, which is skipped.
+        begins: &[b"\x28\xb5\x2f\xfd", b"?\x2a\x4d\x18"],
+    },
+];
+
+/// How a text is compressed, by its first bytes.
+pub fn of_start(start: &[u8]) -> Option<&'static Kind> {
+    let begins = |pattern: &&[u8]| start.len() >= pattern.len() && agree(start, pattern);
+    KINDS.iter().find(|kind| kind.begins.iter().any(begins))
+}
+
+/// Whether a text is compressed, by its first bytes; None if there are too few of them.
+pub fn is_compressed(start: &[u8]) -> Option<bool> {
+    if of_start(start).is_some() {
+        return Some(true);
+    }
+    let may_be = KINDS.iter().flat_map(|kind| kind.begins).any(|pattern| agree(start, pattern));
+    if may_be { None } else { Some(false) }
+}
+
+/// Whether bytes and pattern are equal as far as both go.
+fn agree(start: &[u8], pattern: &[u8]) -> bool {
+    start.iter().zip(pattern).all(|(byte, sign)| byte == sign || *sign == b'?')
+}
+
+/// How a text is to be compressed, by the extension of its file.
+pub fn of_extension(extension: Option<&OsStr>) -> Option<Compression> {
+    let kind = KINDS.iter().find(|kind| extension.is_some_and(|extension| extension == kind.suffix))?;
+    Some(kind.compression)
+}
+
+impl Compression {
+    /// Reads the text. Members or frames that follow one another are one text.
+    pub fn reader(self, raw: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+        match self {
+            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
+            Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(raw)),
+            Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(raw)),
+            Compression::Zstd => Box::new(Frames { raw: BufReader::new(raw), decoder: FrameDecoder::new() }),
+        }
+    }
+
+    /// Writes a text, compressed. Equal texts give equal bytes.
+    pub fn write(self, out: &mut dyn Write, text: &[u8]) -> Result<()> {
+        match self {
+            Compression::Gzip => {
+                let mut packed = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+                packed.write_all(text)?;
+                packed.finish().map(drop)
+            }
+            Compression::Xz => {
+                let mut packed = liblzma::write::XzEncoder::new(out, XZ_LEVEL);
+                packed.write_all(text)?;
+                packed.finish().map(drop)
+            }
+            Compression::Bzip2 => {
+                let mut packed = bzip2::write::BzEncoder::new(out, bzip2::Compression::best());
+                packed.write_all(text)?;
+                packed.finish().map(drop)
+            }
+            // The encoder panics where a writer fails, so it writes to memory.
+            Compression::Zstd => {
+                let level = ruzstd::encoding::CompressionLevel::Fastest;
+                out.write_all(&ruzstd::encoding::compress_to_vec(text, level))
+            }
+        }
+    }
+}
+
+/// Zstandard frames that follow one another; skippable frames are passed over.
+struct Frames<R: Read> {
+    raw: BufReader<R>,
+    decoder: FrameDecoder,
+}
+
+impl<R: Read> Frames<R> {
+    /// Begins the next frame with content; returns whether there is one.
+    fn advance(&mut self) -> Result<bool> {
+        let sums = (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
+        if matches!(sums, (Some(written), Some(computed)) if written != computed) {
+            return Err(Error::other("its checksum is wrong"));
+        }
+        while !self.raw.fill_buf()?.is_empty() {
+            match self.decoder.init(&mut self.raw) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                    if copy(&mut self.raw.by_ref().take(length.into()), &mut sink())? < length.into() {
+                        return Err(ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(Error::other(error)),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl<R: Read> Read for Frames<R> {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        loop {
+            if self.decoder.can_collect() > 0 || into.is_empty() {
+                return self.decoder.read(into);
+            }
+            if !self.decoder.is_finished() {
+                let block = BlockDecodingStrategy::UptoBlocks(1);
+                self.decoder.decode_blocks(&mut self.raw, block).map_err(Error::other)?;
+            } else if !self.advance()? {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Compression; 4] = [Compression::Gzip, Compression::Xz, Compression::Bzip2, Compression::Zstd];
+
+    fn packed(compression: Compression, text: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        compression.write(&mut bytes, text).unwrap();
+        bytes
+    }
+
+    fn unpacked(compression: Compression, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        compression.reader(std::io::Cursor::new(bytes)).read_to_end(&mut text).map(|_| text)
+    }
+
+    #[test]
+    fn every_kind_recognises_and_reads_what_it_writes_member_after_member() {
+        let text = b"the dog barks\n".repeat(30_000);
+        for kind in &KINDS {
+            for text in [&text[..], b"a", b""] {
+                let bytes = packed(kind.compression, text);
+                assert_eq!(of_start(&bytes).unwrap().name, kind.name);
+                assert_eq!(unpacked(kind.compression, bytes.clone()).unwrap(), text, "{}", kind.name);
+                let twice = unpacked(kind.compression, [&bytes[..], &bytes].concat()).unwrap();
+                assert_eq!(twice, [text, text].concat(), "{}", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_or_a_changed_byte_is_an_error_or_changes_no_text() {
+        let text = b"the dog barks at the cat and the cat runs\n".repeat(3);
+        for compression in ALL {
+            let bytes = match compression {
+                // With a checksum, as the program zstd writes it.
+                Compression::Zstd => ZSTD.to_vec(),
+                other => packed(other, &text),
+            };
+            let text = unpacked(compression, bytes.clone()).unwrap();
+            for at in 1..bytes.len() {
+                assert!(unpacked(compression, bytes[..at].to_vec()).is_err(), "{compression:?} cut at {at}");
+                let mut changed = bytes.clone();
+                changed[at] ^= 0x04;
+                if let Ok(read) = unpacked(compression, changed) {
+                    assert!(read == text, "{compression:?}, byte {at}");
+                }
+            }
+        }
+    }
+
+    /// `printf 'the dog barks\n' | zstd`
+    const ZSTD: &[u8] = b"(\xb5/\xfd\x04Xq\x00\x00the dog barks\x0a;\x9d\xe2~";
+
+    #[test]
+    fn skippable_frames_of_zstd_are_passed_over_and_words_are_no_magic() {
+        let frame = packed(Compression::Zstd, b"a\n");
+        let skipped = [&b"\x5a\x2a\x4d\x18\x03\0\0\0abc"[..], &frame, b"\x50\x2a\x4d\x18\0\0\0\0", &frame].concat();
+        assert_eq!(is_compressed(&skipped), Some(true));
+        assert_eq!(unpacked(Compression::Zstd, skipped).unwrap(), b"a\na\n");
+        assert!(unpacked(Compression::Zstd, b"\x5a\x2a\x4d\x18\x03\0\0\0ab".to_vec()).is_err());
+        for (start, expected) in [
+            (&b"BZh9 O\n"[..], Some(false)),
+            (b"BZh91AY", None),
+            (b"B\n", Some(false)),
+            (b"", None),
+            (b"P*M ", Some(false)),
+        ] {
+            assert_eq!(is_compressed(start), expected, "{start:?}");
+        }
+    }
+}
