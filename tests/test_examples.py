@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from examples import by_day
@@ -62,6 +63,16 @@ def segmentation(names: Names) -> bool:
     return 1.0 - joint < (1.0 - alone) / 2 and (weights == weights.T).all() and weights.argmax() in {0, 4, 8}
 
 
+def structured_svm(names: Names) -> bool:
+    """The objective is right; the hinge keeps more and makes fewer mistakes at a strength, hardly so at equal size."""
+    right = names["difference"] < 1e-4 * names["size"] and 0.0 < names["above"] < names["T"] * np.log(289)
+    likelihood, hinge = names["curves"].values()
+    wins = all(more[0] > less[0] and more[1] > less[1] for less, more in zip(likelihood, hinge, strict=True))
+    sizes, accuracies = np.transpose(likelihood)
+    between = [(accuracy, np.interp(size, sizes, accuracies)) for size, accuracy in hinge if 400 < size <= max(sizes)]
+    return right and wins and len(between) > 1 and all(abs(one - other) < 0.02 for one, other in between)
+
+
 def survey(names: Names) -> bool:
     """The network has the edges of the rules and no others; the correlations are more."""
     return set(names["edges"]) == names["rules"] < set(names["significant"])
@@ -77,6 +88,7 @@ HOLDS: dict[str, Callable[[Names], bool]] = {
         page_parts,
         partial_labels,
         segmentation,
+        structured_svm,
         survey,
     )
 }
