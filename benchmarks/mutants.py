@@ -61,6 +61,12 @@ MODULES = (
     "gap.py",
     "models/**/*.py",
     "networks/*.py",
+    "objectives/*.py",
+    "calibration.py",
+    "report/*.py",
+    "compat/**/*.py",
+    "dask/*.py",
+    "cli/**/*.py",
 )
 # Tests of the modules that a pattern names, below tests/; the first pattern that fits counts.
 TESTS = {
@@ -155,6 +161,74 @@ TESTS = {
     "networks/linear_response.py": "networks/test_linear_response.py objectives/test_network.py",
     "networks/tree_reweighted.py": "networks/test_tree_reweighted.py",
     "networks/*.py": "objectives/test_network.py models/test_network.py objectives/test_pseudolikelihood.py",
+    "objectives/class_weights.py": "objectives/test_costs.py models/test_chain_costs.py models/test_maxent.py "
+    "models/test_graph.py dask/test_maxent.py",
+    "objectives/older.py": "models/training/test_prior.py models/training/test_prior_with_costs.py "
+    "models/training/test_start.py",
+    "objectives/prior.py": "objectives/test_prior.py models/training/test_prior.py "
+    "models/training/test_prior_with_costs.py models/training/test_classifier_prior.py",
+    "objectives/part*.py": "objectives/test_parts.py objectives/test_costs.py objectives/test_soft_labels.py "
+    "objectives/test_invalid_labels.py dask/test_chain.py test_violation.py",
+    "objectives/groups.py": "objectives/test_parts.py objectives/test_columns_far_from_zero.py dask/test_chain.py",
+    "objectives/matrix_parts.py": "objectives/test_columns_far_from_zero.py data/test_frames.py dask/test_maxent.py "
+    "objectives/test_dense.py",
+    "objectives/balance.py": "objectives/test_balance.py test_gap.py test_centring.py",
+    "objectives/classifier.py": "objectives/test_dense.py objectives/test_balance.py "
+    "objectives/test_columns_far_from_zero.py objectives/test_empty_columns.py objectives/test_hessian_diagonal.py "
+    "models/test_maxent.py test_gap.py test_centring.py",
+    "objectives/chain.py": "objectives/test_chain.py objectives/test_parts.py objectives/test_costs.py "
+    "objectives/test_soft_labels.py objectives/test_hessian_diagonal.py objectives/test_pruned.py models/test_chain.py",
+    "objectives/graph.py": "models/test_graph.py models/training/test_graph_prior.py test_gap.py "
+    "objectives/test_hessian_diagonal.py",
+    "objectives/network.py": "objectives/test_network.py networks/test_tree_reweighted.py",
+    "objectives/pseudolikelihood.py": "objectives/test_pseudolikelihood.py models/training/test_nodewise.py "
+    "test_gap.py",
+    "objectives/*.py": "objectives/test_{stem}.py objectives/test_chain.py test_constraints.py",
+    "calibration.py": "test_calibration.py report models/test_temperature.py cli/commands/test_tag_withheld.py",
+    "report/audit_page.py": "cli/commands/test_audit.py models/test_audit.py",
+    "report/*graph.py": "report/test_graph.py report/test_network_page.py report/test_interactive.py",
+    "report/*.py": "report cli/commands/test_report.py cli/commands/test_evaluate.py",
+    "compat/pycrfsuite/_online.py": "compat/test_online.py",
+    "compat/_install.py": "compat/test_install.py",
+    "compat/sklearn_crfsuite/*.py": "compat/test_sklearn_crfsuite.py compat/test_install.py",
+    "compat/*.py": "compat/test_trainer.py compat/test_tagger.py compat/test_items.py compat/test_online.py "
+    "compat/test_logparser.py compat/test_sklearn_crfsuite.py",
+    "dask/maxent.py": "dask/test_maxent.py dask/test_failed_fits.py",
+    "dask/*.py": "dask",
+    "cli/audit_table.py": "cli/commands/test_audit.py models/test_audit.py",
+    "cli/bar.py": "cli/test_progress.py",
+    "cli/distributed.py": "dask/test_command.py cli/test_bad_input.py",
+    "cli/ending.py": "cli/test_ending.py cli/commands/test_train.py",
+    "cli/inputs.py": "cli/test_inputs.py cli/test_bad_input.py cli/test_main.py",
+    "cli/layout.py": "cli/test_layout.py cli/test_column_files.py cli/commands/test_tag_layouts.py cli/test_inputs.py "
+    "cli/test_other_cells.py cli/test_columns_of_another_kind.py cli/commands/test_weight_column.py",
+    "cli/output.py": "cli/test_main.py cli/test_compressed.py cli/commands/test_tag.py cli/commands/test_evaluate.py",
+    "cli/progress.py": "cli/test_progress.py cli/test_ending.py cli/test_sense.py cli/commands/test_train.py",
+    "cli/reading.py": "cli/test_sense.py cli/test_inputs.py cli/test_bad_input.py cli/test_layout.py "
+    "cli/commands/test_train.py cli/test_column_files.py",
+    "cli/watch.py": "dask/test_watch.py dask/test_command.py",
+    "cli/withheld.py": "cli/commands/test_tag_withheld.py",
+    "cli/wrapping.py": "cli/test_wrapping.py cli/test_main.py",
+    "cli/kinds/graphs.py": "cli/test_kinds.py cli/test_networks.py",
+    "cli/kinds/inspected.py": "cli/commands/test_inspect.py cli/test_ending.py cli/test_kinds.py",
+    "cli/kinds/ranked.py": "cli/commands/test_rank.py models/test_rank.py cli/test_kinds.py",
+    "cli/kinds/scored.py": "cli/commands/test_evaluate.py cli/commands/test_report.py cli/test_kinds.py",
+    "cli/kinds/sentences.py": "cli/commands/test_tag.py cli/commands/test_tag_layouts.py "
+    "cli/commands/test_tag_stream.py cli/commands/test_evaluate.py cli/commands/test_train.py cli/test_kinds.py "
+    "cli/commands/test_calibrate.py "
+    "cli/commands/test_explain.py",
+    "cli/kinds/tables.py": "cli/test_networks.py cli/test_kinds.py cli/commands/test_structure.py",
+    "cli/kinds/texts.py": "cli/commands/test_classify.py cli/test_kinds.py",
+    "cli/kinds/*.py": "cli/test_kinds.py",
+    "cli/commands/presets.py": "cli/commands/test_presets.py",
+    "cli/commands/structure.py": "cli/commands/test_structure.py cli/test_networks.py models/test_estimator.py",
+    "cli/commands/tag.py": "cli/commands/test_tag.py cli/commands/test_tag_layouts.py cli/commands/test_tag_stream.py "
+    "cli/commands/test_tag_withheld.py",
+    "cli/commands/train.py": "cli/commands/test_train.py cli/commands/test_train_checkpoint.py "
+    "cli/commands/test_train_prior.py cli/commands/test_costs.py cli/commands/test_classify.py "
+    "cli/commands/test_label_messages.py models/test_estimator.py",
+    "cli/commands/*.py": "cli/commands/test_{stem}.py cli/test_kinds.py",
+    "cli/*.py": "cli/test_main.py cli/test_{stem}.py cli/test_bad_input.py cli/commands/test_completion.py",
 }
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",

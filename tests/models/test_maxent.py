@@ -674,3 +674,13 @@ def test_class_weights_by_name_are_those_of_the_file(tmp_path):
     y = np.array(["N", "V", "other"])[samples(3)[1]]
     model.fit(samples(3)[0], y).save(tmp_path / "model")
     assert MaxEnt.load(tmp_path / "model").class_weight == model.class_weight
+
+
+def test_a_saved_classifier_without_any_weight_predicts_as_before(tmp_path):
+    X, y = [["a"], ["b"], ["a"]], ["+", "-", "+"]
+    with pytest.warns(UserWarning, match="no feature is left"):
+        model = MaxEnt(l1=100.0).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = MaxEnt.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.predict([["c"]]).tolist() == ["+"]

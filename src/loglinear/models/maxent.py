@@ -656,6 +656,8 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 message = "X contains attributes, but the classifier was trained on a matrix; give a matrix"
                 raise DataError(message)
             X = samples_with(self.attributes_, corpus)
+            if not self.attributes_:  # a file without weights; scikit-learn refuses matrices without columns
+                return X
         elif self.attributes_ is not None:
             message = "X is a matrix, but the classifier was trained on attributes; give attributes or a Corpus"
             raise DataError(message)
