@@ -65,6 +65,7 @@ ROOMS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
             ("training",),
             ("explain",),
             ("summary", "translations", "scikit_learn"),
+            ("one_state", "portable"),
             ("estimator",),
             ("chain_single", "chain_weights"),
             ("*",),

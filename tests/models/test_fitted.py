@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import io
 import pickle
+import re
 import sys
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, TextClassifier, grid_edges
 from loglinear.compat.sklearn_crfsuite import CRF
@@ -115,3 +120,96 @@ def test_what_can_be_written_to_changes_the_predictions(attribute):
     values = getattr(model, attribute)
     values[...] = values[::-1].copy()
     assert (model.predict_log_proba(X).tolist(), model.predict(X).tolist()) != before
+
+
+# Pickles.
+def numpy_names(pickled):
+    """Return the modules of NumPy that a pickle names, pickles inside it included."""
+    return {*re.findall(rb"numpy[.\w]*", pickled)} - {b"numpy"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("protocol", [2, 4, pickle.HIGHEST_PROTOCOL])
+def test_pickles_name_no_module_of_numpy_that_another_version_lacks(name, protocol, models):
+    model = models[name]
+    pickled = pickle.dumps(model, protocol)
+    assert numpy_names(pickled) == set()
+    same_attributes(pickle.loads(pickled), model)
+
+
+def same_attributes(again, model):
+    """Compare the attributes of two estimators, to the last bit."""
+    assert type(again) is type(model)
+    assert {*vars(again)} == {*vars(model)}
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray):
+            other = getattr(again, name)
+            assert (other.dtype, other.flags.f_contiguous, other.tolist()) == (
+                value.dtype,
+                value.flags.f_contiguous,
+                value.tolist(),
+            )
+    for other, result in zip(vars(again).get("_results", ()), vars(model).get("_results", ()), strict=True):
+        assert other.w.tobytes() == result.w.tobytes()
+
+
+@pytest.mark.parametrize("l1", [np.float64(0.1), "cv"])
+@pytest.mark.parametrize("classes", [[1.0, 2.0], ["", "x"], [True, False], np.array(["a", "b"], object), [b"", b"y"]])
+def test_numbers_and_arrays_of_any_type_are_pickled_without_private_names(l1, classes):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.asarray(classes)[(X[:, 0] > 0.0).astype(int)]
+    for sparse in (False, True):
+        model = MaxEnt(l1=l1).fit(X, y)
+        if sparse:
+            model.sparsify()
+        assert numpy_names(pickle.dumps(model)) == set()
+        again = pickle.loads(pickle.dumps(model))
+        same_attributes(again, model)
+        assert type(again.l1) is type(model.l1)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, clone, lambda model: joblib_round(model)])
+def test_copies_answer_as_the_original(copied, models):
+    for name in ("chain", "matrix", "graph", "network"):
+        model = copied(models[name])
+        assert model is not models[name]
+        assert model.get_params() == models[name].get_params()
+        if copied is not clone:
+            same_attributes(model, models[name])
+
+
+def test_arrays_keep_their_order_in_memory_and_odd_shapes(models):
+    model = copy.copy(models["matrix"])
+    arrays = [np.zeros((2, 3), order="F"), np.empty((0, 2)), np.array("x"), np.array([[1, "a"], [None, [2]]], object).T]
+    model.extra_ = [*arrays, np.datetime64("2020-01-02"), np.str_("")]
+    again = pickle.loads(pickle.dumps(model))
+    assert [array.flags.f_contiguous for array in again.extra_[:4]] == [array.flags.f_contiguous for array in arrays]
+    assert repr(again.extra_) == repr(model.extra_)
+    again.extra_[0][0] = 1.0  # can be written to
+
+
+def joblib_round(model):
+    """Return a model that joblib has written and read."""
+    out = io.BytesIO()
+    joblib.dump(model, out)
+    out.seek(0)
+    return joblib.load(out)
+
+
+def test_a_shallow_copy_shares_the_arrays_and_not_the_attributes(models):
+    model = copy.copy(models["matrix"])
+    assert model.coef_ is models["matrix"].coef_
+    model.coef_ = None
+    assert models["matrix"].coef_ is not None
+
+
+def test_parameters_that_only_another_pickler_knows_are_left_to_it():
+    class Strength(float):
+        pass
+
+    model = MaxEnt(l1=Strength(0.5)).fit(np.arange(12.0).reshape(6, 2) % 5, CLASSES)
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        pickle.dumps(model)
+    again = pickle.loads(pytest.importorskip("cloudpickle").dumps(model))
+    assert again.l1 == 0.5
+    same_attributes(again, model)

@@ -14,6 +14,7 @@ from ..objectives.class_weights import refuse_unknown
 from ..options import Options, check_label_bias, fail, option, option_class
 from .estimator import check_fitted
 from .files.chain import biased
+from .one_state import OneState
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -43,7 +44,7 @@ class BiasParameters(Options):
     )
 
 
-class LabelBias:
+class LabelBias(OneState):
     """The part of a chain's estimator that adds a bias to the scores of labels.
 
     Attributes:
@@ -64,14 +65,15 @@ class LabelBias:
     def _biased_model(self) -> ChainModel:
         """The native model with the current biases, which may be set after training."""
         check_fitted(self, "model_")
+        model = self.model_  # before `_bias`, which changes together with it
         if self.label_bias != vars(self).get("_bias"):
             check_label_bias("label_bias", self.label_bias)
-            name_of = dict(zip(self.classes_, self.model_.labels, strict=True))
+            name_of = dict(zip(self.classes_, model.labels, strict=True))
             bias = dict(self.label_bias or {})
             if unknown := [label for label in bias if label not in name_of]:
                 refuse_unknown("label_bias", bias, unknown[0], self.classes_, "label")
-            self.model_ = biased(self.model_, {name_of[label]: float(score) for label, score in bias.items()})
-            self._bias = None if self.label_bias is None else bias
+            model = biased(model, {name_of[label]: float(score) for label, score in bias.items()})
+            vars(self).update(model_=model, _bias=None if self.label_bias is None else bias)
         return self.model_
 
     def tune_bias(

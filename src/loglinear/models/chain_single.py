@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.columns import as_items
 from ..data.labels import check_ordered, typed
 from .files.chain import tag_lists
+from .one_state import OneState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["SingleSentences"]
 
 
-class SingleSentences:
+class SingleSentences(OneState):
     """The methods of a chain's estimator that make no corpus.
 
     Attributes:

@@ -10,6 +10,7 @@ from ..errors import OptionError
 from .estimator import check_fitted
 from .files.chain import ChainModel
 from .files.settings import settings_text
+from .one_state import OneState
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -19,7 +20,7 @@ __all__ = ["WeightsByName"]
 T = TypeVar("T", bound="WeightsByName")
 
 
-class WeightsByName:
+class WeightsByName(OneState):
     """The part of a chain's estimator that shows the weights.
 
     Attributes:

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import Field, fields, replace
-from functools import cache, wraps
+from functools import cache
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -23,6 +23,8 @@ from ..errors import ConvergenceWarning, NotFittedError, OptionError, warn
 from ..extras import needed_by
 from ..options import Options, similar
 from .files.schema import check_options
+from .one_state import OneState, whole
+from .portable import opened, portable
 from .training.options import RunOptions, thread_count
 from .translations import hint
 
@@ -77,7 +79,7 @@ class _NotADataclass:
         raise AttributeError
 
 
-class Estimator(RunOptions):
+class Estimator(OneState, RunOptions):
     """Base of the estimators.
 
     The parameters of an estimator are the fields of the classes of options among its bases, and the attributes that its
@@ -90,7 +92,7 @@ class Estimator(RunOptions):
 
     An estimator that needs scikit-learn anyway has its BaseEstimator as the last base, others are a `LightEstimator`.
 
-    A `fit` that raises leaves the estimator as it was: see `_whole`.
+    A `fit` replaces all fitted attributes at once, and if it raises leaves the estimator as it was: see `one_state.py`.
     """
 
     if not TYPE_CHECKING:
@@ -119,7 +121,7 @@ class Estimator(RunOptions):
             )
         for name in ("fit", "partial_fit"):
             if name in vars(cls):
-                method = _whole(vars(cls)[name])
+                method = whole(vars(cls)[name])
                 setattr(cls, name, _WithoutL1(method) if name == "partial_fit" else method)
         super().__init_subclass__()
 
@@ -150,6 +152,11 @@ class Estimator(RunOptions):
         `fit` calls it when all else is set: from then on an error, such as an interrupt, leaves the new model.
         """
         self._results = tuple(map(_read_only, results))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickle the attributes so that any version of NumPy opens them."""
+        state: Any = self.__getstate__() if hasattr(self, "__getstate__") else vars(self)  # before Python 3.11
+        return opened, (type(self), portable(state, protocol))
 
     def __repr__(self) -> str:
         """Return the parameters that are not at their defaults, as scikit-learn's estimators print themselves."""
@@ -372,27 +379,6 @@ def _base_estimator() -> Any:
         from sklearn.base import BaseEstimator
 
     return BaseEstimator
-
-
-def _whole(fit: Callable[..., T]) -> Callable[..., T]:
-    """Return a method `fit` that, if it raises, leaves the attributes that were there before.
-
-    Otherwise the estimator would have the classes of the new data, say, and the weights of the old. A model that is
-    complete when the error comes stays: that of an interrupted training, or one whose warning is an error.
-    """
-
-    @wraps(fit)
-    def fit_or_restore(self: Estimator, *args: Any, **options: Any) -> T:
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **options)
-        except BaseException:
-            if vars(self).get("_results") is before.get("_results"):
-                vars(self).clear()
-                vars(self).update(before)
-            raise
-
-    return fit_or_restore
 
 
 class _NotAvailableError(OptionError, AttributeError):

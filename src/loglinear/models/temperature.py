@@ -21,6 +21,7 @@ from ..options import fail, one_of, optional
 from ..schemes import chunk_rule, chunk_set
 from .estimator import check_fitted
 from .files.tagging import BY, By
+from .one_state import OneState
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -179,7 +180,7 @@ def _divided(bias: Mapping[Any, float], temperature: float) -> dict[Any, float]:
     return {label: score / temperature for label, score in bias.items()}
 
 
-class Temperature:
+class Temperature(OneState):
     """The part of a chain's estimator that corrects how sure it is."""
 
     label_bias: Mapping[Any, float] | None
