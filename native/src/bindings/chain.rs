@@ -233,10 +233,12 @@ impl ChainObjective {
         Ok(PyArray1::from_vec(py, nlls))
     }
 
-    /// The view of the objective for stochastic solvers, made at the first call.
+    /// The view of the objective for stochastic solvers, made at the first call. By run, passes visit samples that are contiguous on
+    /// disk together.
     ///
     /// Raises OptionError for chains of order 2.
-    pub fn per_sample(&self, py: Python<'_>) -> PyResult<Py<SamplePasses>> {
+    #[pyo3(signature = (*, by_run=false))]
+    pub fn per_sample(&self, py: Python<'_>, by_run: bool) -> PyResult<Py<SamplePasses>> {
         if self.inner.order() != 1 {
             let message = "stochastic solvers support only chains of order 1; use lbfgs, owlqn or another batch solver";
             return Err(OptionError::new_err(message));
@@ -248,7 +250,7 @@ impl ChainObjective {
         }
         let passes = self.passes.get_or_try_init(py, || {
             let inner = interruptible(py, |_| Ok(samples::SamplePasses::new(Arc::clone(&self.inner))))?;
-            Py::new(py, SamplePasses { inner })
+            Py::new(py, SamplePasses { inner, by_run })
         })?;
         Ok(passes.clone_ref(py))
     }

@@ -57,6 +57,8 @@ subclass!(PrunedObjective, |inner| inner.n_features(), inner.n_samples(), inner.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct SamplePasses {
     pub inner: samples::SamplePasses,
+    /// Whether passes visit samples that are contiguous on disk together.
+    pub by_run: bool,
 }
 
 #[pymethods]

@@ -290,7 +290,7 @@ impl ClassifierObjective {
 
     /// The view of the problem for stochastic solvers, made at the first call.
     fn per_sample(&self, py: Python<'_>) -> PyResult<Py<SamplePasses>> {
-        self.as_chain(py)?.get().per_sample(py)
+        self.as_chain(py)?.get().per_sample(py, false)
     }
 
     /// Two classes: the negative log-likelihood at `w`, x . w of every sample, and the gradient, computed from the rows only.

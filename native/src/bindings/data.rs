@@ -23,6 +23,7 @@ use crate::text::ranges::encode_range;
 use crate::text::template::Template;
 use crate::threads::{self, Interrupt};
 use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PyString, PyTuple};
@@ -87,7 +88,7 @@ pub type Columns = (Option<String>, isize, bool, usize, Option<isize>);
 pub fn layout(columns: Option<Columns>) -> PyResult<Layout> {
     let Some((separator, label, skips_comments, n, weight)) = columns else { return Ok(Layout::default()) };
     let separator = separator.as_deref().map(Separator::named).transpose()?;
-    Ok(Layout { separator, label, weight, skips_comments, trained: Some(n).filter(|&n| n > 0) })
+    Ok(Layout { separator, label, weight, skips_comments, trained: Some(n).filter(|&n| n > 0), ..Layout::default() })
 }
 
 /// What was noticed of a text: columns besides the label, whether tabs separate them, sentences that begin with a comment, sentences
@@ -97,7 +98,7 @@ pub type Noticed = (usize, bool, usize, usize, usize, usize, String, bool, bool,
 
 /// Notes for Python.
 pub fn noticed(notes: &Notes) -> Noticed {
-    let Notes { columns, tabs, comments, documents, skipped, returns, look } = *notes;
+    let Notes { columns, tabs, comments, documents, skipped, returns, look, .. } = *notes;
     let mark = look.mark.map(String::from).unwrap_or_default();
     (columns, tabs, comments, documents, skipped, returns, mark, look.counts, look.constant, look.conllu, look.unsplit)
 }
@@ -207,7 +208,7 @@ impl Corpus {
     ) -> PyResult<Self> {
         let template = template.map(Template::parse).transpose()?;
         check_weights(weights.as_deref().unwrap_or_default(), "sentence")?;
-        let mut reader = Reader::new(template.as_ref(), None);
+        let mut reader = Reader::new(template.as_ref(), Layout::default());
         let mut builder = Builder::default();
         let labelled = labels.is_some();
         let mut labels = labels.map(|labels| labels.try_iter()).transpose()?;
@@ -241,7 +242,7 @@ impl Corpus {
         }
         let mut inner = threads::pool(1)?.install(|| corpus::Corpus::assemble(vec![builder]))?;
         inner.labelled = labelled;
-        inner.notes.columns = reader.n_columns();
+        (inner.notes.columns, inner.notes.tokens) = (reader.n_columns(), reader.tokens());
         inner.transitions = template.as_ref().is_none_or(|template| template.transitions);
         inner.triples = template.as_ref().is_some_and(|template| template.triples);
         Ok(Corpus { inner: Arc::new(inner) })
@@ -319,6 +320,12 @@ impl Corpus {
     #[getter]
     fn notes(&self) -> Noticed {
         noticed(&self.inner.notes)
+    }
+
+    /// Whether all of Python's tokens with attributes are texts, or none is; None if there are both, or none of these tokens.
+    #[getter]
+    fn has_texts(&self) -> Option<bool> {
+        self.inner.notes.tokens.are_texts()
     }
 
     #[getter]
@@ -505,7 +512,11 @@ fn label_names(sequence: &Bound<'_, PyAny>, index: usize) -> PyResult<Vec<Label>
     }
     let labels = sequence.try_iter().map_err(|_| wrong())?;
     let label = |(token, label): (usize, PyResult<Bound<'_, PyAny>>)| {
-        checked(label_of(&label?).map_err(|_| wrong())?, index, token)
+        let label = label_of(&label?).map_err(|error| match error.is_instance_of::<PyUnicodeError>(sequence.py()) {
+            true => Problem::Python(error).located(sequence.py(), Some(index)),
+            false => wrong(),
+        });
+        checked(label?, index, token)
     };
     labels.enumerate().map(label).collect()
 }

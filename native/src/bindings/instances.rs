@@ -5,6 +5,7 @@ use crate::bindings::item_sequence::read_attributes;
 use crate::bindings::items::{AttributeReader, ItemDialect};
 use crate::corpus;
 use crate::corpus::assembly::Builder;
+use crate::corpus::notes::Tokens;
 use crate::corpus::sink::{Gold, Sink};
 use crate::threads;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -26,7 +27,7 @@ pub struct Instances {
 impl Instances {
     #[new]
     fn new() -> Self {
-        let reader = AttributeReader::new(ItemDialect::Crfsuite);
+        let reader = AttributeReader::new(ItemDialect::Crfsuite, Tokens::default());
         Instances { reader, builder: Builder::default(), groups: Vec::new(), assembled: None }
     }
 

@@ -1,6 +1,7 @@
 //! `ItemSequence`: a sentence that is read once and passed to any number of taggers and trainers.
 
 use crate::bindings::items::{AttributeReader, ItemDialect, Problem};
+use crate::corpus::notes::Tokens;
 use crate::corpus::sink::{Gold, Sink};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -59,7 +60,7 @@ impl ItemSequence {
     #[new]
     fn new(pyseq: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut recording = Recording::default();
-        let mut reader = AttributeReader::new(ItemDialect::Crfsuite);
+        let mut reader = AttributeReader::new(ItemDialect::Crfsuite, Tokens::default());
         read_attributes(&mut reader, pyseq, &mut recording, |_| None)
             .map_err(|problem| problem.located(pyseq.py(), None))?;
         Ok(ItemSequence { recording })

@@ -1,14 +1,16 @@
 //! Passes sentences of Python objects to a sink token by token, with an error for every mistake.
 
 use crate::bindings::errors::DataError;
+use crate::corpus::notes::Tokens;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::{Cells, Texts, Width};
 use crate::text::expand::Expander;
 use crate::text::items::Items;
+use crate::text::layout::Layout;
 use crate::text::template::Template;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyUnicodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PySet, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyIterator, PyList, PySet, PyString};
 
 /// How Python writes the attributes of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,17 +75,17 @@ pub enum Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    /// A reader for tokens of a template's columns, or without a template for tokens of attributes; `trained` is the number of
-    /// columns of the training data, if it is known.
-    pub fn new(template: Option<&'t Template>, trained: Option<usize>) -> Self {
+    /// A reader for tokens of a template's columns, or without a template for tokens of attributes; the layout is that of the
+    /// training data, if there is a model.
+    pub fn new(template: Option<&'t Template>, trained: Layout) -> Self {
         match template {
             Some(template) => Reader::Columns {
                 expander: Box::new(Expander::new(template)),
                 columns: template.columns,
-                width: Width::of_training(trained),
+                width: Width::of_training(trained.trained),
                 texts: Texts::default(),
             },
-            None => Reader::Attributes(AttributeReader::new(ItemDialect::Strict)),
+            None => Reader::Attributes(AttributeReader::new(ItemDialect::Strict, trained.tokens)),
         }
     }
 
@@ -92,6 +94,14 @@ impl<'t> Reader<'t> {
         match self {
             Reader::Attributes(_) => 0,
             Reader::Columns { width, .. } => width.seen.unwrap_or(0),
+        }
+    }
+
+    /// What the tokens were, if they hold attributes.
+    pub fn tokens(&self) -> Tokens {
+        match self {
+            Reader::Attributes(reader) => reader.seen,
+            Reader::Columns { .. } => Tokens::default(),
         }
     }
 
@@ -144,7 +154,7 @@ pub fn read_cells(
             || format!("token {tokens}: with a template, a token must be a str or a sequence of str (its columns)");
         if let Ok(text) = token.cast::<PyString>() {
             texts.push(text.to_str()?);
-        } else if token.is_instance_of::<PyDict>() {
+        } else if token.is_instance_of::<PyDict>() || is_set(&token) {
             return Err(wrong().into());
         } else {
             let mut cells = token.try_iter().map_err(|_| wrong())?;
@@ -169,12 +179,15 @@ pub fn read_cells(
 pub struct AttributeReader {
     items: Items,
     pub dialect: ItemDialect,
+    /// What the tokens of the training data were, if it is known.
+    pub trained: Tokens,
+    seen: Tokens,
 }
 
 impl AttributeReader {
     /// A reader without a buffer.
-    pub fn new(dialect: ItemDialect) -> Self {
-        AttributeReader { items: Items::default(), dialect }
+    pub fn new(dialect: ItemDialect, trained: Tokens) -> Self {
+        AttributeReader { items: Items::default(), dialect, trained, seen: Tokens::default() }
     }
 
     /// As `Reader::sentence`.
@@ -202,9 +215,11 @@ impl AttributeReader {
         // A mistake in an earlier token may have left a prefix behind.
         self.items.leave(0);
         if let Ok(map) = token.cast::<PyDict>() {
+            self.note(Tokens::COLLECTIONS)?;
             return self.map(map, 1, sink);
         }
         if let Ok(text) = token.cast::<PyString>() {
+            self.note(Tokens::TEXTS)?;
             let text = text.to_str()?;
             match self.dialect {
                 ItemDialect::Strict => self.items.name(text, sink),
@@ -221,10 +236,15 @@ impl AttributeReader {
             }
             ItemDialect::Crfsuite => Problem::Type(error.value(token.py()).to_string()),
         })?;
-        for name in names {
-            self.name(&name?, || "an attribute is not a str".to_owned(), sink)?;
-        }
-        Ok(())
+        self.note(Tokens::COLLECTIONS)?;
+        self.names(token, names, || "an attribute is not a str".to_owned(), sink)
+    }
+
+    /// Notes what a token is. Error: no token of the training data was that.
+    #[inline(always)]
+    fn note(&mut self, token: Tokens) -> Result<(), Problem> {
+        self.seen.add(token);
+        if self.dialect == ItemDialect::Strict { Ok(self.trained.check(token)?) } else { Ok(()) }
     }
 
     /// Passes on the attributes of a dict.
@@ -282,7 +302,7 @@ impl AttributeReader {
             self.items.leave(outer);
         } else if self.dialect == ItemDialect::Crfsuite {
             if value.is_instance_of::<PyList>() || value.is_instance_of::<PySet>() {
-                return self.names(key, value, sink);
+                return self.names_of_key(key, value, sink);
             }
             let number =
                 value.extract::<f64>().map_err(|error| match error.is_instance_of::<PyTypeError>(value.py()) {
@@ -293,36 +313,49 @@ impl AttributeReader {
         } else if let Ok(number) = value.extract::<f64>() {
             self.items.number(key, number, sink)?;
         } else {
-            self.names(key, value, sink)?;
+            self.names_of_key(key, value, sink)?;
         }
         Ok(())
     }
 
     /// Passes on the names in a collection, after their key.
-    fn names<S: Sink>(&mut self, key: &str, names: &Bound<'_, PyAny>, sink: &mut S) -> Result<(), Problem> {
-        let names = names.try_iter().map_err(|_| {
+    fn names_of_key<S: Sink>(&mut self, key: &str, value: &Bound<'_, PyAny>, sink: &mut S) -> Result<(), Problem> {
+        let names = value.try_iter().map_err(|_| {
             format!("attribute '{key}': a value must be a number, a bool, a str, a dict or a collection of str")
         })?;
         let outer = self.items.enter(key);
-        for name in names {
-            self.name(&name?, || format!("attribute '{key}': a collection must contain only str"), sink)?;
-        }
+        self.names(value, names, || format!("attribute '{key}': a collection must contain only str"), sink)?;
         self.items.leave(outer);
         Ok(())
     }
 
-    /// Passes on a name; `strictly` is the strict dialect's message for an object that is not a name.
-    fn name<S: Sink>(
+    /// Passes on the names in a collection: those of a set sorted, since their order depends on the hashes of this process.
+    /// `strictly` is the strict dialect's message for an object that is not a name.
+    fn names<S: Sink>(
         &mut self,
-        name: &Bound<'_, PyAny>,
-        strictly: impl FnOnce() -> String,
+        collection: &Bound<'_, PyAny>,
+        names: Bound<'_, PyIterator>,
+        strictly: impl Fn() -> String,
         sink: &mut S,
     ) -> Result<(), Problem> {
-        match text(name, self.dialect)? {
-            Some(name) => self.items.name(name, sink),
-            None => return Err(self.mistyped(name, strictly)),
+        if !is_set(collection) {
+            for name in names {
+                let name = name?;
+                self.items.name(self.name(&name, &strictly)?, sink);
+            }
+            return Ok(());
         }
+        let names = names.collect::<PyResult<Vec<_>>>()?;
+        let mut texts = names.iter().map(|name| self.name(name, &strictly)).collect::<Result<Vec<_>, _>>()?;
+        texts.sort_unstable();
+        texts.iter().for_each(|name| self.items.name(name, sink));
         Ok(())
+    }
+
+    /// The text of a name; `strictly` as in `names`.
+    #[inline(always)]
+    fn name<'a>(&self, name: &'a Bound<'_, PyAny>, strictly: impl FnOnce() -> String) -> Result<&'a str, Problem> {
+        text(name, self.dialect)?.ok_or_else(|| self.mistyped(name, strictly))
     }
 
     /// The error for an object that is not text: a TypeError in python-crfsuite's dialect.
@@ -333,6 +366,11 @@ impl AttributeReader {
         let kind = object.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
         Problem::Type(format!("an attribute name must be a str or bytes, not {kind}"))
     }
+}
+
+/// Whether an object is a set, whose items have no order of their own.
+fn is_set(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>()
 }
 
 /// The text of an object, if the object is a text in a dialect.

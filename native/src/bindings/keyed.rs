@@ -58,7 +58,8 @@ pub fn label_attributes(
 ) -> PyResult<(Labelled, Vec<usize>)> {
     let (py, inner) = (sentences.py(), &model.inner);
     let sentences = sentences.try_iter()?.unbind();
-    let mut reading = Reading { sentences, reader: AttributeReader::new(dialect), ends: Vec::new() };
+    let mut reading =
+        Reading { sentences, reader: AttributeReader::new(dialect, inner.layout.tokens), ends: Vec::new() };
     let mut piece = KeyedSentences::default();
     let mut more = reading.piece(py, inner, &mut piece)?;
     if more && threads::count(threads) > 1 {

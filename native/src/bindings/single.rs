@@ -55,7 +55,8 @@ impl Singles {
     pub fn take(&self, model: &Model) -> Shared {
         let spare = locked(&self.spare).pop();
         spare.unwrap_or_else(|| {
-            let (sequence, reader) = (Sequence::new(model), AttributeReader::new(ItemDialect::Strict));
+            let (sequence, reader) =
+                (Sequence::new(model), AttributeReader::new(ItemDialect::Strict, model.layout.tokens));
             Arc::new(Mutex::new(Buffers { sequence, reader }))
         })
     }
@@ -115,9 +116,7 @@ impl Singles {
         let Buffers { sequence, reader } = exclusive(&mut shared);
         let mut scorer = SequenceScorer::new(model, sequence);
         let read = match model.template.as_deref() {
-            Some(template) => {
-                Reader::new(Some(template), model.layout.trained).sentence(sentence, &mut scorer, |_| None)
-            }
+            Some(template) => Reader::new(Some(template), model.layout).sentence(sentence, &mut scorer, |_| None),
             None => {
                 reader.dialect = ItemDialect::Strict;
                 reader.sentence(sentence, &mut scorer, |_| None)

@@ -90,12 +90,12 @@ impl SamplePasses {
         self.inner.objective.n_unpenalised
     }
 
-    /// The ends of the runs of samples that are contiguous on disk; None for samples in memory.
+    /// The ends of the runs of samples that are contiguous on disk, if passes visit them together; else None.
     #[getter]
     fn run_ends<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
         let (corpus, features) = (&self.inner.objective.corpus, &self.inner.objective.features);
         let ends = features.blocks.iter().filter(|(run, _)| !run.is_empty()).map(|(run, _)| run.end);
-        corpus.is_mapped().then(|| integers(py, ends))
+        (self.by_run && corpus.is_mapped()).then(|| integers(py, ends))
     }
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.

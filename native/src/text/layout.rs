@@ -1,5 +1,6 @@
 //! The layout of column files: what separates the cells of a line, which cell is the label, which lines are comments.
 
+use crate::corpus::notes::Tokens;
 use crate::error::{Error, Result};
 use crate::text::bytes::{Marks, equal};
 use crate::text::input::lines;
@@ -59,11 +60,20 @@ pub struct Layout {
     pub skips_comments: bool,
     /// Columns of the training data besides label and weight; none if they are not known, or these are the training data.
     pub trained: Option<usize>,
+    /// What Python's tokens of the training data are, if they hold attributes.
+    pub tokens: Tokens,
 }
 
 impl Default for Layout {
     fn default() -> Self {
-        Layout { separator: None, label: -1, weight: None, skips_comments: false, trained: None }
+        Layout {
+            separator: None,
+            label: -1,
+            weight: None,
+            skips_comments: false,
+            trained: None,
+            tokens: Tokens::default(),
+        }
     }
 }
 
@@ -78,6 +88,7 @@ impl Layout {
             weight: columns["weight"].as_i64().map(|weight| weight as isize),
             skips_comments: columns["skip_comments"].as_bool().unwrap_or(false),
             trained: columns["n"].as_u64().map(|n| n as usize).filter(|&n| n > 0),
+            tokens: Tokens::all_texts(columns["texts"].as_bool()),
         }
     }
 

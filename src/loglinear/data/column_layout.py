@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import DataError, OptionError
 
-__all__ = ["SEPARATORS", "ColumnLayout", "Noticed", "check_n_columns", "odd_lines", "template_lines", "word_prefixes"]
+__all__ = [
+    "SEPARATORS",
+    "ColumnLayout",
+    "Noticed",
+    "check_tokens",
+    "odd_lines",
+    "same_texts",
+    "template_lines",
+    "word_prefixes",
+]
 
 # What may separate columns: one tab, or any run of spaces and tabs.
 SEPARATORS = ("tab", "blank")
@@ -132,6 +141,7 @@ class ColumnLayout(NamedTuple):
         n: number of columns without the label and the weight; 0 if it is not known.
         weight: column of the costs of wrong labels in the training data, counted like `label`; None without one. Other
             files have it as well, or lack it: see `roles`.
+        texts: whether all tokens of Python objects that hold attributes are str, or none is; None for both or unknown.
     """
 
     separator: str | None = None
@@ -139,6 +149,7 @@ class ColumnLayout(NamedTuple):
     skip_comments: bool = False
     n: int = 0
     weight: int | None = None
+    texts: bool | None = None
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> ColumnLayout:
@@ -148,10 +159,8 @@ class ColumnLayout(NamedTuple):
 
     def settings(self) -> dict[str, Any]:
         """Return the entry of the settings of a model or of a corpus; nothing for data without columns."""
-        columns = self._asdict()
-        if self.weight is None:
-            del columns["weight"]
-        return {"columns": columns} if self.n else {}
+        columns = {name: value for name, value in self._asdict().items() if value is not None or name == "separator"}
+        return {"columns": columns} if self.n or self.texts is not None else {}
 
     def seen(self, noticed: Noticed) -> ColumnLayout:
         """Return the layout with what a reader has found out about it."""
@@ -285,11 +294,27 @@ def odd_lines(core: _core.Corpus, template: str | None) -> list[str]:
     return messages
 
 
-def check_n_columns(format: str, layout: ColumnLayout, n_columns: int) -> None:
-    """Raise DataError if Python's tokens have more columns than those of the training data, 0 if these are unknown.
+def same_texts(layouts: Iterable[ColumnLayout]) -> bool | None:
+    """Return whether the tokens of all data are str, or of none; None if data differ or it is not known of some."""
+    kinds = {layout.texts for layout in layouts}
+    return kinds.pop() if len(kinds) == 1 else None
 
-    Files may have more columns, of which a template then uses the first ones.
+
+def check_tokens(format: str, layout: ColumnLayout, trained: ColumnLayout) -> None:
+    """Raise DataError if Python's tokens are not what the training tokens were, as far as that is known.
+
+    They have more columns, or they are str instead of collections of attributes, or vice versa. Files may have more
+    columns, of which a template then uses the first ones.
     """
-    if format == "python" and layout.n > n_columns > 0:
-        message = f"the tokens have {layout.n} columns, the training data had {n_columns}; give the same columns"
+    if format != "python":
+        return
+    if layout.n > trained.n > 0:
+        message = f"the tokens have {layout.n} columns, the training data had {trained.n}; give the same columns"
+        raise DataError(message)
+    if layout.texts and trained.texts is False:
+        message = "expected tokens that are collections of attributes, as in the training data, found str: is this one "
+        message += "sentence in place of a list?"
+        raise DataError(message)
+    if trained.texts and layout.texts is False:
+        message = "expected tokens that are str, as in the training data, found collections; give the same kind"
         raise DataError(message)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..errors import DataError, DataWarning, warn
 from ..text_file import not_a
-from .column_layout import ColumnLayout, Noticed, odd_lines
+from .column_layout import ColumnLayout, Noticed, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
 from .formats import file_name, format_of, is_corpus, unknown_label
 from .headers import odd_headers
@@ -42,7 +42,8 @@ class Corpus:
         template: template that formed the attributes; None if the data contained attributes.
         format: format of the file; "python" for Python objects.
         label_type: type of the labels: "str", "int" or "bool"; always "str" for a file.
-        columns: layout of the lines, and number of columns, if a template formed the attributes.
+        columns: layout of the lines, and number of columns, if a template formed the attributes; else whether tokens of
+            Python objects are str.
         path: folder of a corpus on disk; None for a corpus in memory.
 
     Example:
@@ -225,7 +226,8 @@ class Corpus:
             other.check_label_type(first.label_type)
         check_same_columns(every, [f"corpus {number}" for number in range(len(every))])
         core = _core.Corpus.concat([corpus.core for corpus in every])
-        return cls(core, first.template, first.format, first.label_type, first.columns)
+        columns = first.columns._replace(texts=same_texts(corpus.columns for corpus in every))
+        return cls(core, first.template, first.format, first.label_type, columns)
 
     def settings(self) -> str:
         """Return what an encoded corpus says of itself, JSON: template, format, type of the labels, columns."""
@@ -256,7 +258,8 @@ class Corpus:
             X: sentences, each a sequence of tokens. With a template, a token is a str or a sequence of str, its
                 columns. Without one, a token is a sequence of attribute names, or a dict of attributes as in
                 python-crfsuite (number or bool: the value of attribute `key`; str: the attribute `key:value`;
-                collection: its names after `key:`). Or a column of lists: of pandas, polars, pyarrow or DuckDB.
+                collection: its names after `key:`). The names in a set are sorted. Or a column of lists: of pandas,
+                polars, pyarrow or DuckDB.
             y: a sequence of labels for each sentence; None for unlabelled data. Labels are all strings, all integers or
                 all booleans; NumPy types are converted. Partial labels: None for an unknown label, a set of labels for
                 one of several. Soft labels: a dict of probabilities by label, which add up to 1. Or a column of lists.
@@ -286,7 +289,7 @@ class Corpus:
         labels = LabelNames(() if y is None else y)
         names = None if y is None else labels
         core = _core.Corpus.encode(_ordered(X, tuples=text is not None), names, weights, costs, template=text)
-        return cls(core, text, "python", labels.type, ColumnLayout(n=core.notes[0]))
+        return cls(core, text, "python", labels.type, ColumnLayout(n=core.notes[0], texts=core.has_texts))
 
     @classmethod
     def from_matrix(

@@ -14,7 +14,7 @@ from typing import Any
 from .. import _core
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import whole_number
-from .column_layout import ColumnLayout, Noticed
+from .column_layout import ColumnLayout, Noticed, same_texts
 from .corpus import Corpus, labels_as
 from .formats import file_name, format_of, is_corpus, is_format
 from .odd_keys import odd_keys
@@ -177,7 +177,10 @@ class CorpusFile:
             )
             raise DataError(message)
         if not earlier.n:
-            self._settings = settings | columns.settings()
+            if self.n_sentences:
+                columns = columns._replace(texts=same_texts([earlier, columns]))
+            others = {name: value for name, value in settings.items() if name != "columns"}
+            self._settings = others | columns.settings()
 
     def keep_frequent(
         self,

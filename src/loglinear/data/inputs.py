@@ -31,7 +31,10 @@ Array: TypeAlias = "npt.NDArray[Any]"
 """An array of classes or categories, whose type is that of the user's data."""
 
 Token: TypeAlias = "str | Iterable[str] | Mapping[str, object]"
-"""A token of a sentence: its columns, where there is a template; else names of attributes, or attributes by name."""
+"""A token of a sentence: its columns, where there is a template; else names of attributes, or attributes by name.
+
+The names in a set are sorted.
+"""
 Sentence: TypeAlias = "Iterable[Token]"
 Sentences: TypeAlias = "Iterable[Sentence]"
 

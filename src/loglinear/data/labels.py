@@ -97,7 +97,7 @@ class LabelNames:
             raise DataError(message)
         for element in label:
             self._learn(element, f"{where}, in a set")
-        return tuple(label if self.type == "str" else map(str, label))
+        return tuple(sorted(map(str, label)))
 
     def _shares(self, label: Mapping[object, object], where: str) -> dict[str, float]:
         """Return the probabilities of labels by name; the native half looks at their sum."""
@@ -108,7 +108,8 @@ class LabelNames:
     def _learn(self, label: object, where: str) -> None:
         name = _type_name(type(label))
         if name is None:
-            message = f"{where}: {label!r} has type {type(label).__name__}; use str, int or bool"
+            remedy = "give None for an unknown label" if is_absent(label) else "use str, int or bool"
+            message = f"{where}: {label!r} has type {type(label).__name__}; {remedy}"
             raise DataError(message)
         if self._known and name != self.type:
             message = f"{where}: {label!r} has type {name}, but earlier labels have type {self.type}; use one type"

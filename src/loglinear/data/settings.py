@@ -30,6 +30,7 @@ _COLUMNS: dict[str, Check] = {
     "skip_comments": truth_value,
     "n": count,
     "weight": _column,
+    "texts": truth_value,
 }
 DATA: dict[str, Check] = {
     "format": is_a("a format of data", lambda value: type(value) is str and (value in _NO_FORMATS or is_format(value))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +70,18 @@ def sample_texts(X: Any, corpus: Corpus | None, n_samples: int) -> list[str]:
 def _named(sample: Iterable[object]) -> Iterator[str]:
     """Yield the attributes of a sample."""
     if isinstance(sample, Mapping):
-        yield from (f"{name}={value}" for name, value in sample.items())
+        yield from (f"{name}={_in_order(value)}" for name, value in sample.items())
     else:
-        yield from map(str, sample)
+        yield from sorted(map(str, sample)) if isinstance(sample, Set) else map(str, sample)
+
+
+def _in_order(value: object) -> str:
+    """Return a value as text, with the items of sets sorted: their order depends on the hashes of this process."""
+    if isinstance(value, Set):
+        return f"{{{', '.join(sorted(map(repr, value)))}}}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name!r}: {_in_order(item)}' for name, item in value.items())}}}"
+    return str(value)
 
 
 def in_context(words: Sequence[str], start: int, end: int) -> str:

@@ -12,7 +12,7 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 from ..constraints import as_json, check_constraints, resolved, warn_of_no_labelling
-from ..data.column_layout import ColumnLayout, check_n_columns
+from ..data.column_layout import ColumnLayout, check_tokens
 from ..data.columns import ListColumn, as_items, as_lists, is_column
 from ..data.corpus import Corpus, checked_weights
 from ..data.labels import check_ordered, typed
@@ -228,7 +228,7 @@ class ChainCRF(
         if dev_corpus is not None and dev is not None:
             dev_corpus.check_label_type(data.label_type)
             dev.check_known(data.label_names)
-            check_n_columns(dev_corpus.format, dev_corpus.columns, data.columns.n)
+            check_tokens(dev_corpus.format, dev_corpus.columns, data.columns)
         model, result = train_chain(
             data,
             options,
@@ -695,9 +695,7 @@ class ChainCRF(
         template = model.template
         corpus = self._corpus(X, y, None if template is None else TemplateText(template))
         corpus.check_label_type(self._label_type)
-        if template is not None:
-            trained = ColumnLayout.of_settings(json.loads(model.settings))
-            check_n_columns(corpus.format, corpus.columns, trained.n)
+        check_tokens(corpus.format, corpus.columns, ColumnLayout.of_settings(json.loads(model.settings)))
         return model, corpus
 
     @property

@@ -539,12 +539,12 @@ class ChainObjective(ChainData):
         return self._like(self.core.batch(_numbers(sentences), factor))
 
     def per_sample(self) -> _core.SamplePasses:
-        """Return the same problem for solvers that go sample by sample.
+        """Return the same problem for solvers that go sample by sample; by runs of samples if it stays on disk.
 
         Raises:
             OptionError: the chain is of order 2.
         """
-        return self.core.per_sample()
+        return self.core.per_sample(by_run=self.stays_on_disk)
 
 
 def _numbers(numbers: npt.ArrayLike) -> Numbers:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _core
 from ..constraints import as_json
-from ..data.column_layout import ColumnLayout
+from ..data.column_layout import ColumnLayout, same_texts
 from ..data.parts import Part
 from ..errors import DataError
 from ..solvers.common.per_sample import visiting
@@ -79,8 +79,9 @@ class Counts:
         if ours != theirs and self.core.labels and following.core.labels:
             message = f"some parts have labels of type {ours}, others of type {theirs}; use one type"
             raise DataError(message)
-        kinds = self.kinds if self.core.labels else following.kinds
-        return Counts(self.core.joined(following.core), kinds)
+        label_type, format, template, columns = self.kinds if self.core.labels else following.kinds
+        columns = columns._replace(texts=same_texts([self.kinds[-1], following.kinds[-1]]))
+        return Counts(self.core.joined(following.core), (label_type, format, template, columns))
 
     def __reduce__(self) -> tuple[Callable[..., Counts], tuple[Any, ...]]:
         return _unpacked_counts, (self.core.pack(), self.kinds)

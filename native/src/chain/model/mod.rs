@@ -133,10 +133,8 @@ impl Model {
         let template = template.map_err(|error| wrong(&error.to_string()))?.map(Arc::new);
         let transitions = Transitions::new(1);
         let places = places(&contents);
-        let layout = match &template {
-            Some(_) => contents.metadata.get("settings").map_or_else(Layout::default, |text| Layout::of_settings(text)),
-            None => Layout::default(),
-        };
+        let settings = contents.metadata.get("settings");
+        let layout = settings.map_or_else(Layout::default, |text| Layout::of_settings(text));
         let (intercept, rows) = (Vec::new(), Arc::default());
         let mut model = Model { storage, contents, places, labels, template, layout, transitions, intercept, rows };
         check(&model.weights(), model.labels.len()).map_err(wrong)?;
