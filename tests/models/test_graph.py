@@ -18,6 +18,7 @@ from loglinear import (
     DataError,
     ElasticNet,
     GraphCRF,
+    MaxEnt,
     ModelFileError,
     OptionError,
     PairwiseMRF,
@@ -266,6 +267,24 @@ def test_labels_of_which_the_model_knows_none_are_refused(labels):
 def test_labels_of_several_types_are_refused(label):
     with pytest.raises(DataError, match=r"graph 1: (some labels so far are strings|a label is NaN; write None)"):
         GraphCRF().fit([(np.ones((2, 1)), [(0, 1)])] * 2, [[0, 1], [0, label]])
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[True, False], [1, 2]], "graph 1: some labels so far are truth values"),
+        ([["a", "b"], [b"a", b"b"]], "graph 1: some labels so far are strings"),
+        ([np.array([1j, 2j]), [1j, 2j]], "graph 0: Complex data not supported"),
+        ([np.array([1, 2]), np.array([1j, 2j], np.complex64)], "graph 1: Complex data not supported"),
+    ],
+)
+def test_graphs_take_the_types_of_labels_that_classifiers_take(labels, message):
+    graphs = [(np.eye(2), [[0, 1]])] * 2
+    with pytest.raises(DataError, match=message):
+        GraphCRF().fit(graphs, labels)
+    with pytest.raises(DataError):
+        MaxEnt().fit(np.tile(np.eye(2), (2, 1)), [label for each in labels for label in each])
+    GraphCRF().fit(graphs, [[1, 2], [np.int64(2), 1.0]])
 
 
 def test_an_inference_that_does_not_exist_is_named():

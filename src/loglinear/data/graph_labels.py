@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Complex, Real
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from ..vectors import Vector
 from .frames import as_column
 from .graphs import Graphs
 from .inputs import Array, Classes
-from .labels import check_ordered, check_single
+from .labels import check_ordered, check_single, family
 from .sample_values import numbers_of
 
 __all__ = ["costs_of_nodes", "known"]
@@ -63,15 +64,19 @@ def costs_of_nodes(node_weight: Sequence[npt.ArrayLike], graphs: Graphs) -> Vect
 
 
 def _check_types(y: Sequence[Classes]) -> None:
-    """Raise DataError if some labels are strings and others are not, or a label is NaN."""
-    are_strings: set[bool] = set()
+    """Raise DataError if labels have several types, such as truth values and numbers, or a label is NaN or complex."""
+    seen: set[str] = set()
     for number, labels in enumerate(y):
         values = np.asarray(labels, dtype=object).tolist()
         types = {*map(type, values)} - {type(None)}
         if any(issubclass(kind, float) for kind in types) and any(value != value for value in values):
             message = f"graph {number}: a label is NaN; write None for a missing label"
             raise DataError(message)
-        are_strings |= {issubclass(kind, str) for kind in types}
-        if len(are_strings) > 1:
-            message = f"graph {number}: some labels so far are strings and others are not; use one type"
+        if any(issubclass(kind, Complex) and not issubclass(kind, Real) for kind in types):
+            message = f"graph {number}: Complex data not supported: a label is complex; give labels as strings"
+            raise DataError(message)
+        seen |= set(map(family, types))
+        if len(seen) > 1:
+            several = "are strings and others are not" if "str" in seen else "are truth values or bytes, others are not"
+            message = f"graph {number}: some labels so far {several}; use one type"
             raise DataError(message)

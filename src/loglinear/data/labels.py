@@ -26,6 +26,7 @@ __all__ = [
     "check_targets",
     "check_types",
     "check_whole_or_soft",
+    "family",
     "typed",
 ]
 
@@ -259,7 +260,7 @@ def check_types(values: Collection[object], what: str = "they have several types
         remedy: what to do, for the message.
     """
     kinds = {*map(type, values)}
-    if len({_family(kind) for kind in kinds}) < 2:
+    if len({family(kind) for kind in kinds}) < 2:
         return
     missing = next((row for row, value in enumerate(values) if is_absent(value)), None)
     if missing is not None:
@@ -339,7 +340,7 @@ def typed(sequences: list[list[Any]], label_type: str) -> list[list[Any]]:
     return [[label_of(name) if type(name) is str else typed_set(name) for name in names] for names in sequences]
 
 
-def _family(kind: type) -> str:
+def family(kind: type) -> str:
     """Return "str", "bytes" or "bool" for types of which all values must be; "" for others, such as numbers."""
     name = "bytes" if issubclass(kind, bytes) else _type_name(kind)
     return "" if name in (None, "int") else str(name)
