@@ -76,10 +76,10 @@ ROOMS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
     },
     "benchmarks": {
         "papers": (
-            ("clock", "figures", "reuters", "rows", "sentences"),
+            ("clock", "figures", "index", "reuters", "rows", "sentences"),
             ("courses", "findings", "genia"),
-            ("letters", "tasks", "topics"),
-            ("selection_data",),
+            ("cluster_claims", "letters", "tasks", "topics"),
+            ("crf_clusters", "selection_data", "text_clusters"),
             ("feature_selection",),
             ("mathur2010", "schmidt2015", "tsuruoka2009", "zhou2011", "zhu2010"),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -12,12 +13,23 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "papers").glob("*20*.md"))
-MARKS = re.compile(r"<!-- (end of )?table: (.*?) -->")
+MARKS = re.compile(r"<!-- (end of )?(?:table|text): (.*?) -->")
+BETWEEN = re.compile(r"(<!-- (table|text): (.*?) -->\n)(.*?)(\n<!-- end of \2: \3 -->)", re.DOTALL)
+# Tables and figures that report no results: templates, algorithms, illustrations.
+WITHOUT_RESULTS = {
+    "tsuruoka2009": {"Figure 1", "Figure 2"},
+    "zhou2011": {"Table 1", "Table 4"},
+    "zhu2010": {"Figure 1"},
+    "schmidt2015": set(),
+    "mathur2010": {"Fig. 1", "Fig. 4"},
+}
 
 sys.path.insert(0, str(ROOT / "benchmarks" / "papers"))
 
 from clock import minimised  # noqa: E402
-from rows import Rows, fill, markdown  # noqa: E402
+from findings import Findings  # noqa: E402
+from index import cells, claims_of, indexed  # noqa: E402
+from rows import Rows, fill, kept, markdown  # noqa: E402
 from tasks import continued  # noqa: E402
 
 from loglinear import OWLQN, ClassifierObjective, ElasticNet, Problem  # noqa: E402
@@ -30,8 +42,8 @@ def test_every_mark_of_a_page_encloses_a_table(page):
     assert len(marks) > 4
     for (end, name), (closes, closed) in zip(marks[::2], marks[1::2], strict=True):
         assert (bool(end), bool(closes), closed) == (False, True, name)
-        inside = text.partition(f"<!-- table: {name} -->")[2].partition(f"<!-- end of table: {name} -->")[0]
-        assert "| --- |" in inside, f"{name} of {page.name} is empty"
+    for _, kind, name, inside, _ in BETWEEN.findall(text):
+        assert "| --- |" in inside if kind == "table" else inside.strip(), f"{name} of {page.name} is empty"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -40,6 +52,67 @@ def test_the_rows_of_a_page_are_beside_it_and_its_script_names_them(page):
     script = (ROOT / "benchmarks" / "papers" / f"{page.stem}.py").read_text()
     for text in (script, page.read_text(encoding="utf-8")):
         assert f"--json docs/papers/{page.stem}.json" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_rows_beside_a_page_give_its_tables_and_sentences_and_the_verdicts_of_the_index(
+    page, tmp_path, monkeypatch, capsys
+):
+    """The script writes all that lies between marks, and the verdicts on tables and figures, without the corpora."""
+    if page.stem == "mathur2010":
+        pytest.importorskip("scipy")
+    folder, index = page.parent, (page.parent / "README.md").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    items = judged(text)
+    (tmp_path / page.name).write_text(BETWEEN.sub(r"\1\5", text), encoding="utf-8")
+    (tmp_path / "README.md").write_text(without_verdicts(index, page.stem, items), encoding="utf-8")
+    monkeypatch.delenv("LOGLINEAR_DATA", raising=False)
+    monkeypatch.setattr(Rows, "add", lambda self, row: pytest.fail(f"no row with {row}"))
+    monkeypatch.setattr(Findings, "figure", lambda *arguments, **options: None)
+    rows = str(folder / f"{page.stem}.json")
+    monkeypatch.setattr(sys, "argv", [page.stem, "--json", rows, "--figures", str(tmp_path)])
+    importlib.import_module(page.stem).main()
+    capsys.readouterr()
+    assert (tmp_path / page.name).read_text(encoding="utf-8") == text
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == index
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_table_and_figure_with_results_has_claims(page):
+    section = section_of((page.parent / "README.md").read_text(encoding="utf-8"), page.stem)
+    items = {cells(line)[0] for line in section.splitlines() if re.match(r"\| (Table|Figure|Fig\.) ", line)}
+    assert items - judged(page.read_text(encoding="utf-8")) == WITHOUT_RESULTS[page.stem]
+    assert judged(page.read_text(encoding="utf-8")) <= {cells(line)[0] for line in section.splitlines()}
+
+
+def test_a_cell_of_the_index_says_what_its_claims_say():
+    page = "<!-- table: claims, x -->\n\n| item | a |\n| --- | --- |\n| Table 1 | is fast | 2 s | 3 s | yes |\n"
+    page += "| Table 1; Figure 2 | is small | 9 | 8 | no |\n\n<!-- end of table: claims, x -->\n"
+    index = "# All\n\n## one\n\n| Table 1 | times | here | old |\n| Eq. 1 | f | there | as printed |\n"
+    index += "\n## two\n\n| Table 1 | other | here | old |\n"
+    filled = indexed(index, "one", page)
+    cell = "1 of 2 [claims](one.md) hold. *Holds:* is fast. *Does not hold:* is small."
+    assert filled == index.replace("| Table 1 | times | here | old |", f"| Table 1 | times | here | {cell} |")
+    assert indexed(filled, "one", page) == filled
+
+
+def judged(page: str) -> set[str]:
+    """The items on which a page has claims."""
+    return set(claims_of(page))
+
+
+def section_of(index: str, name: str) -> str:
+    return index.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+
+
+def without_verdicts(index: str, name: str, items: set[str]) -> str:
+    """The index with empty cells where the script has to write."""
+    section = section_of(index, name)
+    lines = [
+        "| " + " | ".join([*cells(line)[:3], "?"]) + " |" if cells(line)[0] in items else line
+        for line in section.splitlines()
+    ]
+    return index.replace(section, "\n".join(lines) + "\n" * section.endswith("\n"))
 
 
 def test_every_item_of_the_papers_has_its_verdict():
@@ -67,6 +140,16 @@ def test_rows_are_made_once_and_kept(tmp_path):
     assert (first["curve"][0], first["curve"][-1][0]) == ([0, 0.0], 999)
     assert Rows(str(path)).made({"task": "b", "l1": 0.5}, make)["task"] == "b"
     assert len(made) == 2
+
+
+def test_a_thinned_course_keeps_its_points_with_a_score():
+    course = [[at, at / 7, 3.0 if at % 10 == 0 else None] for at in range(1000)]
+    points = kept(course)
+    assert [point[0] for point in points if point[2]] == list(range(0, 1000, 10))
+    assert points[-1][0] == 999
+    assert len(points) < 120 + 100
+    assert [point[0] for point in points] == sorted({point[0] for point in points})
+    assert len(kept([[at, float(at)] for at in range(1000)])) == 120
 
 
 def test_an_interrupted_row_leaves_the_rows_before_it(tmp_path):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from clock import Clocked, minimised
 from courses import Course
-from findings import Findings, verdict
+from findings import Claim, Findings, verdict
 from rows import markdown
-from selection_data import CHUNKING, PART, SYNTHETIC, TRAINING, loaded
+from selection_data import CHUNKING, PART, SYNTHETIC, TRAINING, data_of
 from tasks import STRENGTHS, Data, continued
 
 from loglinear import ElasticNet, Problem
@@ -47,6 +47,7 @@ OPTIMISERS: dict[str, Callable[[], Any]] = {
 # The paper ends when "the average change within several steps is less than a threshold", which it does not give.
 CHANGE, CHANGED = 1e-4, "little change"
 CRITERIA = ("seconds", "nll", "score", "nonzero", "selected", "evaluations")
+ITEMS = {SYNTHETIC: "Figure 2", PART: "Figure 3"}
 SCORES = {SYNTHETIC: "error rate, %", PART: "F1", CHUNKING: "F1"}
 
 
@@ -185,9 +186,9 @@ def run(data: Data, l1: float, solver: Any, best: float | None, limit: float) ->
 
 def compared(findings: Findings, task: str, arguments: argparse.Namespace) -> None:
     """The rows of a task: the optimum, Full-Opt-L1, and each method with each select unit; their tables and figure."""
-    data = loaded(task, arguments.quick, arguments.threads)
+    data = data_of(findings, task, arguments.quick, arguments.threads)
     l1 = strength(findings, task, data)
-    samples, candidates = data.objective.n_samples, data.objective.n_features
+    samples, candidates = data.samples, data.candidates
     limit = min(LIMITS[task], QUICK_LIMIT) if arguments.quick else LIMITS[task]
 
     def row(method: str, solver: Any, unit: int | None, best: float | None = None) -> dict[str, Any]:
@@ -204,9 +205,9 @@ def compared(findings: Findings, task: str, arguments: argparse.Namespace) -> No
         rows += [row(name, make(unit), unit, best) for name, make in METHODS.items()]
     limits = " or ".join(f"{most:g}" for most in sorted({row["limit"] for row in rows if row["unit"]}))
     before = f"{samples:,} training instances, {candidates:,} candidate features, lambda = {l1:g}, limit {limits} s."
-    findings.text(f"selection, {task}", before + "\n\n" + tables(task, rows))
+    findings.tables(f"selection, {task}", before + "\n\n" + tables(task, rows))
     if len(units) > 1:
-        findings.claims(f"claims, {task}", claims(rows))
+        findings.claims(f"claims, {task}", claims(ITEMS[task], rows))
         for gap in GAPS:
             title = f"{task}: lambda = {l1:g}, {candidates:,} candidate features, to {100 * gap:g} % above the optimum"
             name = f"zhu2010-{task}" + ("" if gap == GAPS[-1] else f"-{gap:g}")
@@ -218,8 +219,8 @@ def strength(findings: Findings, task: str, data: Data) -> float:
 
     OWL-QN starts from zero for each lambda, to 1e-4; a grid whose end is the best is continued.
     """
-    folds = np.arange(len(data.train)) % FOLDS
-    share = data.objective.n_samples / TRAINING if task == SYNTHETIC else 1.0
+    folds = np.arange(data.samples) % FOLDS
+    share = data.samples / TRAINING if task == SYNTHETIC else 1.0
 
     def fold(l1: float, number: int) -> dict[str, Any]:
         dev, objective = data.train[folds == number], data.objective_of(data.train[folds != number])
@@ -232,7 +233,7 @@ def strength(findings: Findings, task: str, data: Data) -> float:
     def likelihood(l1: float) -> float:
         rows = []
         for number in range(FOLDS):
-            wanted = {"task": task, "what": "fold", "l1": l1, "fold": number, "samples": len(data.train)}
+            wanted = {"task": task, "what": "fold", "l1": l1, "fold": number, "samples": data.samples}
             rows.append(findings.made(wanted, partial(fold, l1, number)))
         scores[l1] = float(np.mean([row["score"] for row in rows]))
         total = float(sum(row["likelihood"] for row in rows))
@@ -249,13 +250,14 @@ def strength(findings: Findings, task: str, data: Data) -> float:
     return (LAMBDA[task] or best) * share
 
 
-def claims(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool | None]]:
+def claims(item: str, rows: list[dict[str, Any]]) -> list[Claim]:
     """What the paper says of the figure, judged by runs to 0.1 % above the optimum or to the limit."""
     light, ten, grafting, seidel = METHODS
     found = {name: by_unit(reached(rows, f"{GAPS[-1]:g}"), name) for name in METHODS}
     full = next(row for row in reached(rows, f"{GAPS[-1]:g}") if row["method"] == FULL)
     units = [row["unit"] for row in found[light]]
     shown = [at for at, unit in enumerate(units) if unit in SHOWN]
+    others = [row for each in found.values() for row in each]
 
     def column(name: str, what: str, form: str) -> str:
         return ", ".join(
@@ -271,48 +273,67 @@ def claims(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool | None]]:
         return float(max(times) / min(times))
 
     at = f"M = {', '.join(str(units[at]) for at in shown)}"
-    last, first = found[light][-1], found[grafting][0]
+    last, greedy = found[light][-1], (found[grafting][0], found[seidel][0])
+    first = f"M = {units[0]}"
     return [
-        (
+        Claim(
+            item,
             f"{light} is much more efficient than {grafting} and {seidel}, especially with a small M",
             f"seconds at {at}: {column(light, 'seconds', '.1f')}; {grafting} {column(grafting, 'seconds', '.1f')}; "
             f"{seidel} {column(seidel, 'seconds', '.1f')}",
+            "fewer seconds at every M",
             verdict(slower(grafting) + slower(seidel)),
         ),
-        (
+        Claim(
+            item,
             f"{light} depends less on M than {grafting}",
             f"slowest over fastest: {span(light):.1f}, {grafting} {span(grafting):.1f}, ten steps {span(ten):.1f}",
+            "a smaller ratio of the slowest to the fastest M",
             span(light) < span(grafting),
         ),
-        (
+        Claim(
+            item,
             f"{light} selects more features on the way than {grafting}, and ends with as many as {FULL}",
             f"selected at {at}: {column(light, 'selected', ',')}; {grafting} {column(grafting, 'selected', ',')}; "
             f"non-zero {column(light, 'nonzero', ',')}, {FULL} {full['nonzero']:,}",
+            f"more selected at every M; non-zero within 10 % of {FULL} at M = {units[-1]}",
             verdict(
                 [a["selected"] > b["selected"] for a, b in zip(found[light], found[grafting], strict=True)]
                 + [abs(last["nonzero"] / full["nonzero"] - 1) < 0.1]
             ),
         ),
-        (
+        Claim(
+            item,
             f"{light} does as well as {FULL} in all but the features selected",
             f"M = {last['unit']}: {last['seconds']:.1f} s, {last['evaluations']:,} evaluations, score "
             f"{last['score']:.2f}; {FULL}: {full['seconds']:.1f} s, {full['evaluations']:,}, {full['score']:.2f}",
+            f"score within 0.5 points and less than 1.5 times the seconds at M = {units[-1]}",
             abs(last["score"] - full["score"]) < 0.5 and last["seconds"] < 1.5 * full["seconds"],
         ),
-        (
+        Claim(
+            item,
             f"{FULL} takes the fewest evaluations and the least time",
             f"evaluations: {full['evaluations']:,}, fewest of the others "
-            f"{min(row['evaluations'] for each in found.values() for row in each):,}; seconds: {full['seconds']:.1f}, "
-            f"others at least {min(row['seconds'] for each in found.values() for row in each):.1f}",
-            verdict(
-                [full[w] <= min(row[w] for each in found.values() for row in each) for w in ("evaluations", "seconds")]
-            ),
+            f"{min(row['evaluations'] for row in others):,}; seconds: {full['seconds']:.1f}, others at least "
+            f"{min(row['seconds'] for row in others):.1f}",
+            "no more than any other run",
+            verdict([full[what] <= min(row[what] for row in others) for what in ("evaluations", "seconds")]),
         ),
-        (
-            f"{grafting} and {seidel} select fewer features, and under-fit with a small M",
-            f"M = {first['unit']}: NLL {first['nll']:,.1f} and {found[seidel][0]['nll']:,.1f}, score "
-            f"{first['score']:.2f} and {found[seidel][0]['score']:.2f}; {FULL} {full['nll']:,.1f}, {full['score']:.2f}",
-            verdict([found[name][0]["nll"] > 1.02 * full["nll"] for name in (grafting, seidel)]),
+        Claim(
+            item,
+            f"{grafting} and {seidel} select fewer features with a small M",
+            f"non-zero at {first}: {greedy[0]['nonzero']:,} and {greedy[1]['nonzero']:,}; {light} "
+            f"{found[light][0]['nonzero']:,}, {FULL} {full['nonzero']:,}",
+            f"fewer than {light} and {FULL} at {first}",
+            verdict([row["nonzero"] < min(found[light][0]["nonzero"], full["nonzero"]) for row in greedy]),
+        ),
+        Claim(
+            item,
+            f"{grafting} and {seidel} under-fit with a small M",
+            f"{first}: NLL {greedy[0]['nll']:,.1f} and {greedy[1]['nll']:,.1f}, score {greedy[0]['score']:.2f} and "
+            f"{greedy[1]['score']:.2f}; {FULL} {full['nll']:,.1f}, {full['score']:.2f}",
+            f"NLL more than 2 % above that of {FULL} at {first}",
+            verdict([row["nll"] > 1.02 * full["nll"] for row in greedy]),
         ),
     ]
 

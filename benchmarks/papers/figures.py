@@ -125,6 +125,7 @@ def objectives(
         axes.set(title=name, xscale="log", yscale="log", xlabel="seconds of the processor")
         if bests:
             axes.set_ylim(bottom=1e-3)
+    _label(panels, "objective less the lowest known, nats" if bests else "objective, nats")
     panels[0].legend(fontsize=8)
     _save(figure, title, path)
 
@@ -136,6 +137,7 @@ def scores(courses: list[tuple[str, list[dict[str, Any]]]], title: str, path: Pa
         for number, row in enumerate(rows):
             _course(axes, row, f"C{number}", 5)
         axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(40, 95))
+    _label(panels, "F1 on the test documents, %")
     panels[0].legend(fontsize=8)
     _save(figure, title, path)
 
@@ -149,6 +151,7 @@ def types(rows: list[dict[str, Any]], title: str, path: Path) -> None:
             curve = [[*point[:5], point[5] and point[5][1].get(name, 0.0)] for point in row["curve"]]
             _course(axes, row | {"curve": curve}, f"C{number}", 5)
         axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(0, 90))
+    _label(panels, "F1 on the test data, %")
     panels[0].legend(fontsize=8)
     _save(figure, title, path)
 
@@ -157,7 +160,7 @@ def ridges(lines: dict[str, list[dict[str, Any]]], title: str, path: Path) -> No
     """Three panels: F1, seconds and evaluations against the ridge parameter, a line for each topic."""
     figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.6), layout="constrained")
     wanted = (
-        ("score", "F1 on the test documents"),
+        ("score", "F1 on the test documents, %"),
         ("seconds", "seconds of the processor"),
         ("evaluations", "evaluations"),
     )
@@ -225,6 +228,13 @@ def _panels(count: int) -> tuple[plt.Figure, list[plt.Axes]]:
     return figure, list(axes.flat)
 
 
+def _label(panels: list[plt.Axes], name: str) -> None:
+    """Name the vertical axis of the panels at the left."""
+    for axes in panels:
+        if axes.get_subplotspec().is_first_col():
+            axes.set_ylabel(name)
+
+
 def _save(figure: plt.Figure, title: str, path: Path) -> None:
     figure.suptitle(title)
     for axes in figure.axes:
@@ -261,7 +271,7 @@ def images(rows: list[dict[str, Any]], means: dict[str, Any], side: int, path: P
     )
     for line, (letter, mean) in zip(axes, means.items(), strict=True):
         found = {row["method"]: row for row in rows if row["letter"] == letter}
-        shown = [("data", mean)]
+        shown = [("data", mean.reshape(side, side))]
         for method in methods:
             short = method.replace("Grafting-Light", "G.-Light").replace("Full-Opt-L1", "Full")
             short = short.replace(", ", ",\n").replace(" graph", "")

@@ -1,16 +1,35 @@
-"""What a paper's script finds: rows in a file of JSON, tables in the paper's page, figures beside it.
+"""What a paper's script finds: rows in a file of JSON, tables and sentences in the paper's page, figures beside it.
 
-Tables go between the marks ``<!-- table: NAME -->`` and ``<!-- end of table: NAME -->`` of the page, so that no figure
-in them is typed by hand.
+Tables go between the marks ``<!-- table: NAME -->`` and ``<!-- end of table: NAME -->`` of the page, sentences between
+``<!-- text: NAME -->`` and ``<!-- end of text: NAME -->``, so that no number from the rows is typed by hand.
 """
 
 from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from index import HEADS, indexed
 from rows import Rows, fill, markdown
+
+
+class Claim(NamedTuple):
+    """What a paper says of its tables or figures, and whether it holds here.
+
+    Attributes:
+        items: tables and figures as the index of the papers names them, separated by semicolons.
+        says: what the paper says.
+        here: the numbers that bear on it.
+        limit: what has to be so for the claim to hold.
+        held: whether it holds; None for in part.
+    """
+
+    items: str
+    says: str
+    here: str
+    limit: str
+    held: bool | None
 
 
 class Findings(Rows):
@@ -30,20 +49,28 @@ class Findings(Rows):
         """Print a line."""
         print(text, flush=True)
 
-    def text(self, name: str, text: str) -> None:
-        """Print a text and put it between the marks of this name in the page, if the page has them."""
+    def text(self, name: str, text: str, kind: str = "text") -> None:
+        """Print sentences and put them between the marks of this name in the page, if the page has them."""
         self.say(f"\n{name}\n\n{text}\n")
         if self.page and self.page.exists():
-            fill(self.page, "table", name, text)
+            fill(self.page, kind, name, text)
 
     def table(self, name: str, heads: list[str], lines: list[list[Any]], before: str = "") -> None:
         """A table, with a sentence before it."""
-        self.text(name, f"{before}\n\n{markdown(heads, lines)}" if before else markdown(heads, lines))
+        self.tables(name, f"{before}\n\n{markdown(heads, lines)}" if before else markdown(heads, lines))
 
-    def claims(self, name: str, lines: list[tuple[str, str, bool | None]]) -> None:
-        """A table of what the paper says, the figures that bear on it here, and whether it holds; None for partly."""
+    def tables(self, name: str, text: str) -> None:
+        """Tables in Markdown."""
+        self.text(name, text, "table")
+
+    def claims(self, name: str, claims: list[Claim]) -> None:
+        """A table of what the paper says, here and in the index of the papers."""
         words = {True: "yes", False: "no", None: "in part"}
-        self.table(name, ["the paper says", "here", "holds"], [[says, here, words[held]] for says, here, held in lines])
+        self.table(name, HEADS, [[*claim[:-1], words[claim.held]] for claim in claims])
+        if self.page and self.page.exists():
+            readme = self.page.with_name("README.md")
+            text = indexed(readme.read_text(encoding="utf-8"), self.page.stem, self.page.read_text(encoding="utf-8"))
+            readme.write_text(text, encoding="utf-8")
 
     def figure(self, kind: str, name: str, *content: Any, **options: Any) -> None:
         """Draw ``NAME.svg``, if figures are wanted, with the function ``kind`` of ``figures``."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from clock import minimised
-from findings import Findings, verdict
+from findings import Claim, Findings, verdict
 
 from loglinear import ElasticNet, Problem, Stop
 from loglinear.datasets import data_dir
@@ -63,6 +64,7 @@ METHODS: dict[str, tuple[type[NetworkLikelihood], Callable[[int], Any]]] = {
 WITH_UNIT = tuple(METHODS)[:3]
 
 
+@cache
 def images() -> dict[str, tuple[Any, Any]]:
     """Training and test images of each letter, shape (n, 400), those of odd and of even number."""
     images: dict[str, list[Any]] = {letter: [] for letter in LETTERS}
@@ -148,14 +150,16 @@ HEADS += ["sampled, test", "unsettled", "end"]
 
 def structures(findings: Findings, arguments: argparse.Namespace) -> None:
     """Figure 4 at the least lambda at which all methods converge, the rows at the next smaller one, and Figure 5."""
-    data = images()
 
     def row(letter: str, method: str, unit: int | None, l1: float) -> dict[str, Any]:
         wanted = {"task": "letters", "letter": letter, "method": method, "unit": unit, "l1": l1}
-        train, test = data[letter]
-        found = findings.made(wanted, lambda: run(train, test, method, unit or UNIT, l1, arguments.threads))
+        found = findings.made(wanted, lambda: run(*images()[letter], method, unit or UNIT, l1, arguments.threads))
         findings.say(said(found))
         return found
+
+    def mean(letter: str) -> Any:
+        wanted = {"task": "letters", "what": "mean", "letter": letter}
+        return np.array(findings.made(wanted, lambda: {"image": images()[letter][0].mean(axis=0).tolist()})["image"])
 
     def all_at(letter: str, l1: float) -> list[dict[str, Any]]:
         return [row(letter, method, UNIT if method in WITH_UNIT else None, l1) for method in METHODS]
@@ -182,22 +186,22 @@ def structures(findings: Findings, arguments: argparse.Namespace) -> None:
     lines = [[each["method"], each["unit"] or "", *cells(each)] for each in (*level, *by_unit)]
     findings.table("select unit", ["method", "M", *HEADS], lines, f"Letter {CHOSEN}, lambda = {chosen[CHOSEN]:g}.")
     findings.figure("structure_bars", "zhu2010-structure", bars)
-    findings.claims(
-        "claims, letters", claims(bars, by_unit, {letter: data[letter][0].mean(axis=0) for letter in chosen})
-    )
-    means = {letter: data[letter][0].mean(axis=0).reshape(SIDE, SIDE) for letter in chosen}
+    means = {letter: mean(letter) for letter in chosen}
+    findings.claims("claims, letters", claims(bars, by_unit, means))
     findings.figure("images", "zhu2010-letters", bars, means, SIDE)
     title = f"letter {CHOSEN}, lambda = {chosen[CHOSEN]:g}"
     findings.figure("structure_units", "zhu2010-structure-unit", level, by_unit, title)
 
 
-def claims(
-    bars: list[dict[str, Any]], by_unit: list[dict[str, Any]], means: dict[str, Any]
-) -> list[tuple[str, str, bool | None]]:
+def claims(bars: list[dict[str, Any]], by_unit: list[dict[str, Any]], means: dict[str, Any]) -> list[Claim]:
     """What the paper says of its figures 4 and 5."""
+    return of_letters(bars, means) + of_units(by_unit, {row["method"]: row for row in bars if row["letter"] == CHOSEN})
+
+
+def of_letters(bars: list[dict[str, Any]], means: dict[str, Any]) -> list[Claim]:
+    """Figure 4: all letters."""
     light, _, grafting, full, complete = METHODS
     found = {(row["letter"], row["method"]): row for row in bars}
-    units = {name: [row for row in by_unit if row["method"] == name] for name in WITH_UNIT}
 
     def ratios(what: str, name: str, other: str) -> list[float]:
         return [found[letter, name][what] / found[letter, other][what] for letter in means]
@@ -208,41 +212,93 @@ def claims(
     def blurred(name: str) -> list[float]:
         return [float(np.abs(np.array(found[x, name]["image_sampled"]) - mean).mean()) for x, mean in means.items()]
 
-    slow, evaluations = ratios("seconds", complete, light), ratios("evaluations", grafting, light)
-    grafting_slow = [b["seconds"] > a["seconds"] for a, b in zip(units[light], units[grafting], strict=True)]
-    spans = {
-        what: (min(row[what] for row in units[light][1:]), max(row[what] for row in units[light][1:]))
-        for what in ("seconds", "evaluations")
-    }
+    slow, evaluations, time = (
+        ratios("seconds", complete, light),
+        ratios("evaluations", grafting, light),
+        ratios("seconds", grafting, light),
+    )
     worse = [found[x, complete]["nll_sampled_train"] - found[x, light]["nll_sampled_train"] for x in means]
-    edges = ratios("nonzero", complete, light)
     return [
-        (
+        Claim(
+            "Figure 4",
             f"{light} is much more efficient than full optimisation, whose graph is complete",
             f"seconds of {complete} over those of {light}: {each(slow, '.1f')}; without edges of weight 0 "
             f"{each(ratios('seconds', full, light), '.1f')}",
+            "more than 1.5 times the seconds for each letter",
             verdict([ratio > 1.5 for ratio in slow]),
         ),
-        (
-            "Grafting needs more evaluations than Grafting-Light and is slower",
-            f"evaluations over those of {light}, M = {UNIT}: {each(evaluations, '.1f')}; slower at "
-            f"{sum(grafting_slow)} of {len(grafting_slow)} M of letter {CHOSEN}",
-            verdict([ratio > 1 for ratio in evaluations] + grafting_slow),
+        Claim(
+            "Figure 4",
+            f"{grafting} needs more evaluations than {light}",
+            f"evaluations over those of {light}, M = {UNIT}: {each(evaluations, '.1f')}",
+            "more for each letter",
+            verdict([ratio > 1 for ratio in evaluations]),
         ),
-        (
-            f"time and evaluations of {light} are stable over M (from 10 on)",
-            "{:.2f} to {:.2f} s".format(*spans["seconds"]) + ", {} to {} evaluations".format(*spans["evaluations"]),
-            spans["evaluations"][1] <= 2 * spans["evaluations"][0],
+        Claim(
+            "Figure 4",
+            f"{grafting} is slower than {light}",
+            f"seconds over those of {light}, M = {UNIT}: {each(time, '.2f')}",
+            "slower for each letter",
+            verdict([ratio > 1 for ratio in time]),
         ),
-        (
-            "full optimisation is not sparse enough and its likelihood is worse",
-            f"edges over those of {light}: {each(edges, '.2f')}; NLL per pixel, by samples: {each(worse, '+.4f')}",
-            verdict([ratio > 1.05 for ratio in edges] + [difference > 0.001 for difference in worse]),
+        Claim(
+            "Figure 4",
+            "the likelihood of full optimisation is worse",
+            f"NLL per pixel less that of {light}, by samples: {each(worse, '+.4f')}",
+            "more than 0.001 nats higher for each letter",
+            verdict([difference > 0.001 for difference in worse]),
         ),
-        (
+        Claim(
+            "Figure 4",
             "full optimisation gives blurry average images",
             f"mean distance from the data's average image: {each(blurred(complete), '.4f')}; {light} "
             f"{each(blurred(light), '.4f')}",
+            f"more than 1.5 times the distance of {light} for each letter",
             verdict([a > 1.5 * b for a, b in zip(blurred(complete), blurred(light), strict=True)]),
+        ),
+    ]
+
+
+def of_units(by_unit: list[dict[str, Any]], level: dict[str, dict[str, Any]]) -> list[Claim]:
+    """Figure 5: one letter against the select unit."""
+    light, _, grafting, _, complete = METHODS
+    units = {name: [row for row in by_unit if row["method"] == name] for name in WITH_UNIT}
+
+    def more(what: str) -> list[bool]:
+        return [b[what] > a[what] for a, b in zip(units[light], units[grafting], strict=True)]
+
+    def spans(what: str, since: int) -> tuple[float, float]:
+        values = [row[what] for row in units[light][since:]]
+        return min(values), max(values)
+
+    whole, most = spans("evaluations", 0), spans("evaluations", 1)
+    edges = [row["nonzero"] for row in units[light]]
+    return [
+        Claim(
+            "Figure 5",
+            f"time and evaluations of {light} are stable over M",
+            "{:.2f} to {:.2f} s".format(*spans("seconds", 0))
+            + ", {} to {} evaluations; from M = 10 on ".format(*whole)
+            + "{:.2f} to {:.2f} s".format(*spans("seconds", 1))
+            + ", {} to {}".format(*most),
+            "at most twice as many evaluations at one M as at another; in part if so from M = 10 on",
+            verdict([span[1] <= 2 * span[0] for span in (whole, most)]),
+        ),
+        *(
+            Claim(
+                "Figure 5",
+                f"{grafting} takes more {name} than {light}",
+                f"at {sum(more(what))} of {len(more(what))} M",
+                "at every M",
+                verdict(more(what)),
+            )
+            for what, name in (("evaluations", "evaluations"), ("seconds", "time"))
+        ),
+        Claim(
+            "Figure 5",
+            "full optimisation is not sparse enough",
+            f"{level[complete]['nonzero']} edges; {light} {min(edges)} to {max(edges)}",
+            f"more than 5 % more edges than {light} at any M",
+            level[complete]["nonzero"] > 1.05 * max(edges),
         ),
     ]

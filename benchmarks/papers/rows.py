@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-# Points that a curve keeps in the file, and digits of its numbers.
+# Points that a curve keeps in the file, besides those that have a score where others have none; digits of its numbers.
 POINTS = 120
 DIGITS = 10
 
@@ -54,7 +54,7 @@ class Rows:
 
 
 def kept(value: Any) -> Any:
-    """A value as it goes into the file: numbers rounded, long lists of points thinned; the last point stays."""
+    """A value as it goes into the file: numbers rounded, long lists of points thinned."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -62,11 +62,28 @@ def kept(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): kept(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        if len(value) > POINTS and isinstance(value[0], (list, tuple)):
-            step = (len(value) - 1) / (POINTS - 1)
-            value = [value[round(at * step)] for at in range(POINTS)]
-        return [kept(inner) for inner in value]
+        points = thinned(value) if value and isinstance(value[0], (list, tuple)) else value
+        return [kept(inner) for inner in points]
     return value
+
+
+def thinned(points: Sequence[Any]) -> list[Any]:
+    """Points at even distances, the first and the last among them.
+
+    A course ends its points with a score that is measured now and then, and with None elsewhere. Points with a score
+    stay, because there are few of them.
+    """
+    scored = [at for at, point in enumerate(points) if point[-1] is not None]
+    at = evenly(range(len(points)))
+    return [points[i] for i in sorted({*at, *evenly(scored)} if len(scored) < len(points) else at)]
+
+
+def evenly(numbers: Sequence[int]) -> Sequence[int]:
+    """At most ``POINTS`` of the numbers."""
+    if len(numbers) <= POINTS:
+        return numbers
+    step = (len(numbers) - 1) / (POINTS - 1)
+    return [numbers[round(at * step)] for at in range(POINTS)]
 
 
 def markdown(heads: list[str], lines: list[list[Any]]) -> str:

@@ -19,11 +19,10 @@ from typing import Any
 
 from clock import Clocked, minimised
 from courses import first_below
-from findings import Findings, verdict
+from findings import Claim, Findings, verdict
 from tasks import TASKS, Data, options, run
 
 from loglinear.minimize import Stop
-from loglinear.problem import Problem
 from loglinear.solvers import ASG, LBFGS, OWLQN, SAG, SG, AdaGrad, Hybrid, Pegasos, tune_learning_rate
 
 NAMES = ("ocr-letters", "conll2000", "conll2002-dutch", "masc-pos")
@@ -46,27 +45,30 @@ METHODS = (*TUNED, *UNTUNED)
 NUS = ("SAG-NUS", "SAG-NUS*")
 OTHERS = tuple(name for name in METHODS if "NUS" not in name)
 GAPS = (1e-2, 1e-3, 1e-4)
+# Items of the paper, and the difference of test errors, in points, that counts as none; the paper does not give it.
+FIGURE, ERRORS, NEAR = "Figure 1", "test error, section 4", 0.15
 
 
 def optimum(findings: Findings, data: Data) -> float:
     """The lowest objective."""
-    wanted = {"task": data.task.name, "what": "optimum", "samples": len(data.train)}
-    problem = data.problem(l2=L2)
-    return float(
-        findings.made(wanted, lambda: {"objective": minimised(problem, LBFGS(tolerance=1e-12)).objective})["objective"]
-    )
+    wanted = {"task": data.task.name, "what": "optimum", "samples": data.samples}
+
+    def made() -> dict[str, Any]:
+        return {"objective": minimised(data.problem(l2=L2), LBFGS(tolerance=1e-12)).objective}
+
+    return float(findings.made(wanted, made)["objective"])
 
 
-def tuned(findings: Findings, data: Data, problem: Problem, name: str) -> Any:
+def tuned(findings: Findings, data: Data, name: str) -> Any:
     """A classic method with its best learning rate."""
     kind, first = TUNED[name]
 
     def rate() -> dict[str, Any]:
         solver = kind(passes=PASSES)
-        solver = tune_learning_rate(problem, solver, learning_rates=(first,), digits=(1.0,), sample=None)
+        solver = tune_learning_rate(data.problem(l2=L2), solver, learning_rates=(first,), digits=(1.0,), sample=None)
         return {"learning_rate": solver.learning_rate}
 
-    wanted = {"task": data.task.name, "what": "rates", "method": name, "samples": len(data.train)}
+    wanted = {"task": data.task.name, "what": "rates", "method": name, "samples": data.samples}
     return kind(passes=PASSES, learning_rate=findings.made(wanted, rate)["learning_rate"])
 
 
@@ -124,7 +126,7 @@ def table(findings: Findings, data: Data, rows: dict[str, list[dict[str, Any]]],
     heads = ["method", "learning rate", f"above the optimum after {PASSES} passes", "by seed", *near]
     heads += ["100 - score", "by seed", "lowest on the way"]
     seeds = max(len(each) for each in rows.values())
-    before = f"{len(data.train):,} sentences, {data.objective.n_features:,} features; the optimum is {best:,.2f} nats. "
+    before = f"{data.samples:,} sentences, {data.candidates:,} features; the optimum is {best:,.2f} nats. "
     findings.table(data.task.name, heads, lines, f"{before}Medians over {seeds} seeds.")
 
 
@@ -132,10 +134,10 @@ def sparse(findings: Findings, data: Data) -> None:
     """Beyond the paper: seconds of SAG with an L1 penalty, and of OWL-QN, to near the optimum."""
     lines = []
     for l1, l2 in ((1.0, 2.0), (1.0, 0.0)):
-        problem = data.problem(l1=l1, l2=l2)
-        best = run(findings, data, problem, "OWL-QN, to 1e-8", OWLQN(tolerance=1e-8), seed=0)["objective"]
+        about = {"l1": l1, "l2": l2, "seed": 0}
+        best = run(findings, data, "OWL-QN, to 1e-8", OWLQN(tolerance=1e-8), **about)["objective"]
         for name, solver in (("SAG-NUS*, pauses", SAG(tolerance=0.0)), ("OWL-QN", OWLQN(tolerance=1e-6))):
-            row = run(findings, data, problem, name, solver, stop=Stop(max_passes=300), seed=0)
+            row = run(findings, data, name, solver, stop=Stop(max_passes=300), **about)
             reached = [first_below(row, best * (1.0 + gap), column) for gap in GAPS[:2] for column in (0, 1)]
             lines.append([name, f"{l1:g}", f"{l2:g}", *(None if at is None else f"{at:.1f}" for at in reached)])
     heads = ["method", "l1", "l2", "passes to 1 %", "seconds", "passes to 0.1 %", "seconds"]
@@ -151,23 +153,40 @@ def claims(findings: Findings, found: dict[str, dict[str, list[dict[str, Any]]]]
     def error(task: str, name: str) -> float:
         return median(100.0 - row["score"] for row in found[task][name])
 
-    lines: list[tuple[str, str, bool | None]] = []
+    lines: list[Claim] = []
     for better, worse in (("SG", "Pegasos"), ("ASG", "AdaGrad"), ("Hybrid", "L-BFGS")):
         here = "; ".join(f"{task}: {gap(task, better):.1e} and {gap(task, worse):.1e}" for task in found)
-        lines.append(
-            (f"{better} outperforms {worse}", here, verdict([gap(task, better) < gap(task, worse) for task in found]))
-        )
+        held = verdict([gap(task, better) < gap(task, worse) for task in found])
+        lines.append(Claim(FIGURE, f"{better} outperforms {worse}", here, "nearer the optimum on every task", held))
     firsts = {task: min(("ASG", "Hybrid", "SAG"), key=lambda name: gap(task, name)) for task in found}
     here = "; ".join(f"{task}: {name} is ahead" for task, name in firsts.items())
-    lines.append(("none of ASG, Hybrid and SAG dominates the others", here, len(set(firsts.values())) > 1))
-    for name in (*NUS, "SAG-NUS*, pauses"):
+    says = "none of ASG, Hybrid and SAG dominates the others"
+    lines.append(Claim(FIGURE, says, here, "not the same one on every task", len(set(firsts.values())) > 1))
+    for name in NUS:
         best = {task: min(gap(task, other) for other in OTHERS) for task in found}
         here = "; ".join(f"{task}: {gap(task, name):.1e}, the best other {best[task]:.1e}" for task in found)
-        lines.append((f"{name} outperforms all other methods", here, verdict([gap(t, name) < best[t] for t in found])))
+        held = verdict([gap(t, name) < best[t] / 2 for t in found])
+        says = f"{name} outperforms all other methods by a substantial margin"
+        lines.append(Claim(FIGURE, says, here, "at most half as far from the optimum, on every task", held))
     lowest = {task: min(error(task, other) for other in OTHERS) for task in found}
     here = "; ".join(f"{task}: {error(task, 'SAG-NUS*'):.2f}, the best other {lowest[task]:.2f}" for task in found)
-    held = verdict([error(task, "SAG-NUS*") < lowest[task] + 0.15 for task in found])
-    lines.append(("SAG-NUS* does as well as the best alternative in test error, once much better", here, held))
+    gains = [lowest[task] - error(task, "SAG-NUS*") for task in found]
+    lines += [
+        Claim(
+            ERRORS,
+            "SAG-NUS* always does as well as the best alternative in test error",
+            here,
+            f"at most {NEAR:g} points higher on every task",
+            verdict([gain >= -NEAR for gain in gains]),
+        ),
+        Claim(
+            ERRORS,
+            "SAG-NUS* is once much better than the best alternative in test error",
+            f"lower by {max(gains):.2f} points at best",
+            f"more than {NEAR:g} points lower on a task",
+            max(gains) > NEAR,
+        ),
+    ]
     findings.claims("claims", lines)
 
 
@@ -180,18 +199,18 @@ def main() -> None:
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     bests: dict[str, float] = {}
     for name in arguments.tasks:
-        data = Data(TASKS[name], 2000 if arguments.quick else arguments.samples, arguments.threads)
-        problem, bests[name] = data.problem(l2=L2), optimum(findings, data)
+        data = Data(findings, TASKS[name], 2000 if arguments.quick else arguments.samples, arguments.threads)
+        bests[name] = optimum(findings, data)
         rows: dict[str, list[dict[str, Any]]] = {}
         for method in METHODS:
-            make = UNTUNED.get(method) or partial(replace, tuned(findings, data, problem, method))
+            make = UNTUNED.get(method) or partial(replace, tuned(findings, data, method))
             rows[method] = [
                 run(
                     findings,
                     data,
-                    problem,
                     method,
                     make(seed=seed),
+                    l2=L2,
                     stop=Stop(max_passes=PASSES),
                     callbacks=tester(data),
                     seed=seed,
@@ -204,6 +223,10 @@ def main() -> None:
             sparse(findings, data)
         found[name] = rows
     claims(findings, found, bests)
+    if "ocr-letters" in found:
+        letters = median(above(found["ocr-letters"]["SAG-NUS"], bests["ocr-letters"]))
+        text = f"With the rule of this page SAG-NUS is {100 * letters:.1f} % above the optimum of the letters after "
+        findings.text("nus", f"{text}{PASSES} passes.")
 
 
 if __name__ == "__main__":

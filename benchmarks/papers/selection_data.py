@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
+from findings import Findings
 from sentences import Sentence, columns
 from tasks import Data, Task
 
-from loglinear import datasets
+from loglinear import Corpus, datasets
 
 # "Supporting feature functions whose predicate is on at least once": such a predicate with all labels and pairs.
 SUPPORTING = {"all_states": True, "all_transitions": True}
@@ -31,29 +33,26 @@ def _plain(label: str) -> str:
 
 
 class Sequences(Data):
-    """The synthetic data of section 6.1.1; three fifths of the instances are for training.
+    """The synthetic data of section 6.1.1; three fifths of the instances are for training."""
 
-    Args:
-        size: instances.
-        threads: 0 for all cores.
-    """
-
-    def __init__(self, size: int, threads: int) -> None:
-        self.task, self.threads = Task(SYNTHETIC, None, noun_phrases, "accuracy"), threads
+    @cached_property
+    def corpora(self) -> tuple[Corpus, Corpus]:
+        """For training and for testing."""
+        size = self.size or INSTANCES
         sample, split = datasets.make_chain(size), size * TRAINING // INSTANCES
-        self.train, self.test = sample.corpus(slice(split)), sample.corpus(slice(split, None))
-        self.objective = self.objective_of(self.train)
+        return sample.corpus(slice(split)), sample.corpus(slice(split, None))
 
 
-def loaded(task: str, quick: bool, threads: int) -> Data:
+def data_of(findings: Findings, task: str, quick: bool, threads: int) -> Data:
     """The data of a task.
 
     Args:
+        findings: which keeps the numbers of samples and of features.
         task: its name.
         quick: for a fifth of the instances, or few sentences.
         threads: 0 for all cores.
     """
     size = QUICK[task] if quick else PART_SENTENCES if task == PART else None
     if task == SYNTHETIC:
-        return Sequences(size or INSTANCES, threads)
-    return Data(Task(task, CHUNKING, noun_phrases, selection=SUPPORTING), size, threads)
+        return Sequences(findings, Task(SYNTHETIC, None, noun_phrases, "accuracy"), size, threads)
+    return Data(findings, Task(task, CHUNKING, noun_phrases, selection=SUPPORTING), size, threads)

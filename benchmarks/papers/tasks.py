@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -130,24 +131,52 @@ TASKS = {
 
 
 class Data:
-    """A task's corpora and the objective of its training data.
+    """A task's corpora and the objective of its training data, which are loaded when a row has to be made.
 
     Args:
+        findings: which keeps the numbers of samples and of features.
         task: which.
         size: most training sentences; None for all.
         threads: 0 for all cores.
+
+    Attributes:
+        samples: training sentences.
+        candidates: features of the objective.
     """
 
-    def __init__(self, task: Task, size: int | None, threads: int) -> None:
-        self.task, self.threads = task, threads
+    def __init__(self, findings: Findings, task: Task, size: int | None, threads: int) -> None:
+        self.task, self.size, self.threads = task, size, threads
+
+        def counted() -> dict[str, int]:
+            return {"samples": self.objective.n_samples, "candidates": self.objective.n_features}
+
+        found = findings.made({"task": task.name, "what": "data", "size": size}, counted)
+        self.samples, self.candidates = int(found["samples"]), int(found["candidates"])
+
+    @cached_property
+    def corpora(self) -> tuple[Corpus, Corpus]:
+        """For training and for testing."""
         if "LOGLINEAR_DATA" not in os.environ:
             message = "set the environment variable LOGLINEAR_DATA to the folder of the corpora"
             raise SystemExit(message)
-        train, test = task.read(Path(os.environ["LOGLINEAR_DATA"]))
-        order = np.random.default_rng(0).permutation(len(train))[:size]
-        self.train = encoded([train[i] for i in order], task.preset)
-        self.test = encoded(test, task.preset)
-        self.objective = self.objective_of(self.train)
+        train, test = self.task.read(Path(os.environ["LOGLINEAR_DATA"]))
+        order = np.random.default_rng(0).permutation(len(train))[: self.size]
+        return encoded([train[i] for i in order], self.task.preset), encoded(test, self.task.preset)
+
+    @property
+    def train(self) -> Corpus:
+        """The training data."""
+        return self.corpora[0]
+
+    @property
+    def test(self) -> Corpus:
+        """The test data."""
+        return self.corpora[1]
+
+    @cached_property
+    def objective(self) -> ChainObjective:
+        """That of the training data."""
+        return self.objective_of(self.train)
 
     def objective_of(self, corpus: Corpus) -> ChainObjective:
         """The objective on some sentences, with the task's selection of their features."""
@@ -177,17 +206,20 @@ class Data:
         Source: Tsuruoka et al. (2009), section 4.1: 1,000 sentences, OWL-QN's model of the others, trained from zero at
         each C to a tolerance of 1e-4.
         """
-        held = min(HELD_OUT, len(self.train) // 5)
-        dev = self.train[:held]
-        objective = self.objective_of(self.train[held:])
+
+        @cache
+        def split() -> tuple[Corpus, ChainObjective]:
+            held = min(HELD_OUT, self.samples // 5)
+            return self.train[:held], self.objective_of(self.train[held:])
 
         def trained(l1: float) -> dict[str, Any]:
+            dev, objective = split()
             result = minimised(Problem(objective, ElasticNet(l1=l1)), PAPERS_OWLQN, stop=LIMIT)
             likelihood = self.log_likelihood(objective.model(result.w), dev)
             return {"likelihood": likelihood, "features": result.trace[-1].nnz, "iterations": result.iterations}
 
         def likelihood(l1: float) -> float:
-            wanted = {"task": self.task.name, "what": "strength", "l1": l1, "samples": len(self.train)}
+            wanted = {"task": self.task.name, "what": "strength", "l1": l1, "samples": self.samples}
             row = findings.made(wanted, lambda: trained(l1))
             findings.say(f"{self.task.name}: C = {l1:g}, held-out log-likelihood {row['likelihood']:.1f}")
             return float(row["likelihood"])
@@ -202,7 +234,7 @@ class Data:
             solver = tune_learning_rate(self.problem(l1), SGDL1(**options), decays=decays, sample=None)
             return {"learning_rate": solver.learning_rate, "decay": solver.decay}
 
-        wanted = {"task": self.task.name, "what": "rates", "l1": l1, "samples": len(self.train), "options": options}
+        wanted = {"task": self.task.name, "what": "rates", "l1": l1, "samples": self.samples, "options": options}
         found = findings.made(wanted, rates)
         return SGDL1(learning_rate=found["learning_rate"], decay=found["decay"], **options)
 
@@ -236,14 +268,12 @@ def options(
 def prepared(arguments: argparse.Namespace, findings: Findings) -> Iterator[tuple[str, Data, float]]:
     """Name, data and C of each task asked for."""
     for name in arguments.tasks:
-        data = Data(TASKS[name], 2000 if arguments.quick else None, arguments.threads)
+        data = Data(findings, TASKS[name], 2000 if arguments.quick else None, arguments.threads)
         found = data.held_out(findings)
         l1 = max(found, key=lambda l1: found[l1])
         lines = [["held-out log-likelihood", *(f"{likelihood:,.1f}" for likelihood in found.values())]]
         findings.table(f"C, {name}", ["C", *(f"**{x:g}**" if x == l1 else f"{x:g}" for x in found)], lines)
-        findings.say(
-            f"{name}: {len(data.train):,} sentences, {data.objective.n_features:,} candidate features, C = {l1:g}"
-        )
+        findings.say(f"{name}: {data.samples:,} sentences, {data.candidates:,} candidate features, C = {l1:g}")
         yield name, data, l1
 
 
@@ -254,10 +284,11 @@ def _word(tag: str) -> str:
 def run(
     findings: Findings,
     data: Data,
-    problem: Problem,
     name: str,
     solver: Any,
     *,
+    l1: float = 0.0,
+    l2: float = 0.0,
     stop: Stop = LIMIT,
     callbacks: Callable[[Clocked], Sequence[Callback]] = lambda clocked: (),
     **about: Any,
@@ -267,9 +298,10 @@ def run(
     Args:
         findings: which keeps the row.
         data: of the task.
-        problem: its objective with a penalty.
         name: of the method.
         solver: of the method.
+        l1: the L1 penalty.
+        l2: the L2 penalty.
         stop: limits.
         callbacks: makers of callbacks, from the solver with its clock.
         about: what else tells the row from others.
@@ -277,16 +309,17 @@ def run(
 
     def trained() -> dict[str, Any]:
         clocked = Clocked(solver)
-        result = minimised(problem, clocked, stop=stop, callbacks=(clocked.look, *callbacks(clocked)))
+        watching = (clocked.look, *callbacks(clocked))
+        result = minimised(data.problem(l1, l2), clocked, stop=stop, callbacks=watching)
         score, types = data.score(result.w)
         return {
             "passes": result.passes,
             "iterations": result.iterations,
             "evaluations": result.gradient_evaluations,
             "objective": result.objective,
-            "per_sample": -result.objective / data.objective.n_samples,
+            "per_sample": -result.objective / data.samples,
             "features": result.trace[-1].nnz,
-            "candidates": data.objective.n_features,
+            "candidates": data.candidates,
             "seconds": clocked.seconds,
             "score": score,
             "types": types,
@@ -297,8 +330,7 @@ def run(
             **clocked.kept,
         }
 
-    l1, l2, _ = problem.separable.strengths
-    wanted = {"task": data.task.name, "what": "run", "method": name, "l1": l1, "l2": l2, "samples": len(data.train)}
+    wanted = {"task": data.task.name, "what": "run", "method": name, "l1": l1, "l2": l2, "samples": data.samples}
     row = findings.made(wanted | about, trained)
     findings.say(
         f"{data.task.name:11s} {name:34s} passes {row['passes']:6.1f}  objective {row['objective']:12.1f}  features "
