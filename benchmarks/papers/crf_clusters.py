@@ -84,8 +84,8 @@ def entities(findings: Findings, arguments: Any) -> None:
     findings.table("F1 by type", ["method", *kinds], lines)
     words = findings.find({"task": "reuters", "what": "weights", "quick": arguments.quick})
     courses = [("CoNLL-2002 Dutch, ridge 1e-7", rows[:3])]
-    findings.figure("objectives", "mathur2010-ner-objective", courses, "Named entities: objective, nats")
-    findings.figure("types", "mathur2010-ner-f1", rows[:2], "Named entities: F1 by type")
+    findings.figure("objectives", "mathur2010-ner-objective", courses, "Named entities: objective")
+    findings.figure("types", "mathur2010-ner-f1", rows[:2], "Named entities: F1 on the test data by type")
     findings.claims("claims, entities", of_entities(found, words and crossed(words["found"])))
     title = "60 weights of the CRF in L-BFGS"
     findings.figure("evolution", "mathur2010-ner-weights", np.array(found["weights"]), title)

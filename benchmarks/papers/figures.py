@@ -125,8 +125,8 @@ def objectives(
         axes.set(title=name, xscale="log", yscale="log", xlabel="seconds of the processor")
         if bests:
             axes.set_ylim(bottom=1e-3)
-    _label(panels, "objective less the lowest known, nats" if bests else "objective, nats")
-    panels[0].legend(fontsize=8)
+    _label(panels, "nats above the lowest" if bests else "objective, nats")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     _save(figure, title, path)
 
 
@@ -137,7 +137,7 @@ def scores(courses: list[tuple[str, list[dict[str, Any]]]], title: str, path: Pa
         for number, row in enumerate(rows):
             _course(axes, row, f"C{number}", 5)
         axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(40, 95))
-    _label(panels, "F1 on the test documents, %")
+    _label(panels, "F1, %")
     panels[0].legend(fontsize=8)
     _save(figure, title, path)
 
@@ -151,14 +151,14 @@ def types(rows: list[dict[str, Any]], title: str, path: Path) -> None:
             curve = [[*point[:5], point[5] and point[5][1].get(name, 0.0)] for point in row["curve"]]
             _course(axes, row | {"curve": curve}, f"C{number}", 5)
         axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(0, 90))
-    _label(panels, "F1 on the test data, %")
+    _label(panels, "F1, %")
     panels[0].legend(fontsize=8)
     _save(figure, title, path)
 
 
 def ridges(lines: dict[str, list[dict[str, Any]]], title: str, path: Path) -> None:
     """Three panels: F1, seconds and evaluations against the ridge parameter, a line for each topic."""
-    figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.6), layout="constrained")
+    figure, panels = plt.subplots(1, 3, figsize=(7.5, 3.2), layout="constrained")
     wanted = (
         ("score", "F1 on the test documents, %"),
         ("seconds", "seconds of the processor"),
@@ -174,7 +174,7 @@ def ridges(lines: dict[str, list[dict[str, Any]]], title: str, path: Path) -> No
 
 def evolution(weights: Any, title: str, path: Path) -> None:
     """Two panels: all weights against iterations, and those in the middle."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 5.0), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 4.0), layout="constrained")
     for axes in (left, right):
         axes.plot(weights, linewidth=0.6)
         axes.set(xlabel="iterations", ylabel="weight", xlim=(0, len(weights) - 1))
@@ -224,7 +224,7 @@ def _against_unit(axes: plt.Axes, rows: list[dict[str, Any]], name: str, color: 
 def _panels(count: int) -> tuple[plt.Figure, list[plt.Axes]]:
     columns = min(count, 2 if count in (1, 2, 4, 6) else 3)
     rows = -(-count // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(9.5, 3.2 * rows), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(rows, columns, figsize=(7.0, 2.6 * rows), layout="constrained", squeeze=False)
     return figure, list(axes.flat)
 
 

@@ -229,7 +229,7 @@ def comparison(study: Study) -> None:
     study.findings.table("Table IV", heads, account)
     study.claims += of_table_3(lines) + of_table_4(account) + of_courses(courses)
     spoken(study, courses, account)
-    title = "Objective above the lowest known, nats"
+    title = "Objective above the lowest known"
     study.findings.figure("objectives", "mathur2010-objective", courses, title, bests=bests)
     study.findings.figure("scores", "mathur2010-f1", courses, "F1 on the test documents")
 
@@ -247,9 +247,7 @@ def spoken(study: Study, courses: list[tuple[str, list[dict[str, Any]]]], accoun
         f"basic one. The coarse phases take {min(times):.1f} to {max(times):.1f} times as many evaluations as L-BFGS "
     )
     text += f"needs for the whole problem. In the end the weights have {min(norms):.1f} to {max(norms):.1f} times the "
-    text += (
-        f"norm of the weights of L-BFGS, and F1 is {min(tops):.1f} to {max(tops):.1f} points lower than its highest value "
-    )
+    text += f"norm of the weights of L-BFGS, and F1 is {min(tops):.1f} to {max(tops):.1f} points lower than its highest value "
     study.findings.text("comparison", f"{text}on the way. Why F1 falls is not known.")
     basic = [rows[0] for _, rows in courses]
     counts, longest = [row["evaluations"] for row in basic], max(row["seconds"] for row in basic)
