@@ -247,8 +247,8 @@ def spoken(study: Study, courses: list[tuple[str, list[dict[str, Any]]]], accoun
         f"basic one. The coarse phases take {min(times):.1f} to {max(times):.1f} times as many evaluations as L-BFGS "
     )
     text += f"needs for the whole problem. In the end the weights have {min(norms):.1f} to {max(norms):.1f} times the "
-    text += f"norm of the weights of L-BFGS, and F1 is {min(tops):.1f} to {max(tops):.1f} points lower than its highest value "
-    study.findings.text("comparison", f"{text}on the way. Why F1 falls is not known.")
+    text += f"norm of the weights of L-BFGS, and F1 is {min(tops):.1f} to {max(tops):.1f} points lower than its "
+    study.findings.text("comparison", f"{text}highest value on the way. Why F1 falls is not known.")
     basic = [rows[0] for _, rows in courses]
     counts, longest = [row["evaluations"] for row in basic], max(row["seconds"] for row in basic)
     paper = [value for values in PAPER_BASIC.values() for value in values if value]
