@@ -9,13 +9,14 @@ import pytest
 import scipy.sparse
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from examples import examples
 from loglinear import ChainCRF, ChainFeatures, ChainObjective, ClassifierObjective, Corpus, ElasticNet, Problem
 from loglinear.cli.ending import certainty
 from loglinear.data.graphs import Graphs
 from loglinear.errors import OptionError
-from loglinear.gap import _Mixtures, duality_gap, no_bound, useful
+from loglinear.gap import _Excess, _Mixtures, duality_gap, no_bound, useful
 from loglinear.minimize import Stop, minimize
 from loglinear.networks.loopy_bp import LoopyBP
 from loglinear.networks.numbering import Numbering
@@ -179,6 +180,33 @@ def test_the_bound_is_the_best_dual_value_of_the_mixtures_of_labels_and_model(mo
     assert gap <= value - max(duals) + 1e-9
     assert gap == pytest.approx(value - max(duals), rel=5e-3)
     assert not intercept or factors.min() < 0.9
+
+
+@LAW
+@given(
+    seed=st.integers(0, 1000),
+    l1=st.sampled_from([1e-3, 0.1, 1.0]),
+    l2=st.sampled_from([0.0, 1e-3, 0.1, 3.0]),
+    objective=st.sampled_from([0.01, 1.0, 50.0]),
+    t=st.sampled_from([0.3, 0.9, 1.0]),
+)
+def test_the_cost_of_an_excess_is_the_least_of_the_penalised_weights_within_the_radius(seed, l1, l2, objective, t):
+    """min of u . t r + l1 |u|_1 + (l2 / 2) |u|^2 over |u|_1 <= R is by duality a search for one multiplier."""
+    r = 3.0 * np.random.default_rng(seed).standard_normal(6)
+    radius = objective / l1
+    excess = np.maximum(t * np.abs(r) - l1, 0.0)
+
+    def cost(multiplier):
+        return (np.maximum(excess - multiplier, 0.0) ** 2).sum() / (2.0 * l2) + multiplier * radius
+
+    ends = 0.0, excess.max()
+    least = (
+        min(*map(cost, ends), minimize_scalar(cost, bounds=ends, options={"xatol": 1e-12}).fun)
+        if l2
+        else radius * ends[1]
+    )
+    found = _Excess.of(ElasticNet(l1, l2), r, objective).cost(t)
+    assert found.number == pytest.approx(least, rel=1e-6, abs=1e-9)
 
 
 def test_the_bound_is_the_strong_convexity_bound_or_better():

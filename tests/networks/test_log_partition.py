@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -159,3 +160,13 @@ def test_small_networks_are_exact():
     found = log_partition(graph, scores)
     assert (found.exact, found.method, found.converged) == (True, "exact", True)
     assert found.lower == found.value == found.upper == pytest.approx(model.enumerated()[0])
+
+
+@pytest.mark.parametrize(("estimate", "bound"), [(-1e9, "lower"), (1e9, "upper")])
+def test_an_estimate_beyond_a_bound_becomes_the_bound(monkeypatch, estimate, bound):
+    _, graph, scores = network([2] * 5, COMPLETE, 1.0, 0)
+    moments = LoopyBP.moments
+    monkeypatch.setattr(LoopyBP, "moments", lambda *args, **options: replace(moments(*args, **options), log_z=estimate))
+    found = log_partition(graph, scores, limit=1)
+    assert found.value == getattr(found, bound)
+    assert found.lower < found.upper

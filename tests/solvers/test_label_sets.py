@@ -390,3 +390,11 @@ def test_a_round_that_the_guard_holds_back_does_not_converge_but_leads_to_steps_
     assert following.evaluations > held.evaluations
     assert following.pruned_evaluations == held.pruned_evaluations
     assert following.objective < held.objective
+
+
+def test_a_round_cut_short_does_not_converge_however_little_it_gains():
+    problem = problem_of(ElasticNet(l1=0.3))
+    solver = LabelSets(first=None, tolerance=1e3, steps=500, gradient_tolerance=1e-3)
+    start = solver.init(problem, np.zeros(problem.n_features))
+    short, whole = (solver.step(problem, replace(start, steps=steps)) for steps in (3, 500))
+    assert (short.status, whole.status) == (Status.RUNNING, Status.CONVERGED)
