@@ -1,7 +1,7 @@
 //! Encoded data: sentences of tokens, and tokens of attribute ids, in compressed sparse rows.
 
 pub mod alphabet;
-mod array;
+pub mod array;
 pub mod assembly;
 mod check;
 pub mod counting;

@@ -4,6 +4,7 @@
 //! The tests run the targets on mutants of their seeds. To run any number of mutants:
 //! `LOGLINEAR_FUZZ=10000000 cargo test --profile quick fuzzing -- --nocapture`. `fuzz/` passes the targets to cargo-fuzz.
 
+mod folders;
 mod mutation;
 pub mod seeds;
 
@@ -13,7 +14,6 @@ use seeds::texts;
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Answer;
 use crate::chain::tagging::tagger;
-use crate::corpus::folder;
 use crate::files::model_file;
 use crate::foreign;
 use crate::network::file::NetworkFile;
@@ -60,7 +60,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "crfsuite_model", run: model, seeds: || seeds::foreign_models(foreign::Format::CrfSuite) },
     Target { name: "wapiti_model", run: model, seeds: || seeds::foreign_models(foreign::Format::Wapiti) },
     Target { name: "crfpp_model", run: model, seeds: seeds::crfpp_models },
-    Target { name: "corpus", run: |text| folder::is_sound_summary(&signed(text)), seeds: seeds::summaries },
+    Target { name: "corpus", run: folders::opened, seeds: folders::seeds },
 ];
 
 /// Runs the target that the first byte chooses on the other bytes; for cargo-fuzz.
@@ -123,15 +123,6 @@ fn sealed(bytes: &[u8]) -> Vec<u8> {
         model_file::seal(&mut bytes);
     }
     bytes
-}
-
-/// The text of a corpus' summary with the line of its checksum.
-fn signed(text: &[u8]) -> Vec<u8> {
-    let mut text = text.to_vec();
-    text.push(b'\n');
-    let sum = xxhash_rust::xxh3::xxh3_64(&text);
-    text.extend(format!("{sum:016x}\n").bytes());
-    text
 }
 
 #[cfg(test)]

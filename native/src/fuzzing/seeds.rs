@@ -1,7 +1,6 @@
 //! Small sound inputs of every reader.
 
 use crate::chain::model::{KeptByAttribute, Model, Parts};
-use crate::corpus::folder;
 use crate::files::compression;
 use crate::foreign::{self, Format};
 use crate::network::file::NetworkFile;
@@ -91,8 +90,4 @@ pub fn networks() -> Vec<Vec<u8>> {
         edge_weights: vec![1.5; 8],
     };
     vec![file.bytes().expect("a sound network").to_vec()]
-}
-
-pub fn summaries() -> Vec<Vec<u8>> {
-    vec![folder::sample_summary()]
 }

@@ -21,8 +21,6 @@ mod summary;
 mod writer;
 
 pub use open::{is_folder, open};
-#[cfg(any(test, feature = "fuzzing"))]
-pub use summary::{is_sound_summary, sample_summary};
 pub use writer::{Writer, save};
 
 #[cfg(test)]

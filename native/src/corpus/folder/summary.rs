@@ -205,21 +205,3 @@ fn is_file_of(name: &str, file: &str) -> bool {
 pub(super) fn damaged(path: &Path, what: &str) -> Error {
     Error::Data(format!("{}: {what}; encode the corpus again", path.display()))
 }
-
-/// Whether these bytes are a summary.
-#[cfg(any(test, feature = "fuzzing"))]
-pub fn is_sound_summary(bytes: &[u8]) -> bool {
-    Summary::parse(bytes, Path::new("summary")).is_ok()
-}
-
-/// A summary without the line of its checksum.
-#[cfg(any(test, feature = "fuzzing"))]
-pub fn sample_summary() -> Vec<u8> {
-    let stored = |(array, name, width): (Array, &str, usize)| {
-        (array, Stored { file: name.into(), bytes: 2 * width, sums: vec![0x0123_4567_89ab_cdef] })
-    };
-    let arrays = ARRAYS.into_iter().filter(|(array, ..)| *array != Array::Values).map(stored).collect();
-    let labels = vec![("B".to_owned(), 1), ("O".to_owned(), 0)];
-    let summary = Summary { labels, label_sets: vec![vec![0, 1]], labelled: true, arrays, ..Summary::default() };
-    serde_json::to_vec_pretty(&summary.to_json()).expect("strings and numbers")
-}
