@@ -81,6 +81,20 @@ def test_writer_continues_the_trace_of_a_killed_run(tmp_path):
     assert [r.iteration for r in Trace.read(path)] == [0, 1, 2, 3]
 
 
+def test_a_writer_that_fails_warns_once_and_lets_the_training_continue(tmp_path):
+    path = tmp_path / "t.jsonl"
+    writer = TraceWriter(path)
+    writer(record(0), None)
+    path.unlink()
+    path.mkdir()
+    with pytest.warns(UserWarning, match="Is a directory; training continues without a trace"):
+        writer(record(1), None)
+    writer(record(2), None)
+    path.rmdir()
+    writer(record(3), None)
+    assert not path.exists()
+
+
 def test_writer_starts_anew_unless_told_to_append(tmp_path):
     path = tmp_path / "t.jsonl"
     Trace([record(0), record(1)]).write(path)

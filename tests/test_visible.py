@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import unicodedata
 
 import pytest
@@ -13,7 +15,7 @@ from loglinear.visible import visible, visible_name
 from oracles.command_line import run_command
 
 ODD = "\x1b]0;title\x07\x1b[31mred\x9b0m\nB"
-CONTROLS = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cc"}
+CONTROLS = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")}
 
 
 def test_every_control_character_is_escaped_and_nothing_else():
@@ -71,3 +73,35 @@ def test_a_label_with_control_characters_is_not_written_as_a_cell(odd):
     done = run_command("tag", "-m", "model", "-f", "columns", "-", cwd=odd, input="w\n")
     assert done.returncode == 2
     assert done.stdout == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems elsewhere refuse such names")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "train {}t --preset pos -m {}other --start {}m --report {}report --trace {}trace",
+        "train {}t --preset pos -m {}other --prior {}m",
+        "tag {}m {}t -o {}tagged.zst",
+        "evaluate {}m {}t -o {}columns",
+        "explain {}m {}t --html -o {}page",
+        "explain {}m {}t --json",
+        "report {}m {}t -o {}report",
+        "inspect {}m --json",
+        "audit {}t --preset pos -o {}audit.html",
+        "rank {}m {}t",
+    ],
+)
+def test_names_of_files_that_are_not_utf8_are_shown_and_written(monkeypatch, tmp_path, words):
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"\xff")
+    with open(f"{odd}t", "w") as file:
+        file.write("the D\ndog N\n\nit P\nbarks V\n\n")
+    train = run_command("train", f"{odd}t", "--preset", "pos", "-m", f"{odd}m", "-q")
+    assert train.returncode == 0, train.stderr
+    done = run_command(*words.replace("{}", odd).split())
+    assert done.returncode == 0, done.stderr
+    for name in ("report", "page", "audit.html"):
+        if os.path.exists(f"{odd}{name}"):
+            with open(f"{odd}{name}", encoding="utf-8") as file:
+                assert "\ufffd" in file.read() or name == "audit.html"

@@ -138,6 +138,20 @@ def chunks(labels: Sequence[str], scheme: str | None = None, *, mode: str = "con
     return read_chunks([parsed_tag(label) for label in labels], detected or "IOB", mode)
 
 
+def in_iob2(labels: Sequence[str], scheme: str, mode: str = "conlleval") -> list[str]:
+    """Return the labels in IOB2 that have the chunks of a label sequence; see `chunks`.
+
+    Example:
+        >>> from loglinear.schemes import in_iob2
+        >>> in_iob2(["B-PER", "E-PER", "S-PER", "O"], "IOBES")
+        ['B-PER', 'I-PER', 'B-PER', 'O']
+    """
+    written = ["O"] * len(labels)
+    for type_, start, end in chunks(labels, scheme, mode=mode):
+        written[start:end] = (f"{tag}-{type_}" if type_ else tag for tag in "B" + "I" * (end - start - 1))
+    return written
+
+
 def _distinct(labels: Iterable[object]) -> set[object]:
     """Return labels without repetitions; raise DataError if they are a string, or one of them is not a label."""
     if not isinstance(labels, (Set, Mapping)):

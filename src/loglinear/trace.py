@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from .errors import DataError, OptionError
+from .errors import DataError, OptionError, warn
 from .options import Check, optional, truth_value
 from .replacing import replacing
 from .schema import check_fields, count, is_a, is_finite, json_object, number
@@ -190,11 +190,12 @@ class TraceWriter:
 
     Raises:
         DataError: the file to append to is not a trace.
+        OSError: the file cannot be created. A failure later is a warning, and no more records are written.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, append: bool = False) -> None:
         truth_value("append", append)
-        self.path = Path(path)
+        self.path, self._failed = Path(path), False
         earlier = Trace.read(self.path) if append and self.path.exists() else Trace()
         self.resume(earlier)
 
@@ -204,11 +205,15 @@ class TraceWriter:
         records.write(self.path)
 
     def __call__(self, record: TraceRecord, state: object) -> None:
-        """Append the record to the file, and close the file."""
-        if record.iteration <= self._last:
+        """Append the record to the file, and close the file. If that fails, warn once; the training continues."""
+        if self._failed or record.iteration <= self._last:
             return
-        with _named(self.path), self.path.open("a", encoding="utf-8") as file:
-            file.write(record.to_json() + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(record.to_json() + "\n")
+        except OSError as error:
+            self._failed = True
+            warn(f"{self.path}: {error.strerror}; training continues without a trace")
         self._last = record.iteration
 
 

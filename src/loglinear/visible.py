@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 __all__ = ["encodable", "visible", "visible_name"]
 
+# Python has bytes that are not UTF-8, in the name of a file, as halves of surrogate pairs.
+_SURROGATES = re.compile("[\ud800-\udfff]")
 # Unicode's control characters, such as the one that begins a command to a terminal.
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+_CONTROLS |= {0x2028: "\\u2028", 0x2029: "\\u2029"}  # ends of lines and paragraphs
 _IN_NAMES = {**_CONTROLS, ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 _IN_TEXT = {code: escape for code, escape in _IN_NAMES.items() if code not in (ord("\t"), ord("\n"))}
 
@@ -33,11 +38,11 @@ def visible_name(name: str) -> str:
 
 
 def encodable(name: str) -> str:
-    r"""Return the name of a file as text that every encoding of Unicode has; bytes that are not UTF-8 become U+FFFD.
+    r"""Return a text with names of files as UTF-8 can hold it; bytes that are not UTF-8 become U+FFFD.
 
     Example:
         >>> from loglinear.visible import encodable
         >>> encodable("a\udcff.txt")
         'a\ufffd.txt'
     """
-    return name.encode(errors="surrogateescape").decode(errors="replace")
+    return _SURROGATES.sub("\ufffd", name)

@@ -100,7 +100,7 @@ def growing(name):
 
 
 def check_failures(found, reason):
-    """Each run has failed in one line, which names a file; only a checkpoint's failure is a warning."""
+    """Each run has failed in one line, which names a file; only failures of checkpoints and traces are warnings."""
     for run in found.runs:
         old_or_new(found, run.files, but=growing)
         if not run.said:
@@ -109,7 +109,7 @@ def check_failures(found, reason):
             assert (run.code, run.files) == (0, found.whole.files), run
             continue
         *warned, line = run.said.splitlines()
-        if found.folder / "checkpoint" in (Path(each.split(": ")[1]) for each in run.said.splitlines()):
+        if any(growing(Path(each.split(": ")[1]).name) for each in run.said.splitlines()):
             assert all(each.startswith("warning: ") and reason in each for each in warned), run
             if run.code == 0:
                 assert line.startswith("warning: "), run

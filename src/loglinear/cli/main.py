@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
-from ..errors import ClusterError, DataWarning, LogLinearError, OptionError
+from ..errors import ClusterError, LogLinearError, OptionError
 from ..extras import needed_by
 from ..memory import REMEDY, end_when_exhausted
 from ..version import __version__
@@ -154,7 +154,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             with warnings.catch_warnings(), _ended_by_signals():
                 warnings.showwarning = _show_warning
-                warnings.simplefilter("default", DataWarning)
+                warnings.simplefilter("default", UserWarning)  # also under -W error
                 _run(arguments)
         finally:
             # Here, where a full disk can still be reported.

@@ -62,4 +62,4 @@ def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def bias_text(bias: Mapping[str, float]) -> str:
     """Return biases of labels as the flag takes them."""
-    return " ".join(f"{label}={score:g}" for label, score in bias.items())
+    return " ".join(f"{visible_name(label)}={score:g}" for label, score in bias.items())

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..solvers import EndedByPasses, Tolerant
-from ..trace import TraceRecord, TraceWriter, percentage
+from ..trace import TraceRecord, percentage
 from .bar import Bar
 from .output import say
 from .watch import Watch
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..minimize import Callback
     from ..solvers.common.working_set import WorkingSetState
 
-__all__ = ["Progress", "Traced"]
+__all__ = ["Progress"]
 
 _WINDOW = 5
 # The tolerance of most solvers.
@@ -46,7 +46,6 @@ class Progress:
         share_done: the share of the work that is done, from 0 to 1, where another callback knows it better; else None.
         label: printed before each step.
         waits: whether Ctrl-C waits for the end of a step.
-        failure: the reason why a file about the training could not be written; None if there is none.
     """
 
     def __init__(self, solver: Any, *, quiet: bool = False) -> None:
@@ -61,7 +60,6 @@ class Progress:
         self.share_done: float | None = None
         self.label = ""
         self.waits = False
-        self.failure: OSError | None = None
         self._begun = time.monotonic()
         # The last record, when it came, when a line was shown last, and whether the record has been shown.
         self._record: TraceRecord | None = None
@@ -200,30 +198,3 @@ class Progress:
             decrease = max((first - last) / _WINDOW / abs(last), self._tolerance)
             self._share = max(self._share, min(math.log(decrease) / math.log(self._tolerance), 1.0))
         return self._share
-
-
-class Traced(TraceWriter):
-    """A callback that writes each record to a file, and without which the training continues if it cannot be written.
-
-    Args:
-        path: the file.
-        progress: where a warning goes if a record cannot be written.
-        append: see `TraceWriter`.
-
-    Raises:
-        OSError: the file cannot be created.
-    """
-
-    def __init__(self, path: str, progress: Progress, *, append: bool) -> None:
-        self._progress, self._failed = progress, False
-        super().__init__(path, append=append)
-
-    def __call__(self, record: TraceRecord, state: object) -> None:
-        """Append the record to the file, unless the file could not be written before."""
-        if self._failed:
-            return
-        try:
-            super().__call__(record, state)
-        except OSError as error:
-            self._failed, self._progress.failure = True, error
-            self._progress.note(f"warning: {self.path}: {error.strerror}; training continues without a trace")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..data.column_layout import ColumnLayout
 from ..errors import DataError, DataWarning, OptionError, TemplateError, warn
 from ..text_file import read_text
+from ..visible import visible_name
 from .options import column_layout
 from .output import counted, sizes
 from .wrapping import columns_of
@@ -394,4 +395,5 @@ def _share(share: float) -> str:
 
 def _shortened(label: str) -> str:
     """Return a label that fits on a line with its share."""
+    label = visible_name(label)
     return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 3]}..."

@@ -14,6 +14,7 @@ from ..data.writing import check_writable, write_text
 from ..extras import needed_by
 from ..metrics import Evaluation
 from ..trace import TraceRecord
+from ..visible import encodable
 from . import charts
 from .intervals import Intervals
 from .mistakes import Confusions, Mistake
@@ -107,7 +108,7 @@ class Report:
         environment.filters |= {"percent": _percent, "shade": _shade, "interval": _interval, "count": _count}
         environment.filters["floored"] = floored
         template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-        return template.render(
+        page = template.render(
             report=self,
             curves=[Markup(curve) for curve in _curves(self.trace)],
             diagrams={
@@ -118,6 +119,7 @@ class Report:
             graph=Markup(self.graph),
             unit=self._unit(),
         )
+        return encodable(page)
 
     def _unit(self) -> str:
         """Return the unit that is drawn with replacement for the confidence intervals: what contains tokens."""

@@ -123,6 +123,30 @@ def test_output_is_what_conlleval_reads(done, chunker, tmp_path, place):
     assert rows.count([""]) == len(given)
 
 
+@pytest.mark.parametrize("tags", ["BIES", "BILU"])
+@pytest.mark.parametrize("mode", ["conlleval", "strict"])
+def test_output_of_other_schemes_is_iob2_with_the_same_chunks(done, tmp_path, tags, mode):
+    b, i, e, s = tags
+    gold = [f"{b}-X {i}-X {e}-X O", f"{s}-X {s}-Y {s}-Y O", f"O {b}-Y {e}-Y {s}-Y", f"{b}-X {e}-X {b}-X {e}-X"]
+    words = ["a b c d", "x y y d", "d p q y", "a c a c"]
+    blocks = [
+        "".join(f"{w} {g}\n" for w, g in zip(ws.split(), gs.split(), strict=True))
+        for ws, gs in zip(words, gold, strict=True)
+    ]
+    (tmp_path / "train").write_text("\n".join(blocks * 3))
+    # Other gold labels than those of the training data: some chunks are wrong, and some are malformed.
+    others = [block.replace("d O", f"d {i}-X").replace(f"{b}-Y", f"{i}-Y") for block in blocks]
+    (tmp_path / "test").write_text("\n".join(others))
+    done("train", tmp_path / "train", "--preset", "pos", "-m", tmp_path / "m", "-q")
+    finished = done("evaluate", tmp_path / "m", tmp_path / "test", "--mode", mode, "--json", "-o", tmp_path / "columns")
+    scores, text = json.loads(finished.stdout), (tmp_path / "columns").read_text()
+    assert {line.split(" ")[-1][0] for line in text.splitlines() if line} <= set("BIO")
+    _, _, found, guessed, both = conlleval_counts(text)
+    assert (scores["precision"], scores["recall"]) == (both / guessed, both / found)
+    assert 0.0 < scores["f1"] < 1.0
+    assert "the labels in IOB2" in done("evaluate", tmp_path / "m", tmp_path / "test", "-o", "-").stderr
+
+
 @pytest.mark.parametrize("kind", ["crfsuite", "jsonl"])
 def test_output_of_formats_without_token_columns_numbers_the_tokens(done, sample, tmp_path, kind):
     path = sample.path("test", kind)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from ...data.column_layout import ColumnLayout
 from ...errors import DataError, OptionError
 from ...extras import needed_by
+from ...visible import visible_name
 from ..audit_table import COLUMNS, AcceptedLabels, read_as
 from ..inputs import Inputs, add_data
 from ..layout import note_unlabelled
@@ -233,7 +234,7 @@ def _summary(audit: Audit, top: int | None) -> str:
     where = "" if n_tokens == n else f" in {counted(n_tokens, 'token')}"  # samples are findings by themselves
     written = f"; written: {top:,}" if top is not None and top < n else ""
     lines = [f"{counted(n, 'finding')}{where}, the most suspicious first{written}"]
-    pairs = [f"{old} -> {new}: {n:,}" for (old, new), n in [*audit.confusions.items()][:5]]
+    pairs = [f"{visible_name(old)} -> {visible_name(new)}: {n:,}" for (old, new), n in [*audit.confusions.items()][:5]]
     lines += [f"most frequent: {', '.join(pairs)}"] if pairs else []
     n = len(audit.disagreements)
     lines += [f"{counted(n, 'context')} {'has' if n == 1 else 'have'} different labels (column alike)"] if n else []

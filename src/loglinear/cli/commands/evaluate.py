@@ -26,7 +26,8 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     output = (
         "write the input columns (the position of the token if there are none), gold label and predicted label to this "
-        "file, as conlleval reads them; - for stdout, with the scores on stderr"
+        "file, as conlleval reads them: labels of IOBES, BILOU and BMES become IOB2, as conlleval counts the others "
+        "wrongly; - for stdout, with the scores on stderr"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=output)
     mode = "how to count chunks: conlleval accepts malformed ones, strict only well-formed ones (default: conlleval)"

@@ -13,6 +13,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from ...visible import encodable
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_threads, count
@@ -53,7 +54,7 @@ def run(arguments: Namespace) -> None:
     shown = _shown(model.explain(arguments), arguments, model)
     if arguments.output == "-" and not arguments.json and not arguments.html:
         shown = fitted(shown, sys.stdout)
-    write_text(arguments.output, shown.encode())
+    write_text(arguments.output, encodable(shown).encode())
 
 
 def _shown(explanations: list[Explanation], arguments: Namespace, model: Kind) -> str:

@@ -17,7 +17,7 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import ConvergenceWarning, OptionError
+from ...errors import ConvergenceWarning, LogLinearError, OptionError, warn
 from ...extras import needed_by
 from ..distributed import add_cluster, fit_on_cluster, is_local, spread
 from ..ending import best_step, certainty, ending, nothing_reached, numbers, size_text
@@ -187,8 +187,6 @@ def run(arguments: Namespace) -> None:
         raise Interrupted([arguments.model], _way_on(checkpoint))
     if arguments.report is not None:
         _write_report(arguments, results)
-    if progress.failure is not None:
-        raise progress.failure
 
 
 def _check_older(arguments: Namespace) -> None:
@@ -216,7 +214,7 @@ def _check_report(arguments: Namespace, *, several: bool) -> None:
 
 
 def _write_report(arguments: Namespace, results: list[Result]) -> None:
-    """Write the report of the model that was trained."""
+    """Write the report of the model that was trained; a failure is a warning, as the model is written."""
     from ..kinds import opened
     from .report import save_report
 
@@ -225,7 +223,11 @@ def _write_report(arguments: Namespace, results: list[Result]) -> None:
     trace = results[0].trace if len(results) == 1 else ()
     data = arguments.train[0] if arguments.dev is None else arguments.dev
     asked = Namespace(data=data, format=arguments.format, scheme=None, threads=arguments.threads)
-    save_report(opened(arguments.model).report(asked, trace, notes), arguments.report, quiet=arguments.quiet)
+    try:
+        save_report(opened(arguments.model).report(asked, trace, notes), arguments.report, quiet=arguments.quiet)
+    except (LogLinearError, OSError, MemoryError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else str(error)) or "out of memory"
+        warn(f"{arguments.report}: {reason}; the model is written, but no report")
 
 
 def _checkpoint(arguments: Namespace, progress: Progress) -> Checkpoint | None:
@@ -343,10 +345,10 @@ class _Training(NamedTuple):
 
     def callbacks(self) -> list[Callback]:
         """Return the callbacks that show and write records; a resumed training appends to its trace."""
-        from ..progress import Traced
+        from ...trace import TraceWriter
 
         trace, resumed = self.arguments.trace, self.checkpoint is not None and self.checkpoint.resume
-        return [self.progress] if trace is None else [self.progress, Traced(trace, self.progress, append=resumed)]
+        return [self.progress] if trace is None else [self.progress, TraceWriter(trace, append=resumed)]
 
 
 def _train_chain(asked: _Training, *, alone: bool) -> Result:

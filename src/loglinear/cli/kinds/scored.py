@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_calibration",
+    "for_conlleval",
     "numbered",
     "scheme_hint",
     "shown",
@@ -45,12 +46,31 @@ def check_calibration(picture: str, mode: str) -> None:
         check_figure(picture)
 
 
-def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int) -> bytes:
-    """Return the lines of a column file followed by gold and predicted labels, with single blanks between columns."""
+def for_conlleval(answers: Answers, scores: Evaluation) -> Answers:
+    """Return answers whose chunks conlleval counts as the scores do: in IOB2, unless the labels are IOB or no tags."""
+    from ...schemes import in_iob2
+
+    scheme, mode = scores.scheme, scores.mode
+    if scheme is None or mode is None or scheme in ("IOB", "IOB1", "IOB2"):
+        return answers
+    gold, predicted = ([in_iob2(labels, scheme, mode) for labels in of] for of in (answers.gold, answers.predicted))
+    return answers._replace(gold=gold, predicted=predicted)
+
+
+def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int, *, as_read: bool) -> bytes:
+    """Return the lines of a column file followed by gold and predicted labels, with single blanks between columns.
+
+    Args:
+        model: of the answers.
+        file: the column file.
+        answers: gold and predicted labels.
+        threads: 0 for all cores.
+        as_read: whether file and model have these labels.
+    """
     columns = ColumnLayout() if answers.corpus is None else answers.corpus.columns
     unknown = unknown_label("columns", model.labels)
     plain = not any(map(_HAS_BLANK.search, (*model.labels, *answers.gold_labels)))
-    plain = plain and (answers.corpus is None or unknown not in answers.corpus.core.labels)
+    plain = plain and as_read and (answers.corpus is None or unknown not in answers.corpus.core.labels)
     if plain and columns.label == -1 and not columns.skip_comments and columns.separator != "tab":
         return _tagged_lines(model, file, columns, threads)
     return _relaid_lines(file, columns, answers, unknown)

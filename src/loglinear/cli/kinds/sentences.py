@@ -351,10 +351,15 @@ class Sentences(Kind):
             write_output(arguments.calibration, reliability_diagram(calibrations, arguments.calibration))
         if arguments.output:
             scored.tell_of_blanks({*self.model.labels, *answers.gold_labels}, arguments.output)
-        if arguments.output and format == "columns":
-            write_text(arguments.output, scored.tagged_columns(self.model, arguments.file, answers, threads))
-        elif arguments.output:
-            write_text(arguments.output, scored.numbered(answers, flat=scheme == "none"))
+            written = scored.for_conlleval(answers, scores)
+            if written is not answers and not arguments.json:
+                say(f"note: conlleval counts {scores.scheme} differently, so --output has the labels in IOB2")
+            if format == "columns":
+                as_read = written is answers
+                lines = scored.tagged_columns(self.model, arguments.file, written, threads, as_read=as_read)
+            else:
+                lines = scored.numbered(written, flat=scheme == "none")
+            write_text(arguments.output, lines)
         return scored.shown(scores, calibrations, items=self.items, as_json=arguments.json)
 
     def calibrate(self, arguments: Namespace) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import DataError, ModelFileError
 from ...version import __version__
+from ...visible import encodable
 from .schema import KINDS, check_kind
 
 if TYPE_CHECKING:
@@ -114,10 +115,11 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
     if len(results) > 1:
         chosen["iterations_by_class"] = [result.iterations for result in results]
     if last.start is not None:
-        chosen["start"] = vars(last.start)
+        chosen["start"] = {**vars(last.start), "model": encodable(last.start.model)}
     if last.prior is not None:
-        strength = last.prior.strength
-        chosen["prior"] = {**vars(last.prior), "strength": strength if math.isfinite(strength) else None}
+        prior, strength = last.prior, last.prior.strength
+        finite = strength if math.isfinite(strength) else None
+        chosen["prior"] = {**vars(prior), "model": encodable(prior.model), "strength": finite}
     return {
         **({} if last.chosen is None else {"chosen": last.chosen}),
         "status": last.status.name.lower(),
