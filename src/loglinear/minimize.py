@@ -21,6 +21,7 @@ from .protocols import satisfies
 from .result import Result, State, Status, on_some
 from .solvers.common.needs import check
 from .solvers.common.solver import Choosing, Measuring, Solver, is_solver, looseness
+from .solvers.common.state_schema import check_state
 from .solvers.newton_check import is_confirmed
 from .stopping import Stop
 from .trace import Trace, TraceRecord
@@ -195,6 +196,7 @@ def _started(problem: Problem, solver: Solver[Any], w0: npt.ArrayLike | None, st
     if np.shape(state.w) != (problem.n_features,):
         message = f"state has weights of shape {np.shape(state.w)}, the problem has {problem.n_features} features"
         raise OptionError(message)
+    check_state(solver, problem, state)
     return state, 0.0
 
 

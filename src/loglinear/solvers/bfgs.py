@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ from .common.quasi_newton import (
     starting_state,
     stuck,
 )
+from .common.state_schema import Sizes
 from .common.wolfe import strong_wolfe
 
 __all__ = ["BFGS", "InverseHessian", "updated"]
@@ -99,9 +100,9 @@ class InverseHessian:
         scale: unit of each weight, shape (n,); None for 1.
     """
 
-    H: Matrix | None = None
+    H: Annotated[Matrix, Sizes(("n_features", "n_features"))] | None = None
     pair: tuple[Vector, Vector] | None = None
-    spare: Matrix | None = None
+    spare: Annotated[Matrix, Sizes(("n_features", "n_features"), finite=False)] | None = None
     aim: Aim | None = None
     scale: Vector | None = None
 

@@ -8,7 +8,7 @@ features; the fine optimiser works on beta, the coarse one on gamma. Clusters an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from ..options import one_of, real_number, seed_number, truth_value, whole_number
 from ..problem import Problem
@@ -29,6 +29,7 @@ from .common.projection import (
     project_down,
 )
 from .common.quasi_newton import MOST, QuasiNewtonState
+from .common.state_schema import Within
 from .lbfgs import LBFGS
 
 __all__ = ["Clustered", "ClusteredState"]
@@ -61,7 +62,7 @@ class ClusteredState:
         working_set: None: every phase optimises over all features.
     """
 
-    inner: QuasiNewtonState
+    inner: Annotated[QuasiNewtonState, Within()]
     phase: str
     w: Vector
     nll: float
@@ -73,6 +74,12 @@ class ClusteredState:
     recent: tuple[float, ...] = ()
     projected: Problem | None = None
     working_set: ClassVar[None] = None
+
+    def mistake(self) -> str:
+        """Return what contradicts itself; see `state_schema.Declared`."""
+        if self.phase not in ("fine", "coarse", "patch-up") or self.partial == (self.cmap is None):
+            return "the phase does not fit the clusters"
+        return ""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "w": None, "projected": None}

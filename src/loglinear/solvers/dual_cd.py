@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, cast
+from typing import Annotated, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from .common.classifier import TwoClasses, two_classes
 from .common.conditions import no_l1, with_l2
 from .common.needs import Needs, check
 from .common.per_sample import PassState, after_pass, check_finite, visiting, with_gradient
+from .common.state_schema import Sizes
 
 __all__ = ["DualCD", "DualCDState", "DualPasses"]
 
@@ -67,8 +68,8 @@ class DualCDState(PassState):
         gap: the objective less the dual objective at alpha, nats; None if the state was not measured.
     """
 
-    alpha: Vector
-    squares: Vector
+    alpha: Annotated[Vector, Sizes(("n_samples", 2), finite=False)]
+    squares: Annotated[Vector, Sizes(("n_samples",))]
     apart: float = np.inf
     whole_gradient: Vector | None = None
     gap: float | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, cast
+from typing import Annotated, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .common.inner import LBFGSOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.per_sample import Unmeasured
 from .common.quasi_newton import QuasiNewtonState
+from .common.state_schema import Sizes
 from .lbfgs import LBFGS
 
 __all__ = ["Batched", "Hybrid", "HybridState"]
@@ -48,12 +49,16 @@ class HybridState:
     """
 
     inner: QuasiNewtonState
-    size: int
-    n_samples: int
+    size: Annotated[int, Sizes(least=1)]
+    n_samples: Annotated[int, Sizes(equal="n_samples")]
     evaluations: int
     objective: float = math.nan
     nll: float = math.nan
     violation: float = math.nan
+
+    def mistake(self) -> str:
+        """Return what contradicts itself; see `state_schema.Declared`."""
+        return "the batch is larger than the data" if self.size > self.n_samples else ""
 
     @property
     def w(self) -> Vector:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Annotated, Any, ClassVar, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from .common.classifier import Classifier
 from .common.conditions import no_l1
 from .common.needs import Needs, check
 from .common.quasi_newton import WINDOW, check_numbers, check_tolerances, stopping_status
+from .common.state_schema import Sizes
 
 __all__ = ["IIS", "Designed", "IISState", "Occurrences", "update"]
 
@@ -74,14 +75,20 @@ class Occurrences:
         most: greatest f# of each column, shape (m,).
     """
 
-    columns: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int32]
-    amounts: Vector
-    totals: Vector
-    least: Vector
-    most: Vector
+    columns: Annotated[npt.NDArray[np.int64], Sizes(("m",), below="n_features", ascending=True)]
+    starts: Annotated[npt.NDArray[np.int64], Sizes(("m",))]
+    counts: Annotated[npt.NDArray[np.int64], Sizes(("m",), least=1)]
+    rows: Annotated[npt.NDArray[np.int32], Sizes(("entries",), below="n_samples")]
+    amounts: Annotated[Vector, Sizes(("entries",))]
+    totals: Annotated[Vector, Sizes(("entries",))]
+    least: Annotated[Vector, Sizes(("m",))]
+    most: Annotated[Vector, Sizes(("m",))]
+
+    def mistake(self) -> str:
+        """Return what contradicts itself; see `state_schema.Declared`."""
+        ends = np.cumsum(self.counts)
+        fits = (ends - self.counts == self.starts).all() and (ends[-1] if ends.size else 0) == self.rows.size
+        return "" if fits else "the columns do not divide the entries"
 
     @classmethod
     def of(cls, design: Any, weights: Vector) -> Occurrences:
@@ -146,7 +153,7 @@ class IISState:
     status: Status
     recent: tuple[float, ...]
     occurrences: Occurrences
-    counts: Vector
+    counts: Annotated[Vector, Sizes((None, None))]
 
     @property
     def gradient_evaluations(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .common.history import History
 from .common.pruning import Likely, Made
+from .common.state_schema import Sizes, Within
 from .common.working_set import Features
 from .sgd_l1 import SGDL1State
 
@@ -56,8 +57,8 @@ class LabelSetsState:
     violation: float
     first: SGDL1State | None = None
     before: float = math.nan
-    history: History | None = None
-    features: Features | None = None
+    history: Annotated[History, Within()] | None = None
+    features: Annotated[Features, Sizes((None,), below="n_features", ascending=True)] | None = None
     steps: int = 0
     scale: float = 1.0
     rejected: int = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, cast
+from typing import Annotated, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from .common.classifier import TwoClasses
 from .common.conditions import intercept_alone_is_spared
 from .common.needs import Needs, check
 from .common.quasi_newton import BatchState, check_numbers, check_tolerances, least_violation
+from .common.state_schema import Sizes
 
 __all__ = ["NewtonSteps", "ProxNewton", "ProxNewtonState"]
 
@@ -100,8 +101,8 @@ class ProxNewtonState(BatchState):
         l1: strength of the L1 penalty in the next step, if it is larger than the problem's.
     """
 
-    scores: Vector
-    stride: int = 1
+    scores: Annotated[Vector, Sizes((None,))]
+    stride: Annotated[int, Sizes(least=1)] = 1
     l1: float = 0.0
     decrease: float = math.inf
     ratio: float = math.inf

@@ -8,7 +8,7 @@ of each. The steps themselves are native: `native/src/stochastic/sag.rs`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from .common.memory import memory_of_machine
 from .common.needs import Needs, check
 from .common.per_sample import PassState, Unmeasured, after_pass, sample_passes, with_gradient
 from .common.solver import default_solver
+from .common.state_schema import Sizes
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
 
@@ -72,10 +73,10 @@ class SAGState(PassState):
     """
 
     d: Vector
-    gradients: tuple[Marginals, Marginals, Marginals]
-    lipschitz: Vector
-    seen: npt.NDArray[np.bool_]
-    pauses: npt.NDArray[np.uint8]
+    gradients: Annotated[tuple[Marginals, Marginals, Marginals], Sizes((None,))]
+    lipschitz: Annotated[Vector, Sizes((None,))]
+    seen: Annotated[npt.NDArray[np.bool_], Sizes(("n_samples",))]
+    pauses: Annotated[npt.NDArray[np.uint8], Sizes((None, 2))]
 
 
 @dataclass(frozen=True)

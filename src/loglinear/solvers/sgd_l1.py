@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from .common.per_sample import (
     sample_passes,
     visiting,
 )
+from .common.state_schema import Sizes
 from .common.tuning import QUICK_PASSES, tuned_rate
 
 __all__ = ["BATCH_SIZE", "SGDL1", "SGDL1Batches", "SGDL1Passes", "SGDL1State", "by_batches", "has_batches"]
@@ -102,7 +103,7 @@ class SGDL1State(PassState):
         learning_rate: eta_0 in use.
     """
 
-    q: Vector
+    q: Annotated[Vector, Sizes(or_empty=True)]
     u: float
     learning_rate: float
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import sys
 from dataclasses import fields, is_dataclass
@@ -95,7 +96,7 @@ def read(path: str) -> dict[str, Any]:
         arrays: Arrays = []
         try:
             while file.tell() < end:
-                arrays.append(np.lib.format.read_array(file, allow_pickle=False))
+                arrays.append(_array(file, end))
             content = _decoded(json.loads(arrays[0].tobytes()), arrays[1:])
         except (
             ArithmeticError,
@@ -110,6 +111,23 @@ def read(path: str) -> dict[str, Any]:
             raise DataError(message) from error
     checked: dict[str, Any] = content
     return checked
+
+
+def _array(file: BinaryIO, end: int) -> npt.NDArray[Any]:
+    """Return the next array of a file, of numbers, which has to end before the checksum.
+
+    Raises:
+        ValueError: there is no such array.
+    """
+    begin = file.tell()
+    np.lib.format.read_magic(file)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in "biuf" or math.prod(shape) * dtype.itemsize > end - file.tell() or min(shape, default=0) < 0:
+        message = f"an array of {dtype} with shape {shape} is not in the file"
+        raise ValueError(message)
+    file.seek(begin)
+    array: npt.NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
 
 
 def _amiss(file: BinaryIO) -> str:

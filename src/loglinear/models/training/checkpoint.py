@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from ...data.writing import check_writable
-from ...errors import DataError, OptionError
+from ...errors import DataError, ObjectiveError, OptionError
 from ...minimize import Callback, minimize
 from ...options import fail, real_number, truth_value
 from ...problem import Problem
 from ...result import Result, State, Status
 from ...solvers import SOLVERS, Solver, solver_name
+from ...solvers.common.state_schema import check_declared
 from ...stopping import Stop
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector
@@ -195,6 +197,8 @@ class Saving:
         self._before = 0.0
         self._dev: dict[str, float] | None = None
         self._records: list[TraceRecord] = []
+        # Whether callbacks are being called.
+        self._calls = False
         self._interrupts = Postponed()
         self._written = 0.0
 
@@ -228,11 +232,17 @@ class Saving:
         self._terms, self._memory = terms.as_json(), memory
         callbacks = tuple(callbacks)
         saved = self._checkpoint.take()
-        self._begin(saved, callbacks)
+        with self._named(saved):
+            self._begin(problem, saved)
+        for callback in callbacks:
+            if isinstance(callback, Resumes):
+                callback.resume(Trace() if saved is None else saved.records)
         start = {"w0": w0} if saved is None else {"state": saved.state}
         self._written = time.monotonic()
         with self._interrupts:
-            result = minimize(problem, solver, stop=stop, callbacks=(self._continue, *callbacks, self._save), **start)
+            with self._named(saved):
+                calls = (self._continue, *callbacks, self._save)
+                result = minimize(problem, solver, stop=stop, callbacks=calls, **start)
             result = replace(
                 result, trace=Trace([*self._earlier, *result.trace]), seconds=self._before + result.seconds
             )
@@ -244,10 +254,25 @@ class Saving:
             return replace(result, status=Status.INTERRUPTED)
         return result
 
-    def _begin(self, saved: _Found | None, callbacks: Iterable[Callback]) -> None:
-        """Continue from a checkpoint, if any; say where the training starts, and inform callbacks."""
-        place, records = self._checkpoint, Trace() if saved is None else saved.records
+    @contextmanager
+    def _named(self, saved: _Found | None) -> Iterator[None]:
+        """Name the checkpoint in what a resumed training raises before its first step is finished, callbacks apart."""
+        try:
+            yield
+        except MemoryError:
+            raise
+        except Exception as error:
+            path = self._checkpoint.path
+            if saved is None or self._calls or len(self._records) > 1 or str(error).startswith(path):
+                raise
+            message = f"{path}: cannot resume: {error or type(error).__name__}; delete it to start again"
+            raise (ObjectiveError if isinstance(error, ObjectiveError) else DataError)(message) from error
+
+    def _begin(self, problem: Problem, saved: _Found | None) -> None:
+        """Continue from a checkpoint, if any; say where the training starts."""
+        place = self._checkpoint
         if saved is not None:
+            records = saved.records
             if changed := changes(saved.terms, self._terms):
                 message = (
                     f"{place.path}: cannot resume: {'; '.join(changed)}; use the data and options of the first run, "
@@ -258,19 +283,22 @@ class Saving:
             place.iteration, self._before, self._dev = last.iteration, last.seconds, last.dev
             # The first record of this run is the last one of the run before.
             self._earlier = list(records[:-1])
+            if last.iteration != saved.state.iteration:
+                message = f"its state is of iteration {saved.state.iteration}, its last record of {last.iteration}"
+                raise DataError(message)
             if self._memory is not None:
+                n_features, n_samples = problem.n_features, int(problem.objective.n_samples)
+                check_declared("memory", saved.memory, dict[str, Vector | None] | None, n_features, n_samples)
                 self._memory.restore(saved.memory, records)
             place.tell(f"continuing from iteration {last.iteration:,}, after {last.seconds:.1f} s")
         elif place.resume:
             place.tell("no checkpoint yet; starting from the beginning")
         elif os.path.exists(place.path):
             place.tell("starting from the beginning, which overwrites this checkpoint; resume to continue it")
-        for callback in callbacks:
-            if isinstance(callback, Resumes):
-                callback.resume(records)
 
     def _continue(self, record: TraceRecord, state: State) -> None:
         """Add the seconds of earlier runs; the first of the callbacks."""
+        self._calls = True
         record.seconds += self._before
         if not self._records:
             record.dev = self._dev
@@ -281,6 +309,7 @@ class Saving:
         if self._interrupts.asked or time.monotonic() - self._written >= 60.0 * self._checkpoint.minutes:
             self._write(state)
         self._interrupts.answer()
+        self._calls = False
 
     def _write(self, state: State, *, is_finished: bool = False) -> None:
         content = {

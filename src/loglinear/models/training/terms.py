@@ -61,6 +61,10 @@ def is_terms(value: Any) -> bool:
     """Whether the decoded JSON value is a valid list of terms."""
     if type(value) is not list or [*map(type, value)] != [dict, str, dict, dict]:
         return False
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
     fingerprints = [fingerprint for fingerprint in value[3].values() if fingerprint is not None]
     return all(
         type(fingerprint) is dict
@@ -104,6 +108,8 @@ def _shown(value: object) -> str:
 
 def _sizes(old: dict[str, Any] | None, new: dict[str, Any] | None) -> str:
     """Return the first size in which two fingerprints differ, before and now."""
+    if old is not None and new is not None and old.keys() != new.keys():
+        return "another kind of data"
     either = new or old or {}
     names = [name for name in either if name != "checksum"]
     name = next(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from ...problem import Problem
 from ...vectors import Rows, Vector
 from .curvature import units_if_uneven
 from .quasi_newton import EPSILON, Advanced, Moved
+from .state_schema import Sizes
 
 __all__ = ["Combination", "History", "empty_history"]
 
@@ -88,15 +90,15 @@ class History:
             the identity is H without pairs and, times gamma, what the recursion starts from.
     """
 
-    S: Rows
-    Y: Rows
-    SY: Vector
-    YY: Vector
-    inverse: Vector
-    Sv: Vector = field(default_factory=lambda: np.empty(0))
-    Yv: Vector = field(default_factory=lambda: np.empty(0))
-    live: tuple[int, ...] = ()
-    spare: int = 0
+    S: Annotated[Rows, Sizes(("pairs", "n_features"))]
+    Y: Annotated[Rows, Sizes(("pairs", "n_features"))]
+    SY: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False)]
+    YY: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False)]
+    inverse: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False)]
+    Sv: Annotated[Vector, Sizes((None,), finite=False)] = field(default_factory=lambda: np.empty(0))
+    Yv: Annotated[Vector, Sizes((None,), finite=False)] = field(default_factory=lambda: np.empty(0))
+    live: Annotated[tuple[int, ...], Sizes(below="pairs", distinct=True)] = ()
+    spare: Annotated[int, Sizes(below="pairs")] = 0
     scale: Vector | None = None
 
     @classmethod
@@ -105,6 +107,10 @@ class History:
         rows, gram = (memory + 1, n), (memory + 1, memory + 1)
         pairs = np.zeros(rows, np.uint16), np.zeros(rows, np.uint16)
         return cls(*pairs, np.zeros(gram), np.zeros(gram), np.zeros(gram), scale=scale)
+
+    def mistake(self) -> str:
+        """Return what contradicts itself; see `state_schema.Declared`."""
+        return "the spare row is in use" if self.spare in self.live else ""
 
     @property
     def memory(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ...options import real_number
 from ...problem import Numbers, PerSample, Problem
 from ...result import Status
 from ...vectors import Vector
+from .state_schema import Sizes
 
 __all__ = [
     "MOST_PASSES",
@@ -47,7 +48,7 @@ class PassState:
     """
 
     w: Vector
-    n_samples: int
+    n_samples: Annotated[int, Sizes(equal="n_samples")]
     iteration: int = 0
     evaluations: int = 0
     gradient_evaluations: int = 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
 
 import numpy as np
 
 from ...problem import Numbers, Objective, Problem
 from ...vectors import Vector
+from .state_schema import Sizes
 from .working_set import Features, compact
 
 __all__ = ["Likely", "Made", "Prunable", "Pruned", "Sequences", "of_all_features", "of_first_order"]
@@ -48,7 +49,7 @@ class Made:
 
     w: Vector
     bound: float
-    features: Features | None
+    features: Annotated[Features, Sizes((None,), below="n_features", ascending=True)] | None
     rounds: int = 0
     pruned: Pruned | None = field(default=None, repr=False, compare=False)
 

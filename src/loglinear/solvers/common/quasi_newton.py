@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ...penalty import Separable
 from ...problem import Problem
 from ...result import Status
 from ...vectors import Vector
+from .state_schema import Sizes
 
 __all__ = [
     "Advanced",
@@ -172,8 +173,8 @@ class QuasiNewtonState(BatchState):
     norm: float
     history: Curvature
     recent: tuple[float, ...]
-    spare_w: Vector
-    spare_gradient: Vector
+    spare_w: Annotated[Vector, Sizes(finite=False)]
+    spare_gradient: Annotated[Vector, Sizes(finite=False)]
     alpha: float = 0.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from ...protocols import satisfies
 from ...result import Status
 from ...vectors import Vector
 from .quasi_newton import QuasiNewtonState
+from .state_schema import Sizes, Within
 
 __all__ = ["Block", "Features", "WorkingSetState", "compact", "feature_numbers", "penalty_on", "worst"]
 
@@ -128,13 +129,13 @@ class WorkingSetState:
         problem: over the features in the working set; made again after loading.
     """
 
-    inner: QuasiNewtonState
-    features: Features
+    inner: Annotated[QuasiNewtonState, Within("k")]
+    features: Annotated[Features, Sizes(("k",), below="n_features", ascending=True)]
     w: Vector
-    spare: Vector
+    spare: Annotated[Vector, Sizes(finite=False)]
     elsewhere: float
     violation: float
-    selected: Features
+    selected: Annotated[Features, Sizes((None,), below="n_features")]
     scored: bool = True
     since: int = 0
     recent: tuple[float, ...] = ()
