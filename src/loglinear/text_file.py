@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+from typing import Protocol
 
 from . import _core
 from .errors import DataError
 from .visible import encodable
 
-__all__ = ["not_a", "read_text"]
+__all__ = ["ReadsOnce", "not_a", "read_text"]
 
 # Number of bytes that are read together.
 _TOGETHER = 1 << 20
 # Number of first bytes that tell what a file is.
 _LOOKED_AT = 4096
+
+
+class ReadsOnce(Protocol):
+    """An open file of bytes."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Return at most ``size`` bytes that are there, or wait for some; nothing at the end."""
 
 
 def read_text(path: str | os.PathLike[str]) -> bytes:

@@ -47,7 +47,7 @@ def test_a_label_changes_and_no_other_byte(tmp_path, format, layout, line, expec
 
 def test_other_lines_stay_as_they_are(tmp_path):
     path = tmp_path / "f.gz"
-    lines = [b"\xff \x00 O\r\n", b"\n", b"b O\n", b"  \t\n", b"c O"]
+    lines = [b"\xff \xfa O\r\n", b"\n", b"b O\n", b"  \t\n", b"c O"]
     path.write_bytes(gzip.compress(b"".join(lines)))
     assert changed(path, "columns", PLAIN, (5, 0, "O", "B"), (3, 0, "O", "B")) == b"".join(
         [*lines[:2], b"b B\n", lines[3], b"c B"]

@@ -28,7 +28,6 @@ from .instances import Instances as Instances
 from .memory import MEMORY_REMEDY as MEMORY_REMEDY
 from .memory import end_when_exhausted as end_when_exhausted
 from .model import ChainModel as ChainModel
-from .model import ReadsOnce as ReadsOnce
 from .model import TextReader as TextReader
 from .model import attribute_names as attribute_names
 from .model import check_cells as check_cells

@@ -1,17 +1,15 @@
 """Trained chains."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from ..text_file import ReadsOnce
 from .arrow import ArrowLabels
 from .data import Corpus
 
-class ReadsOnce(Protocol):
-    def read1(self, size: int, /) -> bytes: ...
-
 class TextReader:
     def __init__(self, file: ReadsOnce, name: str) -> None: ...
-    def read1(self, size: int, /) -> bytes: ...
+    def read1(self, most: int, /) -> bytes: ...
 
 class ChainModel:
     @staticmethod

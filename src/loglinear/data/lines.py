@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from ..errors import DataError
+from ..text_file import ReadsOnce
 from ..visible import encodable
 from .column_layout import ColumnLayout
 from .formats import Format, file_name
@@ -90,7 +91,7 @@ def _is_ready(file: io.FileIO) -> bool:
     return bool(select.select([file], [], [], 0)[0])
 
 
-def first_bytes(file: _core.ReadsOnce, path: str, size: int) -> bytes:
+def first_bytes(file: ReadsOnce, path: str, size: int) -> bytes:
     """Return the first bytes of the text in an open file, decompressed if need be.
 
     Raises:

@@ -148,8 +148,7 @@ def _check_one_of(name: str, value: object, choices: Sequence[Any], sizes: Sizes
 
 def _check_parts(name: str, value: object, declared: Any, lengths: Mapping[str, int]) -> None:
     """Check a dataclass, its arrays before its parts, whose sizes may depend on them."""
-    is_protocol = getattr(declared, "_is_protocol", False)
-    if not (satisfies(value, declared) if is_protocol else type(value) is declared):
+    if not (satisfies(value, declared) if _is_protocol(declared) else type(value) is declared):
         fail(name, value, f"is not a {declared.__name__}")
     if not _is_of_solvers(type(value)):  # made again after loading
         return
@@ -157,7 +156,7 @@ def _check_parts(name: str, value: object, declared: Any, lengths: Mapping[str, 
     kind: Any = type(value)
     hints = _hints(kind)
     for field in sorted(hints, key=lambda field: _is_part(hints[field])):
-        _check(f"{name}.{field}", getattr(value, field), hints[field], Sizes(), lengths)
+        _check(f"{name}.{field}", vars(value)[field], hints[field], Sizes(), lengths)
     if satisfies(value, Declared) and (mistake := value.mistake()):
         message = f"{name}: {mistake}"
         raise OptionError(message)
@@ -175,8 +174,13 @@ def _is_part(declared: Any) -> bool:
     if get_origin(declared) is Annotated:
         return _is_part(get_args(declared)[0])
     if isinstance(declared, type) and get_origin(declared) is None:
-        return _is_of_solvers(declared) or getattr(declared, "_is_protocol", False)
+        return _is_of_solvers(declared) or _is_protocol(declared)
     return get_origin(declared) is not np.ndarray and any(map(_is_part, get_args(declared)))
+
+
+def _is_protocol(declared: type) -> bool:
+    """Whether a class is a protocol itself, and not one that has the methods of a protocol."""
+    return Protocol in declared.__bases__
 
 
 def _is_of_solvers(kind: type) -> bool:
