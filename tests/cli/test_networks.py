@@ -128,6 +128,15 @@ def test_marginals_are_the_probabilities_of_what_was_filled_in(trained, done):
             assert after[at] == expected
 
 
+def test_a_state_of_just_the_least_probability_is_filled_in_and_one_below_it_is_not(trained, done):
+    data, model = trained
+    row = next(k for k, line in enumerate(rows()) if not line[1])
+    probability = float(PairwiseMRF.load(model).predict_proba(read_table(str(data)))[1][row].max())
+    for least, is_filled in ((probability, True), (np.nextafter(probability, 1.0), False)):
+        tagged = done("tag", "-m", model, data, "--min-probability", repr(float(least)), "--below", "?").stdout
+        assert (list(csv.reader(io.StringIO(tagged)))[row + 1][1] != "?") == is_filled
+
+
 def test_a_network_has_no_several_labellings(trained, misuse):
     data, model = trained
     assert "--n-best" in misuse("tag", "-m", model, "--n-best", "2", data)

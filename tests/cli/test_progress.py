@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from loglinear import TraceRecord
+from loglinear.cli.bar import Bar
 from loglinear.cli.progress import Progress
 from loglinear.solvers import OWLQN
 from oracles.command_line import until
@@ -214,3 +215,14 @@ def test_long_notes_are_wrapped_above_the_bar(monkeypatch):
     lines = on_screen(terminal.getvalue())
     assert max(map(len, lines)) <= 40
     assert sum("note" in line for line in lines) == 3
+
+
+def test_the_bar_shows_hours_minutes_and_seconds(monkeypatch):
+    now, terminal = [0.0], io.StringIO()
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr(sys, "stderr", terminal)
+    bar = Bar()
+    for now[0] in (59.0, 60.0, 3725.0):
+        bar.update(0.5, "")
+    bar.end(finished=False)
+    assert re.findall(r"\d+:\d\d:\d\d", terminal.getvalue())[:3] == ["0:00:59", "0:01:00", "1:02:05"]

@@ -450,3 +450,17 @@ def test_importing_it_needs_no_numpy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=patience(60)
     )
     assert done.stdout == "set()\n"
+
+
+def test_group_0_can_be_held_out(tmp_path):
+    heard = []
+
+    class Listening(BaseTrainer):
+        def message(self, message):
+            heard.append(message)
+
+    trainer = Listening("lbfgs", {"max_iterations": 2})
+    for group in (0, 1, 1):
+        trainer.append([["a"], ["b"]], ["A", "B"], group)
+    trainer.train(str(tmp_path / "m"), 0)
+    assert "Holdout group: 1\n" in heard

@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 import warnings
+from argparse import Namespace
 
 import numpy as np
 import pytest
 
 from loglinear import ChainCRF, ChainFeatures, Corpus, MaxEnt
+from loglinear.cli.distributed import _part_bytes
 from loglinear.data.parts import cut
 from loglinear.models.training.chain import DevSet, train_chain
 from loglinear.models.training.options import DevOptions, SolverOptions
@@ -225,3 +227,7 @@ def test_development_data_may_lack_the_weights_of_the_training_data(tmp_path, ki
         assert "warning" not in done.stderr
     models = [(tmp_path / f"m-{name}").read_bytes() for name in ("whole", "unweighted")]
     assert len(models[0]) == len(models[1])
+
+
+def test_a_part_has_16_mib_unless_part_mb_says_otherwise():
+    assert [_part_bytes(Namespace(part_mb=mb)) for mb in (None, 0.5, 1e-9)] == [16 * 2**20, 2**19, 1]

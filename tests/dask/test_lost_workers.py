@@ -257,3 +257,10 @@ def test_a_worker_without_loglinear_is_named(processes):
         client.run(hide)
         with pytest.raises(ClusterError, match=r"worker tcp://.* loglinear is missing .*install loglinear"):
             Cluster(client)
+
+
+def test_ctrl_c_is_answered_again_after_processes_have_started():
+    before = signal.getsignal(signal.SIGINT)
+    with clusters._deaf_to_ctrl_c():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) is before

@@ -227,3 +227,21 @@ def test_a_column_of_weights_is_read_by_the_workers(client, tmp_path):
     chain = loglinear.ChainCRF(tolerance=1e-12).fit(corpus)
     spread = loglinear.dask.ChainCRF(client=client, tolerance=1e-12, part_bytes=100).fit([tmp_path / "data"], **options)
     assert spread.result_.objective == pytest.approx(chain.result_.objective, rel=1e-9)
+
+
+def test_arrays_of_other_chunks_are_refused_and_those_of_the_same_are_trained(client):
+    from dask import array
+
+    X, y = samples(120)
+    X, weights = X.toarray(), np.ones(120)
+    whole = array.from_array(X, chunks=(40, -1))
+    for wrong in (
+        (array.from_array(X, chunks=(40, 6)), array.from_array(y, chunks=40), None),
+        (whole, array.from_array(y, chunks=30), None),
+        (whole, array.from_array(y, chunks=40), array.from_array(weights, chunks=60)),
+    ):
+        with pytest.raises(DataError, match="same row chunks"):
+            MaxEnt(client=client).fit(*wrong)
+    there = MaxEnt(client=client, tolerance=1e-12).fit(whole, array.from_array(y, chunks=40))
+    here = loglinear.MaxEnt(tolerance=1e-12).fit(X, y)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-4)
