@@ -36,10 +36,8 @@ EXPECTED = {
     "number.jsonl": ([*TRAIN, "jsonl"], "line 1: not a JSON object: number out of range"),
     "surrogate.jsonl": ([*TRAIN, "jsonl"], "line 1: not a JSON object: unexpected end of hex escape"),
     "cut.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "damaged or cut short"),
-    "zeros.columns.gz": (
-        [*TRAIN, "columns", "--preset", "ner"],
-        "is a binary file",
-    ),  # a thousand times as large unpacked
+    # A thousand times as large unpacked.
+    "zeros.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "is a binary file"),
     "lines.template": (["train", "-m", "model", "data", "--template"], "more than 10000 lines"),
     # Columns, each twice as long as the one before it.
     "laughs.template": (
