@@ -21,7 +21,7 @@ class ReadsOnce(Protocol):
     """An open file of bytes."""
 
     def read1(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes that are there, or wait for some; nothing at the end."""
+        """Return at most ``size`` bytes, as soon as there are some; none at the end of the file."""
 
 
 def read_text(path: str | os.PathLike[str]) -> bytes:
