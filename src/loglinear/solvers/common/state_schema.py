@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Protocol, Union, get_args, get_origin, get_type_hints, runtime_checkable
 
@@ -156,7 +157,7 @@ def _check_parts(name: str, value: object, declared: Any, lengths: Mapping[str, 
     kind: Any = type(value)
     hints = _hints(kind)
     for field in sorted(hints, key=lambda field: _is_part(hints[field])):
-        _check(f"{name}.{field}", vars(value)[field], hints[field], Sizes(), lengths)
+        _check(f"{name}.{field}", attrgetter(field)(value), hints[field], Sizes(), lengths)
     if satisfies(value, Declared) and (mistake := value.mistake()):
         message = f"{name}: {mistake}"
         raise OptionError(message)
