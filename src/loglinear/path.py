@@ -234,22 +234,18 @@ def followed(
     """
     points: list[PathPoint] = []
     w = w0
-    for strength in onward(strengths, points, further=further):
-        try:
+    try:
+        for strength in onward(strengths, points, further=further):
             result = train(strength, w)
-        except KeyboardInterrupt:  # before the first step
-            return Path(tuple(points), interrupted=True)
-        w, interrupted = result.w, result.status is Status.INTERRUPTED
-        point = PathPoint(
-            strength, replace(result, state=None), vectors.count_nonzero(w[: max(w.size - unpenalised, 0)])
-        )
-        points.append(point)
-        try:
-            points[-1] = point if score is None else replace(point, score=float(score(w)))
-        except KeyboardInterrupt:
-            interrupted = True
-        if interrupted:
-            return Path(tuple(points), interrupted=True)
+            w = result.w
+            n_active = vectors.count_nonzero(w[: max(w.size - unpenalised, 0)])
+            points.append(PathPoint(strength, replace(result, state=None), n_active))
+            if score is not None:
+                points[-1] = replace(points[-1], score=float(score(w)))
+            if result.status is Status.INTERRUPTED:
+                return Path(tuple(points), interrupted=True)
+    except KeyboardInterrupt:
+        return Path(tuple(points), interrupted=True)
     whole = Path(tuple(points))
     warn_if_best_is_last(whole)
     return whole
