@@ -3,12 +3,14 @@
     python benchmarks/mutants.py --sample 150 --seed 1 --json mutants.json
     python benchmarks/mutants.py --only 'networks/*'
     python benchmarks/mutants.py --again mutants.json
+    python benchmarks/mutants.py --only 'dask/*' --night tests/dask
 
 A mutant is the package with one fault: a comparison, an operator or min and max swapped, a whole number one larger, a
-condition negated, a `not` gone, a statement dropped, a default changed. For each mutant the tests of the changed module
-(`TESTS`) run in a copy of the package. The mutant is killed if a test fails, and survives if none does; a timeout is a
-mutant that ran for several times as long as the package without a fault. Tests of other modules might still notice a
-survivor.
+condition negated, a `not` gone, a statement dropped, a default changed. At first all tests run on the package without a
+fault, and which functions each of them enters is recorded. For each mutant, the tests run in a copy of the package that
+enter the changed function (at module level: any function of the module), those in the folder of the module first, and
+those that start other processes; at most `MOST` seconds of them. The mutant is killed if a test fails, and survives if
+none does; a timeout is a mutant that ran for several times as long as the package without a fault.
 
 Left out, because no result follows from it: messages and what raises or warns with them, docstrings, annotations,
 decorators, `__repr__`, the -1 of `reshape`, `__all__`, checks of types that guard an error, `stacklevel`, strings,
@@ -21,8 +23,10 @@ from __future__ import annotations
 import argparse
 import ast
 import fnmatch
+import functools
 import json
 import math
+import multiprocessing
 import os
 import random
 import resource
@@ -31,13 +35,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
-import xml.etree.ElementTree as ElementTree
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
 
 import numpy  # noqa: F401 - with the other packages here: imported once, not by every fork
 import pandas  # noqa: F401
@@ -68,168 +76,6 @@ MODULES = (
     "dask/*.py",
     "cli/**/*.py",
 )
-# Tests of the modules that a pattern names, below tests/; the first pattern that fits counts.
-TESTS = {
-    "solvers/__init__.py": "solvers/test_solvers.py solvers/common/test_inner.py cli/commands/test_solvers.py",
-    "solvers/adagrad.py": "solvers/test_passes.py solvers/test_sg.py",
-    "solvers/sg.py": "solvers/test_passes.py solvers/test_sg.py",
-    "solvers/hybrid.py": "solvers/test_hybrid.py solvers/test_sg.py",
-    "solvers/two_stage.py": "solvers/test_sgd_l1.py solvers/common/test_inner.py solvers/common/test_curvature.py "
-    "test_gain.py",
-    "solvers/parameter_mixing.py": "objectives/test_parts.py test_violation.py",
-    "solvers/bfgs.py": "solvers/test_bfgs.py solvers/common/test_curvature.py",
-    "solvers/lbfgs.py": "solvers/test_lbfgs.py solvers/test_solvers.py",
-    "solvers/owlqn.py": "solvers/test_owlqn.py solvers/test_solvers.py",
-    "solvers/prox_gradient.py": "solvers/test_prox_gradient.py solvers/test_tolerance.py test_violation.py",
-    "solvers/common/curvature.py": "solvers/common/test_curvature.py solvers/common/test_history.py "
-    "objectives/test_hessian_diagonal.py",
-    "solvers/common/history.py": "solvers/common/test_history.py solvers/test_lbfgs.py solvers/test_owlqn.py",
-    "solvers/common/quasi_newton.py": "solvers/test_tolerance.py solvers/test_lbfgs.py solvers/test_owlqn.py "
-    "solvers/common/test_curvature.py",
-    "solvers/common/wolfe.py": "solvers/common/test_wolfe.py solvers/test_lbfgs.py solvers/test_bfgs.py",
-    "solvers/common/inner.py": "solvers/common/test_inner.py",
-    "solvers/common/listing.py": "cli/commands/test_solvers.py solvers/test_solvers.py test_docstrings.py",
-    "solvers/common/memory.py": "solvers/common/test_memory.py solvers/test_bfgs.py",
-    **dict.fromkeys(
-        (f"solvers/common/{name}.py" for name in ("classifier", "conditions", "needs", "solver")),
-        "solvers/common/test_needs.py",
-    ),
-    "solvers/common/per_sample.py": "solvers/test_passes.py solvers/test_sg.py objectives/test_parts.py",
-    "solvers/common/projection.py": "solvers/common/test_projection.py solvers/test_clustered.py",
-    "solvers/common/pruning.py": "objectives/test_pruned.py solvers/test_label_sets.py",
-    "solvers/common/tuning.py": "solvers/test_sgd_l1.py solvers/test_sg.py",
-    "solvers/common/working_set.py": "solvers/test_grafting.py solvers/test_prox_newton.py solvers/test_label_sets.py",
-    "solvers/prox_newton.py": "solvers/test_tolerance.py solvers/test_prox_newton.py",
-    "solvers/label_sets.py": "solvers/test_tolerance.py solvers/test_label_sets.py",
-    "solvers/sgd_l1.py": "solvers/test_passes.py solvers/test_sgd_l1.py",
-    "solvers/sag.py": "solvers/test_passes.py solvers/test_sag.py",
-    "solvers/grafting.py": "solvers/test_grafting.py solvers/test_tolerance.py",
-    "solvers/*.py": "solvers/test_{stem}.py",
-    "penalty.py": "test_penalty.py test_violation.py solvers/test_prox_gradient.py",
-    "minimize.py": "test_minimize.py test_violation.py test_gap.py",
-    "certificate.py": "test_minimize.py test_violation.py test_gap.py models/training/test_run.py",
-    "stopping.py": "test_minimize.py test_violation.py test_gap.py",
-    "path.py": "test_path.py models/test_network.py",
-    "metrics.py": "test_metrics.py",
-    "gap.py": "test_gap.py",
-    "models/explain/edges.py": "cli/test_networks.py cli/commands/test_structure.py report/test_network_page.py",
-    "models/explain/answers.py": "models/test_summary.py report cli/commands/test_evaluate.py",
-    "models/chain.py": "models/test_chain.py models/test_n_best.py models/test_second_order.py report/test_page.py",
-    "models/files/chain.py": "models/test_chain.py models/test_foreign.py models/files/test_hostile_files.py",
-    "models/chain_single.py": "models/test_single.py models/test_chain.py",
-    "models/training/chain.py": "objectives/test_parts.py dask/test_chain.py "
-    "models/training/test_run.py models/test_chain.py cli/commands/test_select.py",
-    "models/chain_weights.py": "models/test_chain_weights.py models/test_second_order.py models/test_foreign.py",
-    "models/*/checkpoint.py": "models/training/test_checkpoint.py cli/commands/test_train_checkpoint.py",
-    "models/estimator.py": "models/test_estimator.py models/test_scikit_learn_habits.py models/training/test_run.py",
-    "models/explain/expla*.py": "models/explain/test_explained.py models/explain/test_explanation.py "
-    "cli/commands/test_explain.py",
-    "data/fingerprint.py": "data/test_fingerprint.py models/training/test_checkpoint.py",
-    "models/training/interrupts.py": "models/training/test_checkpoint.py cli/commands/test_train_checkpoint.py",
-    "models/*graph.py": "models/test_graph.py report/test_network_page.py",
-    "models/*maxent.py": "models/test_maxent.py models/test_label_types.py models/files/test_hostile_files.py report",
-    "models/explain/network_report.py": "report/test_network_page.py",
-    "models/*network.py": "models/training/test_resampling.py models/test_network.py cli/test_networks.py "
-    "models/files/test_hostile_files.py",
-    "models/training/nodewise.py": "models/training/test_nodewise.py",
-    "models/training/options.py": "models/test_estimator.py models/training/test_run.py cli/test_bad_input.py",
-    "models/explain/reports.py": "report",
-    "models/training/resampling.py": "models/training/test_resampling.py",
-    "models/files/schema.py": "models/files/test_hostile_files.py cli/test_attacks.py",
-    "models/training/selection.py": "models/training/test_selection.py cli/commands/test_select.py",
-    "models/files/settings.py": "models/test_chain.py models/test_maxent.py models/test_label_types.py "
-    "cli/test_networks.py",
-    "models/training/structure.py": "models/training/test_resampling.py models/training/test_structure.py "
-    "models/test_network.py cli/commands/test_structure.py",
-    "models/*tagg*.py": "models/test_tagger.py models/files/test_tagging.py cli/commands/test_tag.py",
-    "models/text_classifier.py": "models/test_text_classifier.py cli/commands/test_explain.py",
-    "models/training/terms.py": "models/training/test_checkpoint.py models/training/test_start.py",
-    "models/training/run.py": "models/training/test_run.py models/training/test_start.py "
-    "models/training/test_checkpoint.py",
-    "models/translations.py": "models/test_scikit_learn_habits.py cli/test_main.py",
-    "models/*.py": "models/test_{stem}.py",
-    "networks/binning.py": "networks/test_binning.py models/test_network.py",
-    "networks/categories.py": "networks/test_binning.py models/test_network.py cli/test_networks.py",
-    "networks/exact.py": "objectives/test_network.py models/test_graph.py models/test_network.py",
-    "networks/gibbs.py": "networks/test_gibbs.py objectives/test_network.py",
-    "networks/inference.py": "models/test_network.py objectives/test_network.py",
-    "networks/log_partition.py": "networks/test_log_partition.py models/test_network.py",
-    "networks/loopy_bp.py": "networks/test_loopy_bp.py objectives/test_network.py",
-    "networks/appearances.py": "networks/test_appearances.py",
-    "networks/graph.py": "networks/test_loopy_bp.py networks/test_gibbs.py objectives/test_network.py "
-    "models/test_network.py",
-    "networks/linear_response.py": "networks/test_linear_response.py objectives/test_network.py",
-    "networks/tree_reweighted.py": "networks/test_tree_reweighted.py",
-    "networks/*.py": "objectives/test_network.py models/test_network.py objectives/test_pseudolikelihood.py",
-    "objectives/class_weights.py": "objectives/test_costs.py models/test_chain_costs.py models/test_maxent.py "
-    "models/test_graph.py dask/test_maxent.py",
-    "objectives/older.py": "models/training/test_prior.py models/training/test_prior_with_costs.py "
-    "models/training/test_start.py",
-    "objectives/prior.py": "objectives/test_prior.py models/training/test_prior.py "
-    "models/training/test_prior_with_costs.py models/training/test_classifier_prior.py",
-    "objectives/part*.py": "objectives/test_parts.py objectives/test_costs.py objectives/test_soft_labels.py "
-    "objectives/test_invalid_labels.py dask/test_chain.py test_violation.py",
-    "objectives/groups.py": "objectives/test_parts.py objectives/test_columns_far_from_zero.py dask/test_chain.py",
-    "objectives/matrix_parts.py": "objectives/test_columns_far_from_zero.py data/test_frames.py dask/test_maxent.py "
-    "objectives/test_dense.py",
-    "objectives/balance.py": "objectives/test_balance.py test_gap.py test_centring.py",
-    "objectives/classifier.py": "objectives/test_dense.py objectives/test_balance.py "
-    "objectives/test_columns_far_from_zero.py objectives/test_empty_columns.py objectives/test_hessian_diagonal.py "
-    "models/test_maxent.py test_gap.py test_centring.py",
-    "objectives/chain.py": "objectives/test_chain.py objectives/test_parts.py objectives/test_costs.py "
-    "objectives/test_soft_labels.py objectives/test_hessian_diagonal.py objectives/test_pruned.py models/test_chain.py",
-    "objectives/graph.py": "models/test_graph.py models/training/test_graph_prior.py test_gap.py "
-    "objectives/test_hessian_diagonal.py",
-    "objectives/network.py": "objectives/test_network.py networks/test_tree_reweighted.py",
-    "objectives/pseudolikelihood.py": "objectives/test_pseudolikelihood.py models/training/test_nodewise.py "
-    "test_gap.py",
-    "objectives/*.py": "objectives/test_{stem}.py objectives/test_chain.py test_constraints.py",
-    "calibration.py": "test_calibration.py report models/test_temperature.py cli/commands/test_tag_withheld.py",
-    "report/audit_page.py": "cli/commands/test_audit.py models/test_audit.py",
-    "report/*graph.py": "report/test_graph.py report/test_network_page.py report/test_interactive.py",
-    "report/*.py": "report cli/commands/test_report.py cli/commands/test_evaluate.py",
-    "compat/pycrfsuite/_online.py": "compat/test_online.py",
-    "compat/_install.py": "compat/test_install.py",
-    "compat/sklearn_crfsuite/*.py": "compat/test_sklearn_crfsuite.py compat/test_install.py",
-    "compat/*.py": "compat/test_trainer.py compat/test_tagger.py compat/test_items.py compat/test_online.py "
-    "compat/test_logparser.py compat/test_sklearn_crfsuite.py",
-    "dask/maxent.py": "dask/test_maxent.py dask/test_failed_fits.py",
-    "dask/*.py": "dask",
-    "cli/audit_table.py": "cli/commands/test_audit.py models/test_audit.py",
-    "cli/bar.py": "cli/test_progress.py",
-    "cli/distributed.py": "dask/test_command.py cli/test_bad_input.py",
-    "cli/ending.py": "cli/test_ending.py cli/commands/test_train.py",
-    "cli/inputs.py": "cli/test_inputs.py cli/test_bad_input.py cli/test_main.py",
-    "cli/layout.py": "cli/test_layout.py cli/test_column_files.py cli/commands/test_tag_layouts.py cli/test_inputs.py "
-    "cli/test_other_cells.py cli/test_columns_of_another_kind.py cli/commands/test_weight_column.py",
-    "cli/output.py": "cli/test_main.py cli/test_compressed.py cli/commands/test_tag.py cli/commands/test_evaluate.py",
-    "cli/progress.py": "cli/test_progress.py cli/test_ending.py cli/test_sense.py cli/commands/test_train.py",
-    "cli/reading.py": "cli/test_sense.py cli/test_inputs.py cli/test_bad_input.py cli/test_layout.py "
-    "cli/commands/test_train.py cli/test_column_files.py",
-    "cli/watch.py": "dask/test_watch.py dask/test_command.py",
-    "cli/withheld.py": "cli/commands/test_tag_withheld.py",
-    "cli/wrapping.py": "cli/test_wrapping.py cli/test_main.py",
-    "cli/kinds/graphs.py": "cli/test_kinds.py cli/test_networks.py",
-    "cli/kinds/inspected.py": "cli/commands/test_inspect.py cli/test_ending.py cli/test_kinds.py",
-    "cli/kinds/ranked.py": "cli/commands/test_rank.py models/test_rank.py cli/test_kinds.py",
-    "cli/kinds/scored.py": "cli/commands/test_evaluate.py cli/commands/test_report.py cli/test_kinds.py",
-    "cli/kinds/sentences.py": "cli/commands/test_tag.py cli/commands/test_tag_layouts.py "
-    "cli/commands/test_tag_stream.py cli/commands/test_evaluate.py cli/commands/test_train.py cli/test_kinds.py "
-    "cli/commands/test_calibrate.py "
-    "cli/commands/test_explain.py",
-    "cli/kinds/tables.py": "cli/test_networks.py cli/test_kinds.py cli/commands/test_structure.py",
-    "cli/kinds/texts.py": "cli/commands/test_classify.py cli/test_kinds.py",
-    "cli/kinds/*.py": "cli/test_kinds.py",
-    "cli/commands/presets.py": "cli/commands/test_presets.py",
-    "cli/commands/structure.py": "cli/commands/test_structure.py cli/test_networks.py models/test_estimator.py",
-    "cli/commands/tag.py": "cli/commands/test_tag.py cli/commands/test_tag_layouts.py cli/commands/test_tag_stream.py "
-    "cli/commands/test_tag_withheld.py",
-    "cli/commands/train.py": "cli/commands/test_train.py cli/commands/test_train_checkpoint.py "
-    "cli/commands/test_train_prior.py cli/commands/test_costs.py cli/commands/test_classify.py "
-    "cli/commands/test_label_messages.py models/test_estimator.py",
-    "cli/commands/*.py": "cli/commands/test_{stem}.py cli/test_kinds.py",
-    "cli/*.py": "cli/test_main.py cli/test_{stem}.py cli/test_bad_input.py cli/commands/test_completion.py",
-}
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
@@ -240,6 +86,11 @@ OPPOSITES |= {other: one for one, other in OPPOSITES.items()}
 MEMORY = 16 * 2**30  # bytes of addresses that a run may use
 LEAST_SECONDS, TIMES = 60.0, 3.0
 NO_TESTS = 77  # exit code of a run that is none
+# Seconds and number of the tests that a mutant is tried with.
+MOST, MOST_TESTS = 90.0, 600
+# What a test that starts another process enters, which is not recorded there; tests of all defaults and ranges.
+APART = "another process"
+OF_ALL = ("tests/test_defaults.py", "tests/test_ranges.py")
 
 
 @dataclass(frozen=True)
@@ -248,6 +99,7 @@ class Mutant:
 
     Attributes:
         module: the file, below `src/loglinear`.
+        function: qualified name of the changed function; empty at module level and in the body of a class.
         line: number of the line of the fault, from 1.
         kind: what is done to the source.
         before: the lines of the fault, stripped.
@@ -256,6 +108,7 @@ class Mutant:
     """
 
     module: str
+    function: str
     line: int
     kind: str
     before: str
@@ -269,20 +122,22 @@ def mutants(module: str) -> Iterator[Mutant]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for node, kind, text in faults(ast.parse(source), ()):
+    for node, kind, text, function in faults(ast.parse(source), ()):
         begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
         changed = source[:begin] + text.encode() + source[end:]
         first, last = starts[node.lineno - 1], starts[node.end_lineno]
         before = source[first:last].decode().strip()
         after = changed[first : last + len(changed) - len(source)].decode().strip()
-        yield Mutant(module, node.lineno, kind, before, after, changed.decode())
+        yield Mutant(module, function, node.lineno, kind, before, after, changed.decode())
 
 
-def faults(node: ast.AST, above: tuple[ast.AST, ...]) -> Iterator[tuple[ast.AST, str, str]]:
-    """Yield the places of faults below a node: what is replaced, the kind of fault, the new text."""
+def faults(node: ast.AST, above: tuple[ast.AST, ...]) -> Iterator[tuple[ast.AST, str, str, str]]:
+    """Yield the places of faults below a node: what is replaced, the kind of fault, the new text, the function."""
     if is_left_out(node, above):
         return
-    yield from faults_at(node, above)
+    scopes = [each for each in above if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
+    function = "" if not scopes or isinstance(scopes[-1], ast.ClassDef) else ".".join(each.name for each in scopes)
+    yield from ((*fault, function) for fault in faults_at(node, above))
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "pattern"):
             continue
@@ -368,13 +223,115 @@ def is_called(node: ast.AST, parent: ast.AST | None) -> bool:
     return isinstance(parent, ast.Call) and node is parent.func
 
 
-def tests_of(module: str) -> list[str]:
-    """Return files and folders of tests, below the root."""
-    found = next(tests for pattern, tests in TESTS.items() if fnmatch.fnmatch(module, pattern))
-    names = [f"tests/{name}" for name in ["test_defaults.py", *found.format(stem=Path(module).stem).split()]]
-    if "_number(" in (PACKAGE / module).read_text(encoding="utf-8") or module.startswith("solvers/"):
-        names.append("tests/test_ranges.py")
-    return [name for name in names if (ROOT / name).exists()]
+class Recorder:
+    """A plugin of pytest that records which functions of the package each test enters, and how long it takes.
+
+    What fixtures and the code of a test file enter counts for all tests that have the fixture, or are in the file.
+
+    Args:
+        package: folder of the package.
+        path: file to write.
+    """
+
+    def __init__(self, package: Path, path: Path) -> None:
+        self._package, self._path = f"{package}{os.sep}", path
+        self._entered: set[CodeType | str] = set()
+        self._entered_by: dict[str, set[str]] = defaultdict(set)
+        self._fixtures: dict[str, list[str]] = {}
+        self._seconds: Counter[str] = Counter()
+        self._failed: set[str] = set()
+        for kind, name in ((subprocess.Popen, "__init__"), (multiprocessing.Process, "start")):
+            setattr(kind, name, self._apart(getattr(kind, name)))
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> None:
+        self._entered.add(frame.f_code)
+
+    def _apart(self, start: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(start)
+        def started(*arguments: object, **options: object) -> None:
+            self._entered.add(APART)
+            start(*arguments, **options)
+
+        return started
+
+    @contextmanager
+    def _into(self, name: str) -> Iterator[None]:
+        before, self._entered = self._entered, set()
+        try:
+            yield
+        finally:
+            entered, self._entered = self._entered, before
+            self._entered_by[name].update(filter(None, map(self._named, entered)))
+
+    def _named(self, code: CodeType | str) -> str:
+        """Return module and qualified name of a function of the package; empty for other code."""
+        if isinstance(code, str):
+            return code
+        if not code.co_filename.startswith(self._package):
+            return ""
+        function = code.co_qualname.replace("<locals>.", "").partition(".<")[0]
+        return f"{code.co_filename.removeprefix(self._package)}:{function}"
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        with self._into(f"file {collector.nodeid}"):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef) -> Iterator[None]:
+        with self._into(f"fixture {fixturedef.argname}"):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
+        self._fixtures[item.nodeid] = list(getattr(item, "fixturenames", ()))
+        with self._into(f"test {item.nodeid}"):
+            return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] += report.duration
+        if report.failed:
+            self._failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write a row for each test that does not fail: name, seconds, functions."""
+        sys.settrace(None)
+        rows = []
+        for test, fixtures in self._fixtures.items():
+            names = [f"test {test}", f"file {test.partition('::')[0]}", *(f"fixture {name}" for name in fixtures)]
+            entered = set().union(*(self._entered_by.get(name, ()) for name in names))
+            if test not in self._failed:
+                rows.append({"test": test, "seconds": self._seconds[test], "entered": sorted(entered)})
+        self._path.write_text(json.dumps({"failed": sorted(self._failed), "rows": rows}))
+
+
+def near(test: str, module: str) -> int:
+    """Return how many names the paths of a test and a module have in common."""
+    folders = Path(test.partition("::")[0]).with_suffix("").parts[1:]
+    pairs = zip(folders, Path(module).with_suffix("").parts, strict=False)
+    return sum(one.removeprefix("test_") == other.removeprefix("_") for one, other in pairs)
+
+
+def tests_of(mutant: Mutant, rows: list[dict[str, Any]]) -> tuple[list[str], float]:
+    """Return the names of the tests that may notice a fault, those of a file together, and their seconds."""
+    name = f"{mutant.module}:{mutant.function}"
+
+    def enters(row: dict[str, Any]) -> bool:
+        if mutant.function:
+            return name in row["entered"]
+        return row["test"].startswith(OF_ALL) or any(each.startswith(name) for each in row["entered"])
+
+    folder = f"tests/{Path(mutant.module).parts[0].removesuffix('.py')}/"
+    apart = [row for row in rows if APART in row["entered"] and row["test"].startswith(folder) and not enters(row)]
+    found = sorted(filter(enters, rows), key=lambda row: (-near(row["test"], mutant.module), row["seconds"]))
+    found += sorted(apart, key=lambda row: (-near(row["test"], mutant.module), row["seconds"]))
+    ends = accumulate(row["seconds"] for row in found)
+    chosen = [row for row, end in zip(found, ends, strict=True) if end <= MOST][:MOST_TESTS]
+    files = {file: at for at, file in reversed([*enumerate(row["test"].partition("::")[0] for row in chosen)])}
+    tests = sorted((row["test"] for row in chosen), key=lambda test: files[test.partition("::")[0]])
+    return tests, sum(row["seconds"] for row in chosen)
 
 
 def copy_package(folder: Path) -> None:
@@ -383,7 +340,7 @@ def copy_package(folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder)], check=True)
 
 
-def start(folder: Path, tests: list[str], *options: str) -> int:
+def start(folder: Path, tests: list[str], *options: str, record: Path | None = None) -> int:
     """Run tests on the package of a folder in a fork of this process, which has its imports; return the fork's id."""
     process = os.fork()
     if process:
@@ -403,7 +360,8 @@ def start(folder: Path, tests: list[str], *options: str) -> int:
         if not loglinear.__file__.startswith(str(folder)):
             print(f"Python imports {loglinear.__file__} rather than the copy in {folder}")
             os._exit(NO_TESTS)
-        code = int(pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *options, *tests]))
+        plugins = [] if record is None else [Recorder(folder / "loglinear", record)]
+        code = int(pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", *options, *tests], plugins))
         sys.stdout.flush()
         os._exit(code)
     except BaseException:
@@ -425,27 +383,31 @@ def waited(process: int, seconds: float) -> int | None:
     return None
 
 
-def seconds_by_file(folder: Path, tests: list[str]) -> Counter[str]:
-    """Run tests on the package without a fault; return the seconds of each file. A failing test ends the program."""
-    report = folder / "report.xml"
-    if waited(start(folder, tests, f"--junitxml={report}"), math.inf):
-        message = f"tests fail without any fault:\n{(folder / 'output.txt').read_text()[-3000:]}"
+def recorded(folder: Path, tests: list[str], *options: str) -> list[dict[str, Any]]:
+    """Run tests on the package without a fault; return a row for each, but for those that fail; see `Recorder`."""
+    path = folder / "record.json"
+    waited(start(folder, tests, *options, record=path), math.inf)
+    if not path.exists():
+        message = f"no tests have run:\n{(folder / 'output.txt').read_text()[-3000:]}"
         raise SystemExit(message)
-    seconds: Counter[str] = Counter()
-    for case in ElementTree.parse(report).iter("testcase"):
-        seconds[case.attrib["classname"]] += float(case.attrib["time"])
-    return seconds
+    record = json.loads(path.read_text())
+    path.unlink()
+    if record["failed"]:
+        print(f"left out, as they fail without a fault: {', '.join(record['failed'])}", flush=True)
+    return record["rows"]
 
 
-def limit(seconds: Counter[str], tests: list[str]) -> float:
-    """Return the time limit of a run of tests, seconds."""
-    names = [test.removesuffix(".py").replace("/", ".") for test in tests]
-    usual = sum(value for name, value in seconds.items() if any(name.startswith(each) for each in names))
-    return LEAST_SECONDS + TIMES * usual
+def all_recorded(folder: Path, among: list[str], night: list[str]) -> list[dict[str, Any]]:
+    """Return the rows of the tests among these paths, and of those of the night below others."""
+    rows = recorded(folder, among)
+    return rows + (recorded(folder, night, "-m", "slow") if night else [])
 
 
-def outcome(folder: Path, mutant: Mutant, seconds: float) -> tuple[str, str]:
+def outcome(folder: Path, mutant: Mutant, rows: list[dict[str, Any]]) -> tuple[str, str]:
     """Return whether a mutant is killed, has survived or ran out of time; and the test that noticed it."""
+    tests, seconds = tests_of(mutant, rows)
+    if not tests:
+        return "survived", "no test enters the function"
     place = folder / "loglinear" / mutant.module
     whole = place.read_bytes()
     compile(mutant.source, mutant.module, "exec")
@@ -453,7 +415,8 @@ def outcome(folder: Path, mutant: Mutant, seconds: float) -> tuple[str, str]:
     for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
         compiled.unlink()
     try:
-        code = waited(start(folder, tests_of(mutant.module), "-x"), seconds)
+        process = start(folder, tests, "-x", "-m", "slow or not slow")
+        code = waited(process, LEAST_SECONDS + TIMES * seconds)
     finally:
         place.write_bytes(whole)
     lines = (folder / "output.txt").read_text(errors="replace").splitlines()
@@ -463,13 +426,11 @@ def outcome(folder: Path, mutant: Mutant, seconds: float) -> tuple[str, str]:
     return {None: "timeout", 0: "survived"}.get(code, "killed"), (failed or lines or [""])[-1][:160]
 
 
-def attempted(mutants: list[Mutant], folder: Path) -> Iterator[dict[str, str | int]]:
+def attempted(mutants: list[Mutant], folder: Path, rows: list[dict[str, Any]]) -> Iterator[dict[str, str | int]]:
     """Yield every mutant with its outcome."""
     explained = {(each["module"], each["before"], each["after"]) for each in json.loads(EXPLAINED.read_text())}
-    seconds = seconds_by_file(folder, sorted({test for each in mutants for test in tests_of(each.module)}))
-    print(f"tests without a fault: {seconds.total():.0f} s", flush=True)
     for mutant in mutants:
-        found, by = outcome(folder, mutant, limit(seconds, tests_of(mutant.module)))
+        found, by = outcome(folder, mutant, rows)
         if found == "survived" and (mutant.module, mutant.before, mutant.after) in explained:
             found = "equivalent"
         row = {**asdict(mutant), "outcome": found, "by": by}
@@ -491,12 +452,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; all by default")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the sample")
-    parser.add_argument("--only", metavar="GLOB", default="*", help="modules, such as 'networks/*'")
+    parser.add_argument("--only", metavar="GLOB", nargs="+", default=["*"], help="modules, such as 'networks/*'")
     parser.add_argument("--again", type=Path, metavar="FILE", help="try those that have survived an earlier run")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every mutant with its outcome")
+    parser.add_argument("--among", metavar="PATH", nargs="+", default=["tests"], help="tests; all by default")
+    parser.add_argument("--night", metavar="PATH", nargs="+", help="paths of which slow tests run as well")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="what tests enter: read, or written if missing")
     given = parser.parse_args()
     files = sorted({path.relative_to(PACKAGE).as_posix() for each in MODULES for path in PACKAGE.glob(each)})
-    chosen = [mutant for file in files if fnmatch.fnmatch(file, given.only) for mutant in mutants(file)]
+    files = [file for file in files if any(fnmatch.fnmatch(file, pattern) for pattern in given.only)]
+    chosen = [mutant for file in files for mutant in mutants(file)]
     print(f"{len(chosen)} mutants of {len({each.module for each in chosen})} modules", flush=True)
     if given.again is not None:
         rows = [each for each in json.loads(given.again.read_text()) if each["outcome"] == "survived"]
@@ -507,7 +472,14 @@ def main() -> int:
     results = []
     with tempfile.TemporaryDirectory() as folder:
         copy_package(Path(folder))
-        for row in attempted(chosen, Path(folder)):
+        if given.record is not None and given.record.exists():
+            rows = json.loads(given.record.read_text())
+        else:
+            rows = all_recorded(Path(folder), given.among, given.night or [])
+            if given.record is not None:
+                given.record.write_text(json.dumps(rows))
+        print(f"{len(rows)} tests, {sum(row['seconds'] for row in rows):.0f} s", flush=True)
+        for row in attempted(chosen, Path(folder), rows):
             results.append(row)
             print(f"{len(results):4} {row['outcome']:10} {row['module']}:{row['line']} {row['kind']}", flush=True)
             if row["outcome"] == "survived":
