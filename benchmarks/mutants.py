@@ -235,7 +235,8 @@ class Recorder:
 
     def __init__(self, package: Path, path: Path) -> None:
         self._package, self._path = f"{package}{os.sep}", path
-        self._entered: set[CodeType | str] = set()
+        # By address: the hash of a code object looks at all of the code.
+        self._entered: dict[int, CodeType | str] = {}
         self._entered_by: dict[str, set[str]] = defaultdict(set)
         self._fixtures: dict[str, list[str]] = {}
         self._seconds: Counter[str] = Counter()
@@ -246,24 +247,24 @@ class Recorder:
         sys.settrace(self._trace)
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> None:
-        self._entered.add(frame.f_code)
+        self._entered[id(frame.f_code)] = frame.f_code
 
     def _apart(self, start: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(start)
         def started(*arguments: object, **options: object) -> None:
-            self._entered.add(APART)
+            self._entered[0] = APART
             start(*arguments, **options)
 
         return started
 
     @contextmanager
     def _into(self, name: str) -> Iterator[None]:
-        before, self._entered = self._entered, set()
+        before, self._entered = self._entered, {}
         try:
             yield
         finally:
             entered, self._entered = self._entered, before
-            self._entered_by[name].update(filter(None, map(self._named, entered)))
+            self._entered_by[name].update(filter(None, map(self._named, entered.values())))
 
     def _named(self, code: CodeType | str) -> str:
         """Return module and qualified name of a function of the package; empty for other code."""
@@ -276,21 +277,25 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        """Record what the code of a file enters."""
         with self._into(f"file {collector.nodeid}"):
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef) -> Iterator[None]:
+        """Record what a fixture enters."""
         with self._into(f"fixture {fixturedef.argname}"):
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
+        """Record what a test enters."""
         self._fixtures[item.nodeid] = list(getattr(item, "fixturenames", ()))
         with self._into(f"test {item.nodeid}"):
             return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the time of a test, and whether it fails."""
         self._seconds[report.nodeid] += report.duration
         if report.failed:
             self._failed.add(report.nodeid)

@@ -25,6 +25,7 @@ from loglinear.schemes import (
     parsed_tag,
     read_chunks,
 )
+from loglinear.visible import listed
 
 if TYPE_CHECKING:
     from loglinear.data.inputs import Labels
@@ -450,8 +451,7 @@ def _shown(label: object) -> str:
 
 
 def _some(labels: Iterable[Any]) -> str:
-    names = [repr(label) for label in labels]
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return listed([repr(label) for label in labels], 8)
 
 
 def _pairs(gold: Labels, predicted: Labels) -> Iterator[tuple[list[Any], list[Any]]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["encodable", "visible", "visible_name"]
+__all__ = ["encodable", "listed", "visible", "visible_name"]
 
 # Python has bytes that are not UTF-8, in the name of a file, as halves of surrogate pairs.
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -35,6 +36,17 @@ def visible_name(name: str) -> str:
         a\nb
     """
     return name if name.isprintable() else name.translate(_IN_NAMES)
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first names for a message, with "..." in place of the others.
+
+    Example:
+        >>> from loglinear.visible import listed
+        >>> listed(["a", "b", "c"], 2), listed(["a", "b"], 2)
+        ('a, b, ...', 'a, b')
+    """
+    return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 
 def encodable(name: str) -> str:

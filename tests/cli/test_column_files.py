@@ -92,6 +92,30 @@ def test_evaluate_counts_the_label_among_the_columns_of_a_file(done, tmp_path):
     assert "columns" not in done("evaluate", model, data).stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate m FILE",
+        "report m FILE -o out",
+        "calibrate m FILE -o out",
+        "rank m FILE",
+        "train data.txt --preset pos --dev FILE -m out",
+        "train data.txt --preset pos --dev FILE -m out --model-type maxent",
+        "select data.txt --preset pos --dev FILE --size 2",
+    ],
+)
+def test_each_command_tells_other_numbers_of_columns_of_labelled_data(done, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    rows = {"data.txt": "a x {}", "more.txt": "a x y {}", "fewer.txt": "a {}"}
+    for name, row in rows.items():
+        (tmp_path / name).write_text("\n\n".join(f"{row.format('D')}\n{row.format('N')}" for _ in range(3)) + "\n")
+    done("train", "data.txt", "--preset", "pos", "-m", "m", "-q")
+    for name, n in (("more.txt", 4), ("fewer.txt", 2), ("data.txt", None)):
+        said = done(*command.replace("FILE", name).split()).stderr
+        says = f"warning: {name}: {n} columns, the training data had 2 plus the label; check that the first columns"
+        assert says in said if n else "check that the first columns" not in said
+
+
 def test_words_without_a_gold_label_are_not_scored(done, misuse, tmp_path):
     def rows(*tags):
         return "".join(f"{n}\tw{n}\t_\t{tag}" + "\t_" * 6 + "\n" for n, tag in enumerate(tags, 1)) + "\n"

@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-m", "loglinear"]
 TEMPLATE = 'U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%m[0,0,"..$"]\nB\n'
 
 
-def run_command(*arguments, input=None, apart=False, wrapper=(), **options):
+def run_command(*arguments, input=None, apart=False, terminal=False, wrapper=(), **options):
     """Run the command line; a traceback or a panic fails the test, wherever it is.
 
     It runs in this process, with the standard streams replaced, unless it is to run apart: in an interpreter of its
@@ -29,6 +29,7 @@ def run_command(*arguments, input=None, apart=False, wrapper=(), **options):
         arguments: of the command line.
         input: text or bytes for its standard input, which is empty without.
         apart: run an interpreter of its own, as a wrapper or options do too.
+        terminal: whether standard output says that it is a terminal; only in this process.
         wrapper: command that runs the command.
         options: of `subprocess.run`.
 
@@ -38,7 +39,7 @@ def run_command(*arguments, input=None, apart=False, wrapper=(), **options):
     command = [*COMMAND, *map(os.fspath, arguments)]
     sent = input.encode() if isinstance(input, str) else input or b""
     if not (apart or wrapper or options):
-        return _run_here(command, sent)
+        return _run_here(command, sent, terminal=terminal)
     options = {"capture_output": True, "timeout": 60} | options
     done = subprocess.run([*wrapper, *command], input=sent, check=False, **options)
     done.stdout, done.stderr = ((text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
@@ -47,7 +48,7 @@ def run_command(*arguments, input=None, apart=False, wrapper=(), **options):
     return done
 
 
-def _run_here(command, sent):
+def _run_here(command, sent, *, terminal):
     """Run it in this process: what Python and the native module write to the descriptors 1 and 2 goes into files."""
     code = 0
     reading, writing = os.pipe()
@@ -59,6 +60,8 @@ def _run_here(command, sent):
             with _descriptors(reading, out.fileno(), said.fileno()):
                 sys.stdin = open(0, encoding="utf-8", closefd=False)
                 sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+                if terminal:
+                    sys.stdout.isatty = lambda: True
                 try:
                     main(command[len(COMMAND) :])
                 except SystemExit as ended:

@@ -35,6 +35,11 @@ def test_the_page_holds_the_graph_the_strongest_edges_first():
     assert interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode() == page
 
 
+def test_places_take_at_most_four_decimals_of_the_page():
+    places = data_of(interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode())["at"]
+    assert places == [[round(x, 4) for x in place] for place in places]
+
+
 def test_the_page_needs_nothing_from_elsewhere_and_names_stay_text():
     page = interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode()
     assert not re.findall(r"https?:|src=|@import|url\(|innerHTML|outerHTML|document\.write|eval\(", page)

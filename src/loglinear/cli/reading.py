@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..data.column_layout import ColumnLayout
 from ..errors import DataError, DataWarning, OptionError, TemplateError, warn
 from ..text_file import read_text
-from ..visible import visible_name
+from ..visible import listed, visible_name
 from .options import column_layout
 from .output import counted, sizes
 from .wrapping import columns_of
@@ -375,10 +375,9 @@ def _summary(
     text = counted(len(labels), "label")
     if counts:
         total = max(sum(counts), 1)
-        shares = [_share(count / total) for count in counts[:_MOST_FREQUENT]]
         # A label and its share stay on one line.
-        pairs = [f"{_shortened(label)}\0{share}" for label, share in zip(labels, shares, strict=False)]
-        text += f": {', '.join(pairs)}{', ...' if len(labels) > len(pairs) else ''}"
+        pairs = [f"{_shortened(label)}\0{_share(n / total)}" for label, n in zip(labels, counts, strict=True)]
+        text += f": {listed(pairs, _MOST_FREQUENT)}"
     lines = wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
     return [
         sizes(name, units),

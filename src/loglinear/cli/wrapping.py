@@ -25,7 +25,7 @@ _LEAST = 24
 
 def columns_of(terminal: TextIO) -> int:
     """Return the width of a terminal in characters, or what the environment says about it."""
-    if (said := os.environ.get("COLUMNS", "")).isdecimal() and int(said) > 0:
+    if (said := os.environ.get("COLUMNS", "")).isdecimal() and int(said):
         return int(said)
     try:
         return os.get_terminal_size(terminal.fileno()).columns or 80

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import DataError, DataWarning, warn
 from ..options import truth_types
+from ..visible import listed
 from .columns import as_items, is_absent
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def check_targets(names: Sequence[str], *, commas: bool = True) -> None:
         DataWarning: labels are several with commas between them, as in a multi-label task.
     """
     if are_real(names):
-        shown = ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "")
+        shown = listed(sorted(names), 3)
         message = f"the labels are real numbers ({shown}), as in a regression task; a classifier needs classes"
         raise DataError(message)
     several = [name for name in names if "," in name] if commas else []

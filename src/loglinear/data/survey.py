@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, DataWarning, warn
+from ..visible import listed
 from .alike import by_case, legible, lookalikes, shortened
 from .column_layout import ColumnLayout
 from .formats import n_columns, unknown_label
@@ -176,8 +176,7 @@ def check_counts(
 
 def names_of(labels: Collection[str]) -> str:
     """Return the first labels for a message."""
-    more = ", ..." if len(labels) > _NAMED else ""
-    return ", ".join(map(legible, islice(labels, _NAMED))) + more
+    return listed([*map(legible, labels)], _NAMED)
 
 
 def _alike(label: str, other: str) -> str:

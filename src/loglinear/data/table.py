@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..extras import needed_by
 from ..options import fail
+from ..visible import listed
 from .formats import file_name
 from .lines import decoded, read_lines
 from .marks import Marks
@@ -171,8 +172,7 @@ def _chosen(path: str, names: list[str], columns: Sequence[str] | None, ignore: 
     ignore = [by_number.get(name, name) for name in ignore]
     for name in (*(columns or ()), *ignore):
         if name not in at:
-            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-            message = f"{file_name(path)}: no column {name!r}; the columns are {shown}"
+            message = f"{file_name(path)}: no column {name!r}; the columns are {listed(names, 20)}"
             raise OptionError(message)
     chosen = [at[name] for name in (names if columns is None else columns) if name not in ignore]
     if not chosen or len(set(chosen)) < len(chosen):

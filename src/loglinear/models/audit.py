@@ -19,6 +19,7 @@ from ..errors import DataError, DataWarning, warn
 from ..networks.numbering import Numbers
 from ..options import fail, seed_number
 from ..vectors import Vector
+from ..visible import listed
 from .chain import ChainCRF
 from .maxent import MaxEnt
 from .summary import first_lines
@@ -416,7 +417,7 @@ def _unjudged(data: _Sentences | _Samples, held_out: OutOfFold[Any], seen: list[
     folds = zip(held_out.folds.tolist(), data.gold, strict=True)
     unjudged = Counter(label for fold, labels in folds for label in labels if label not in seen[fold])
     if unjudged:
-        named = ", ".join(map(repr, list(unjudged)[:5])) + (", ..." if len(unjudged) > 5 else "")
+        named = listed([*map(repr, unjudged)], 5)
         warn(f"labels that occur in one fold alone cannot be judged: {named}; look at them yourself", DataWarning)
     return dict(unjudged)
 

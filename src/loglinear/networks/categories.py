@@ -14,6 +14,7 @@ from ..data.number import as_number
 from ..data.table import Table, join_names
 from ..errors import DataError
 from ..vectors import Vector
+from ..visible import listed
 from .binning import bin_edges, bin_labels, bins_of, numbers, strays
 from .measures import advice_on
 from .numbering import Codes
@@ -123,7 +124,7 @@ def _with_reference(states: Array, state: object, edges: Vector | None, name: st
     state = next((value for value in values if value == state or str(value) == state), state)
     if state not in values:
         message = f"reference: {name} does not have the value {state!r}; choose one of "
-        message += f"{', '.join(map(repr, values[:8]))}{', ...' if len(values) > 8 else ''}"
+        message += listed([*map(repr, values)], 8)
         raise DataError(message)
     return _arranged(states, [state, *(value for value in values if value != state)])
 
@@ -275,7 +276,7 @@ def _codes(frame: Frame, i: int, values: Array, edges: Vector | None) -> Codes:
         message = f"{frame.place(row)}, {frame.called(i)}: the model does not know the value {value!r}; "
         message += "leave the cell empty, or use "
         message += "a number, " if edges is not None else ""
-        message += f"{', '.join(repr(example) for example in values.tolist()[:8])}{', ...' if values.size > 8 else ''}"
+        message += listed([*map(repr, values.tolist())], 8)
         raise DataError(message)
     return np.where(missing, -1, at).astype(np.int32)
 

@@ -18,6 +18,7 @@ from ..data.frames import Frame, columns_called
 from ..data.inputs import Array
 from ..data.number import as_number
 from ..data.table import join_names
+from ..visible import listed
 from .binning import is_error, numbers, strays
 from .numbering import Codes, Numbers
 from .values import distinct_of
@@ -235,7 +236,7 @@ def _alike(columns: Sequence[Column]) -> str | None:
     for column in columns:
         pairs = [f"{one!r} and {other!r}" for one, other in _pairs_of(column)]
         if pairs:
-            named[", ".join(pairs[:_SHOWN]) + (", ..." if len(pairs) > _SHOWN else "")].append(column.name)
+            named[listed(pairs, _SHOWN)].append(column.name)
     if not named:
         return None
     parts = [f"{columns_called(names)}: {pairs}" for pairs, names in named.items()]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..options import fail
+from ..visible import listed
 
 if TYPE_CHECKING:
     from ..vectors import Vector
@@ -50,7 +51,7 @@ def refuse_unknown(
         labels: the labels.
         noun: "class" or "label".
     """
-    shown = ", ".join(map(repr, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")
+    shown = listed([*map(repr, labels)], _SHOWN)
     nouns = "classes" if noun == "class" else f"{noun}s"
     problem = f"names {unknown!r}, which is not a {noun}; the {nouns} are {shown}"
     twins = [label for label in labels if str(label) == str(unknown)]

@@ -287,6 +287,43 @@ def test_texts_without_a_known_word_are_counted(done, data):
     assert "have no word" not in done("evaluate", "-m", model, data / "test.tsv").stderr
 
 
+@pytest.mark.parametrize("command", ["tag", "tag folder", "evaluate", "explain", "report"])
+def test_each_command_counts_the_texts_without_a_known_word_from_one_in_a_hundred_on(done, data, command):
+    model, command = train(done, data, "-f", "text"), command.split()
+    labelled = command[0] in ("evaluate", "report")
+    out = ["-o", data / "page"] if command == ["report"] else []
+    for n, share in ((99, "1 % of the texts (1 of 100)"), (100, ""), (1, "50 % of the texts (1 of 2)")):
+        texts = [*["ball goal"] * n, "xyzzy"]
+        path = data / f"new{n}"
+        if command[1:]:
+            path.mkdir()
+            for number, text in enumerate(texts):
+                (path / str(number)).write_text(text)
+        else:
+            path.write_text("".join(("sport\t" if labelled else "") + f"{text}\n" for text in texts))
+        said = done(command[0], model, path, *out).stderr
+        note = f"note: {path}: {share} have no word that the model knows; they all get the same label\n"
+        assert note in said if share else "have no word" not in said
+
+
+@pytest.mark.parametrize("command", ["tag", "explain", "rank"])
+def test_each_command_for_texts_without_labels_tells_labels_and_tokens_from_texts(done, data, command):
+    model = train(done, data, "-f", "text")
+    for text, says in {
+        "sport\tball\nfood\tsoup\n": "every line begins with a label",
+        "sport\tball\nsoup\nfood\tsalt\n": "2 of 3 lines begin with a label",
+        "sport\tball\nsoup\n": None,
+        "ball goal\n" * 9 + "\nsoup\n": "the lines look like tokens",
+        "ball goal\n" * 8 + "\nsoup\n": None,
+        "ball goal\n" * 9 + "\nsoup the of a today\n": None,
+        "ball goal\n" * 9 + "\nsoup the of a\n": "the lines look like tokens",
+    }.items():
+        (data / "new").write_text(text)
+        said = done(command, model, data / "new").stderr
+        assert ("warning: " in said) == (says is not None), (text, said)
+        assert says is None or f"warning: {data / 'new'}: {says}" in said
+
+
 def test_texts_are_labelled_alike_in_any_number_of_parts(done, data, monkeypatch):
     model = train(done, data, "-f", "text")
     arguments = ("-m", model, data / "test.tsv")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from ...data.column_layout import ColumnLayout
-from ...data.formats import unknown_label
 from ...errors import DataError, OptionError
 from ..output import bias_text, say
 
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from ...calibration import Calibration
     from ...metrics import Evaluation
     from ...models.explain.answers import Answers
-    from ...models.files.chain import ChainModel
 
 __all__ = [
     "check_calibration",
@@ -57,25 +54,6 @@ def for_conlleval(answers: Answers, scores: Evaluation) -> Answers:
     return answers._replace(gold=gold, predicted=predicted)
 
 
-def tagged_columns(model: ChainModel, file: str, answers: Answers, threads: int, *, as_read: bool) -> bytes:
-    """Return the lines of a column file followed by gold and predicted labels, with single blanks between columns.
-
-    Args:
-        model: of the answers.
-        file: the column file.
-        answers: gold and predicted labels.
-        threads: 0 for all cores.
-        as_read: whether file and model have these labels.
-    """
-    columns = ColumnLayout() if answers.corpus is None else answers.corpus.columns
-    unknown = unknown_label("columns", model.labels)
-    plain = not any(map(_HAS_BLANK.search, (*model.labels, *answers.gold_labels)))
-    plain = plain and as_read and (answers.corpus is None or unknown not in answers.corpus.core.labels)
-    if plain and columns.label == -1 and not columns.skip_comments and columns.separator != "tab":
-        return _tagged_lines(model, file, columns, threads)
-    return _relaid_lines(file, columns, answers, unknown)
-
-
 def tell_of_blanks(labels: Iterable[str], output: str) -> None:
     """Say how labels are written that conlleval would take for several columns.
 
@@ -99,15 +77,22 @@ def tell_of_blanks(labels: Iterable[str], output: str) -> None:
         say(f"warning: {name}: the label {blanks[0]!r} is written as {written}, because it has {odd}{others}")
 
 
-def _relaid_lines(file: str, columns: ColumnLayout, answers: Answers, unknown: str | None) -> bytes:
-    """Return the lines of a column file of any layout, with the label last and no blanks in cells.
+def tagged_columns(file: str, answers: Answers, unknown: str | None) -> bytes:
+    """Return the lines of a column file with gold and predicted labels at the end, without blanks in cells.
 
-    Tokens with the unknown label are left out, as they are not scored.
+    The columns before a label in the last column stay; other layouts lose their weights. Tokens with the unknown label
+    are left out, as they are not scored.
+
+    Args:
+        file: the column file.
+        answers: gold and predicted labels.
+        unknown: label of tokens whose label is not known.
     """
+    columns = ColumnLayout() if answers.corpus is None else answers.corpus.columns
     lines, sentences = [], _scored_rows(file, columns, answers, unknown)
     for rows, gold, predicted in zip(sentences, answers.gold, answers.predicted, strict=True):
         for cells, *labels in zip(rows, gold, predicted, strict=True):
-            others = columns.roles(len(cells))
+            others = [len(cells) - 1] if columns.label == -1 else columns.roles(len(cells))
             inputs = [cell for at, cell in enumerate(cells) if at not in others]
             lines.append(" ".join(map(_as_one_column, [*inputs, *labels])))
         lines.append("")
@@ -129,17 +114,6 @@ def _scored_rows(file: str, columns: ColumnLayout, answers: Answers, unknown: st
 def _as_one_column(cell: str) -> str:
     """Return a cell as one column for conlleval: without blanks and control characters, and not empty."""
     return _HAS_BLANK.sub("_", cell) or "_"
-
-
-def _tagged_lines(model: ChainModel, file: str, columns: ColumnLayout, threads: int) -> bytes:
-    """Return the lines of a column file with the label last, followed by the predicted labels."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "tagged")
-        model.tag_file(file, path, format="columns", columns=columns.options, threads=threads)
-        with open(path, "rb") as tagged:
-            return re.sub(rb"[ \t]+", b" ", tagged.read())
 
 
 def numbered(answers: Answers, *, flat: bool) -> bytes:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
+from ...visible import listed
 from ..layout import (
     first_rows,
     is_regular,
@@ -269,8 +270,7 @@ class Sentences(Kind):
 
         labels = self.model.labels
         if (rule := chunk_rule(tuple(labels))) is None:
-            named = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
-            message = f"--probabilities span: the labels of {self.path} ({named}) do not follow a tagging "
+            message = f"--probabilities span: the labels of {self.path} ({listed(labels, 8)}) do not follow a tagging "
             message += "scheme such as B-PER, I-PER, O; use --probabilities token"
             raise OptionError(message)
         return rule
@@ -323,6 +323,7 @@ class Sentences(Kind):
 
     def evaluate(self, arguments: Namespace) -> str:
         """Compare predicted labels with the labels of a file."""
+        from ...data.formats import unknown_label
         from ...data.writing import write_output, write_text
         from ...metrics import evaluate
         from ...schemes import checked_scheme
@@ -339,7 +340,7 @@ class Sentences(Kind):
         if arguments.calibration is not None:
             self.need_joint("--calibration")
             scored.check_calibration(arguments.calibration, arguments.mode)
-        sure, threads = arguments.calibration is not None, arguments.threads
+        sure = arguments.calibration is not None
         answers = self._answers_to(arguments.file, format, arguments, sure=sure, spans=scheme != "none")
         scores = evaluate(answers.gold, answers.predicted, scheme=scheme, mode=arguments.mode)
         if hint := scored.scheme_hint(scores):
@@ -355,8 +356,8 @@ class Sentences(Kind):
             if written is not answers and not arguments.json:
                 say(f"note: conlleval counts {scores.scheme} differently, so --output has the labels in IOB2")
             if format == "columns":
-                as_read = written is answers
-                lines = scored.tagged_columns(self.model, arguments.file, written, threads, as_read=as_read)
+                unknown = unknown_label("columns", self.model.labels)
+                lines = scored.tagged_columns(arguments.file, written, unknown)
             else:
                 lines = scored.numbered(written, flat=scheme == "none")
             write_text(arguments.output, lines)
