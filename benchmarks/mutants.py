@@ -84,9 +84,10 @@ OPERATORS = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 OPPOSITES = {"min": "max", "minimum": "maximum", "argmin": "argmax"}
 OPPOSITES |= {other: one for one, other in OPPOSITES.items()}
 MEMORY = 16 * 2**30  # bytes of addresses that a run may use
-LEAST_SECONDS, TIMES = 60.0, 3.0
+# Processor seconds that any run may take, and times those of the package without a fault; times that for waiting.
+LEAST_SECONDS, TIMES, WAITS = 60.0, 3.0, 10.0
 NO_TESTS = 77  # exit code of a run that is none
-# Seconds and number of the tests that a mutant is tried with.
+# Processor seconds and number of the tests that a mutant is tried with.
 MOST, MOST_TESTS = 90.0, 600
 # What a test that starts another process enters, which is not recorded there; tests of all defaults and ranges.
 APART = "another process"
@@ -224,7 +225,7 @@ def is_called(node: ast.AST, parent: ast.AST | None) -> bool:
 
 
 class Recorder:
-    """A plugin of pytest that records which functions of the package each test enters, and how long it takes.
+    """A plugin of pytest that records which functions of the package each test enters, and its processor seconds.
 
     What fixtures and the code of a test file enter counts for all tests that have the fixture, or are in the file.
 
@@ -296,7 +297,7 @@ class Recorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the time of a test, and whether it fails."""
-        self._seconds[report.nodeid] += report.duration
+        self._seconds[report.nodeid] += report.processor_seconds  # see tests/budget.py
         if report.failed:
             self._failed.add(report.nodeid)
 
@@ -345,8 +346,11 @@ def copy_package(folder: Path) -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder)], check=True)
 
 
-def start(folder: Path, tests: list[str], *options: str, record: Path | None = None) -> int:
-    """Run tests on the package of a folder in a fork of this process, which has its imports; return the fork's id."""
+def start(folder: Path, tests: list[str], *options: str, record: Path | None = None, seconds: int = -1) -> int:
+    """Run tests on the package of a folder in a fork of this process, which has its imports; return the fork's id.
+
+    The fork may take some processor seconds, any number below 0, and records what the tests enter in a file, if given.
+    """
     process = os.fork()
     if process:
         return process
@@ -356,6 +360,7 @@ def start(folder: Path, tests: list[str], *options: str, record: Path | None = N
         os.dup2(output, 1)
         os.dup2(output, 2)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         sys.dont_write_bytecode = True
         sys.path.insert(0, str(folder))
@@ -402,12 +407,6 @@ def recorded(folder: Path, tests: list[str], *options: str) -> list[dict[str, An
     return record["rows"]
 
 
-def all_recorded(folder: Path, among: list[str], night: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of the tests among these paths, and of those of the night below others."""
-    rows = recorded(folder, among)
-    return rows + (recorded(folder, night, "-m", "slow") if night else [])
-
-
 def outcome(folder: Path, mutant: Mutant, rows: list[dict[str, Any]]) -> tuple[str, str]:
     """Return whether a mutant is killed, has survived or ran out of time; and the test that noticed it."""
     tests, seconds = tests_of(mutant, rows)
@@ -420,15 +419,17 @@ def outcome(folder: Path, mutant: Mutant, rows: list[dict[str, Any]]) -> tuple[s
     for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
         compiled.unlink()
     try:
-        process = start(folder, tests, "-x", "-m", "slow or not slow")
-        code = waited(process, LEAST_SECONDS + TIMES * seconds)
+        limit = int(LEAST_SECONDS + TIMES * seconds)
+        process = start(folder, tests, "-x", "-m", "slow or not slow", seconds=limit)
+        code = waited(process, WAITS * limit)
     finally:
         place.write_bytes(whole)
     lines = (folder / "output.txt").read_text(errors="replace").splitlines()
     if code == NO_TESTS:
         raise SystemExit("\n".join(lines))
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    return {None: "timeout", 0: "survived"}.get(code, "killed"), (failed or lines or [""])[-1][:160]
+    outcomes = {None: "timeout", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout", 0: "survived"}
+    return outcomes.get(code, "killed"), (failed or lines or [""])[-1][:160]
 
 
 def attempted(mutants: list[Mutant], folder: Path, rows: list[dict[str, Any]]) -> Iterator[dict[str, str | int]]:
@@ -480,7 +481,8 @@ def main() -> int:
         if given.record is not None and given.record.exists():
             rows = json.loads(given.record.read_text())
         else:
-            rows = all_recorded(Path(folder), given.among, given.night or [])
+            rows = recorded(Path(folder), given.among)
+            rows += recorded(Path(folder), given.night, "-m", "slow") if given.night else []
             if given.record is not None:
                 given.record.write_text(json.dumps(rows))
         print(f"{len(rows)} tests, {sum(row['seconds'] for row in rows):.0f} s", flush=True)

@@ -98,7 +98,6 @@ def test_evaluate_counts_the_label_among_the_columns_of_a_file(done, tmp_path):
         "evaluate m FILE",
         "report m FILE -o out",
         "calibrate m FILE -o out",
-        "rank m FILE",
         "train data.txt --preset pos --dev FILE -m out",
         "train data.txt --preset pos --dev FILE -m out --model-type maxent",
         "select data.txt --preset pos --dev FILE --size 2",
@@ -114,6 +113,21 @@ def test_each_command_tells_other_numbers_of_columns_of_labelled_data(done, tmp_
         said = done(*command.replace("FILE", name).split()).stderr
         says = f"warning: {name}: {n} columns, the training data had 2 plus the label; check that the first columns"
         assert says in said if n else "check that the first columns" not in said
+
+
+@pytest.mark.parametrize("command", ["tag", "rank"])
+def test_each_command_for_unlabelled_columns_says_what_becomes_of_others(done, tmp_path, command):
+    data, new, model = tmp_path / "data.txt", tmp_path / "new.txt", tmp_path / "m"
+    data.write_text("a x D\nb x N\n\nb x N\na x D\n")
+    done("train", data, "--preset", "pos", "-m", model, "-q")
+    for cells, says in {
+        "a x": None,
+        "a x D": "note: {}: the last column is taken for the gold labels and ignored (3 columns, the training data had",
+        "a x y D": "warning: {}: 4 columns, the training data had 2 plus the label; check that the first columns hold",
+    }.items():
+        new.write_text(f"{cells}\n{cells}\n")
+        said = done(command, model, new).stderr
+        assert says.format(new) in said if says else "columns" not in said
 
 
 def test_words_without_a_gold_label_are_not_scored(done, misuse, tmp_path):

@@ -154,6 +154,67 @@ def test_curves_and_diagrams_are_drawn_within_their_frames():
         assert "nan" not in svg
 
 
+def read_off(svg):
+    """The points of a line as the ticks of both axes show them, with how much a tenth of a unit of the picture is."""
+    grid, scaled = re.search(r'<g class="grid">(.*?)</g>', svg, re.S)[1], []
+    points = np.array([point.split(",") for point in re.search(r'points="([^"]*)"', svg)[1].split()], dtype=float)
+    across = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">([^<]+)<', grid)
+    up = re.findall(r'y="([\d.]+)" dy="4" text-anchor="end">([^<]+)<', grid)
+    for places, ticks in ((points[:, 0], across), (points[:, 1], up)):
+        assert 3 <= len(ticks) <= 16
+        at, values = np.array([[float(x), float(value.replace(",", ""))] for x, value in ticks]).T
+        values = np.log10(values) if "logarithmic" in svg and ticks is up else values
+        line = np.polyfit(at, values, 1)
+        np.testing.assert_allclose(np.polyval(line, at), values, atol=0.11 * abs(line[0]))
+        scaled.append((np.polyval(line, places), 0.2 * abs(line[0])))
+    return scaled
+
+
+@pytest.mark.parametrize("n", [3, 40, 41, 400, 401, 1001])
+@pytest.mark.parametrize("shape", ["falling far", "falling", "rising", "below 0"])
+def test_each_point_of_a_curve_is_where_the_ticks_put_its_value(n, shape):
+    x = list(range(n))
+    y = {
+        "falling far": [5000.0 * 0.999**k / (1 + k) for k in x],
+        "falling": [100.0 - 80.0 * k / n for k in x],
+        "rising": [1.0 + 100.0 * k for k in x],
+        "below 0": [-3.0 + 5.0 * k / n for k in x],
+    }[shape]
+    svg = charts.curve(x, y, "iteration", "score", falling=shape.startswith("falling"))
+    assert ("logarithmic" in svg) == (shape == "falling far" and y[-1] < y[0] / 10.0)
+    (across, off_across), (up, off_up) = read_off(svg)
+    stride = -(-n // 400)
+    shown = sorted({*range(0, n, stride), n - 1})
+    np.testing.assert_allclose(across, shown, atol=off_across)
+    heights = np.array([y[k] for k in shown])
+    np.testing.assert_allclose(up, np.log10(heights) if "logarithmic" in svg else heights, atol=off_up)
+    assert svg.count("<circle") == (n if n <= 40 else 0)
+    assert f"score by iteration: from {y[0]:,.6g} to {y[-1]:,.6g}" in svg
+
+
+def test_points_of_a_reliability_diagram_are_the_bins_and_lead_to_the_diagonal():
+    confidences = [0.05, 0.31, 0.39, 0.75, 0.71, 0.72, *[0.97] * 30]
+    right = [False, True, False, True, True, False, *[True] * 28, False, False]
+    of = calibration(confidences, right)
+    svg = charts.reliability(of, "tokens")
+    filled = [bin_ for bin_ in of.bins if bin_.n]
+    assert len(filled) == 4
+    (across, off_across), (up, off_up) = read_off(svg)
+    np.testing.assert_allclose(across, [bin_.confidence for bin_ in filled], atol=off_across)
+    np.testing.assert_allclose(up, [bin_.accuracy for bin_ in filled], atol=off_up)
+    radii = [float(r) for r in re.findall(r'<circle [^>]*r="([\d.]+)"', svg)]
+    assert sorted(range(4), key=lambda at: (radii[at], at)) == sorted(range(4), key=lambda at: (filled[at].n, at))
+    assert f"{100.0 * of.expected_error:.2f} %" in svg
+    ends = re.search(r'class="diagonal" x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)"', svg).groups()
+    corners = [float(end) for end in ends]
+    gaps = re.findall(r'class="gap" x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)"', svg)
+    points = re.search(r'class="line" points="([^"]*)"', svg)[1].split()
+    for (x, level, x_end, end), point in zip(np.array(gaps, dtype=float), points, strict=True):
+        assert (x, x_end, f"{x_end:.1f},{end:.1f}") == (x, x, point)
+        share = (x - corners[0]) / (corners[2] - corners[0])
+        assert level == pytest.approx(corners[1] + share * (corners[3] - corners[1]), abs=0.2)
+
+
 def test_words_stand_for_tokens():
     assert [word(token) for token in ("a", ["b", "X"], {"n": 1.0, "w": "c"}, {"d": 1.0}, [])] == [
         "a",

@@ -60,6 +60,47 @@ def test_the_command_trains_the_same_model(done, chunker, report, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        "data.txt --template TEMPLATE --l1 0.1 --l2 0.5",
+        "first.txt --preset pos --label-column 0 --separator tab --solver owlqn --tolerance 0.001",
+        "data.jsonl --format jsonl --order 2 --min-count 2 --class-weight D=2 --class-weight N=0.5",
+        "data.txt --preset pos --model-type maxent --multi-class ovr --no-intercept --l2 0.3",
+        "mails.tsv --model-type maxent --format text --tfidf --ngrams 1-2",
+        "data.txt --preset pos --start OLD_MODEL --l1 0.2",
+        "data.txt --preset pos --prior OLD_MODEL --prior-strength 2",
+        "data.txt --preset pos --prior OLD_MODEL --prior-strength inf",
+        "data.txt --preset pos --dev DEV --keep best --solver lbfgs --max-iterations 5",
+    ],
+)
+def test_the_command_in_a_report_trains_the_same_model_with_all_its_options(done, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        [("the", "D"), ("dog", "N"), ("barks", "V")],
+        [("it", "P"), ("barks", "V")],
+        [("the", "D"), ("cat", "N")],
+    ] * 2
+    for name, line in (("data.txt", "{} {}"), ("first.txt", "{1}\t{0}")):
+        (tmp_path / name).write_text("\n".join("".join(line.format(*row) + "\n" for row in each) for each in rows))
+    lines = [{"tokens": [[word] for word, _ in each], "labels": [label for _, label in each]} for each in rows]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "mails.tsv").write_text("spam\tbuy now\nham\tsee you\nspam\tbuy more\nham\tcall me soon\n" * 3)
+    (tmp_path / "TEMPLATE").write_text("U0:%x[0,0]\nU1:%x[-1,0]\nB\n")
+    (tmp_path / "DEV").write_text("the D\ncat N\n\nit P\n")
+    done("train", "data.txt", "--preset", "pos", "--l2", "3", "-m", "OLD_MODEL", "-q")
+    done("train", *options.split(), "-m", "m", "-q")
+    data, *_ = options.split()
+    done("report", "m", "--data", data, "-o", "page", *(["--label-column", "0"] if data == "first.txt" else []))
+    command = re.search(r"loglinear train TRAIN --model MODEL.*", Page((tmp_path / "page").read_text("utf-8")).text)[0]
+    done(*command.replace("TRAIN", data).split()[1:], "-q")
+    shown = [json.loads(done("inspect", name, "--json", "--top", "999").stdout) for name in ("m", "MODEL")]
+    for each in shown:
+        del each["seconds"]
+    assert shown[0] == shown[1]
+    assert shown[0]["n_active"] > 0
+
+
 @pytest.mark.parametrize("kind", ["columns", "crfsuite", "jsonl"])
 def test_every_format_has_words_in_context(done, sample, kind, tmp_path):
     done("report", sample.models[kind], "--data", sample.path("test", kind), "-o", tmp_path / "page", "-f", kind)

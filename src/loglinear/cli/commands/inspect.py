@@ -38,13 +38,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Inspect."""
     if is_corpus(arguments.model):
-        _inspect_corpus(arguments)
+        shown = _shown_corpus(arguments)
     else:
-        _print(opened(arguments.model).inspect(top=arguments.top, as_json=arguments.json))
+        shown = opened(arguments.model).inspect(top=arguments.top, as_json=arguments.json)
+    print(shown if arguments.json else _fitted(shown))
 
 
-def _inspect_corpus(arguments: Namespace) -> None:
-    """Show what an encoded corpus holds, after a look at all of its files."""
+def _shown_corpus(arguments: Namespace) -> str:
+    """Return what an encoded corpus holds, after a look at all of its files."""
     corpus = Corpus.open(arguments.model)
     corpus.core.check()
     report = {
@@ -58,10 +59,9 @@ def _inspect_corpus(arguments: Namespace) -> None:
         "template": corpus.template,
     }
     if arguments.json:
-        print(json.dumps(report))
-        return
+        return json.dumps(report)
     size = f"{counted(len(corpus), 'sentence')}, {counted(corpus.n_tokens, 'token')}"
-    _print(
+    return (
         f"encoded corpus   {size}, format {corpus.format}\n"
         f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} in total, over all tokens\n"
         f"labels           {len(corpus.labels)}: {' '.join(map(visible_name, corpus.labels))}\n"
@@ -70,7 +70,7 @@ def _inspect_corpus(arguments: Namespace) -> None:
     )
 
 
-def _print(text: str) -> None:
-    """Print what a model or corpus contains; the template stays as it is, ready to be copied."""
+def _fitted(text: str) -> str:
+    """Return what a model or corpus contains for a terminal; the template stays as it is, ready to be copied."""
     about, title, template = text.partition("\n\ntemplate\n")
-    print(fitted(about, sys.stdout) + title + visible(template))
+    return fitted(about, sys.stdout) + title + visible(template)

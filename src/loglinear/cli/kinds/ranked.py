@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import OptionError
 from ...extras import needed_by
 from ..layout import (
-    note_labelled_columns,
+    note_columns,
     refuse_json_lines,
     start_of,
     warn_of_labels,
@@ -97,8 +97,9 @@ def _corpora(kinds: Sequence[Any], path: str, format: str, arguments: Namespace)
             with guessing(format, first.guess(arguments.file, arguments.format)):
                 corpora[kind.model.template] = read_unlabelled(path, format, kind.template, columns, arguments.threads)
     columns = first.columns(arguments, format)
-    note_labelled_columns(arguments.file, corpora[first.model.template].columns, columns)
     if format == "columns":
+        if columns == first.columns_to_label(arguments, format, path):
+            note_columns(arguments.file, start, columns)
         warn_of_unknown_words(arguments.file, start, columns, first.model)
     warn_of_unknown_attributes(arguments.file, start, format, first.model)
     return corpora
