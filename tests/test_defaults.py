@@ -44,12 +44,15 @@ DEFAULTS = {
     "auto": {"tolerance": None, "seed": 0},
     "bfgs": LINE_SEARCH,
     "clustered": {
-        "num_rounds": 2, "fine_iterations": None, "cluster_factor": 15, "clustering": "chunks", "optimizer": "lbfgs",
-        "coarse_window": 5, "coarse_tolerance": 1e-4, "aggregate": True, "seed": 0, "inner": LBFGS(),
+        "num_rounds": 2, "fine_iterations": None, "cluster_factor": 15, "square_error": None, "clustering": "chunks",
+        "optimizer": "lbfgs", "coarse_window": 5, "coarse_tolerance": 1e-4, "aggregate": True, "seed": 0,
+        "inner": LBFGS(),
     },
     "dual_cd": {"tolerance": 0.01, "seed": 0},
     "gauss_seidel": {},
-    "grafting": {"select": 1000, "max_features": None, "candidates": None, "inner": OWLQN(memory=40)},
+    "grafting": {
+        "select": 1000, "max_features": None, "restart": False, "candidates": None, "inner": OWLQN(memory=40),
+    },
     "grafting_light": {"steps": 10},
     "hybrid": {"growth": 1.1, "first": 1, "seed": 0, "inner": LBFGS()},
     "iis": TOLERANCES,

@@ -89,7 +89,7 @@ REAL = {
     "adagrad": {"delta": ABOVE_0, "learning_rate": ABOVE_0},
     "auto": {"tolerance": FROM_0},
     "bfgs": {"tolerance": FROM_0, "gradient_tolerance": FROM_0},
-    "clustered": {"coarse_tolerance": FROM_0},
+    "clustered": {"coarse_tolerance": FROM_0, "square_error": INSIDE_1},
     "dual_cd": {"tolerance": FROM_0},
     "hybrid": {"growth": ([1.001, 1e300], [1.0, 0.5])},
     "label_sets": {"bound": INSIDE_1},

@@ -18,7 +18,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, Clustered, make_solver
-from loglinear.solvers.common.projection import project_down
+from loglinear.solvers.common.projection import chunks, largest_size, project_down
 from oracles.logistic import Logistic, Summed
 from oracles.samples import Classified, chunky
 
@@ -30,7 +30,7 @@ VARIANTS = [
     for optimizer in ("lbfgs", "bfgs")
     for clustering in ("chunks", "kmeans")
     for aggregate in (True, False)
-]
+] + [{"clustering": clustering, "aggregate": False, "square_error": 0.2} for clustering in ("chunks", "kmeans")]
 EACH_VARIANT = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, variant.values())))
 
 
@@ -283,6 +283,9 @@ def test_the_violation_of_a_projected_problem_does_not_stop_the_loop():
         ("fine_iterations", 0),
         ("fine_iterations", 2.5),
         ("cluster_factor", 1),
+        ("square_error", 0.0),
+        ("square_error", 1.0),
+        ("square_error", "half"),
         ("clustering", "spectral"),
         ("optimizer", "sgd"),
         ("coarse_window", 1),
@@ -300,6 +303,31 @@ def test_the_violation_of_a_projected_problem_does_not_stop_the_loop():
 def test_absurd_options_raise_option_error(optimizer, option, bad):
     with pytest.raises(OptionError, match=f"{option}="):
         make_solver("clustered", **({"optimizer": optimizer} | {option: bad}))
+
+
+@examples(60)
+@given(seed=st.integers(0, 10_000), d=st.integers(0, 40), share=st.floats(1e-6, 1.0, exclude_max=True))
+def test_clusters_are_as_large_as_their_square_error_allows(seed, d, share):
+    beta = np.random.default_rng(seed).standard_t(2, size=d).round(1)
+
+    def error(size):
+        cmap = chunks(beta, size)
+        return sum(np.square(beta[cmap == k] - beta[cmap == k].mean()).sum() for k in np.unique(cmap))
+
+    size = largest_size(beta, chunks, share)
+    assert 1 <= size <= max(d, 1)
+    assert error(size) <= share * error(max(d, 1)) * (1 + 1e-9) + 1e-12
+    assert size == max(d, 1) or error(size + 1) >= share * error(d) * (1 - 1e-9) - 1e-12
+
+
+def test_a_square_error_takes_the_place_of_the_factor():
+    problem = Problem(Summed(40, 200), RIDGE)
+    sizes = {}
+    for share in (0.01, 0.3, None):
+        solver = Clustered(num_rounds=1, fine_iterations=3, cluster_factor=7, square_error=share)
+        state = next(state for state in steps(problem, solver) if state.phase == "coarse")
+        sizes[share] = int(state.cmap.max()) + 1
+    assert sizes[0.01] > sizes[None] > sizes[0.3] > 1
 
 
 def test_the_papers_numbers_of_fine_iterations_are_the_defaults():

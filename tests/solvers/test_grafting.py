@@ -92,7 +92,7 @@ def test_features_to_keep_ascend_and_exist():
     l1=st.sampled_from([0.3, 1.0, 4.0]),
     l2=st.sampled_from([0.0, 0.3]),
     select=st.sampled_from([1, 4, 1000]),
-    solver=st.sampled_from(["light", "lighter", "grafting", "gauss_seidel"]),
+    solver=st.sampled_from(["light", "lighter", "grafting", "restarted", "gauss_seidel"]),
 )
 def test_the_optimum_is_that_of_owlqn_and_meets_condition_3(kind, seed, l1, l2, select, solver):
     given_problem = problem(kind, seed, l1, l2)
@@ -101,6 +101,7 @@ def test_the_optimum_is_that_of_owlqn_and_meets_condition_3(kind, seed, l1, l2, 
         "light": GraftingLight(select=select, steps=1, **TIGHT),
         "lighter": GraftingLight(select=select, steps=4, **TIGHT),
         "grafting": Grafting(select=select, tolerance=0.0, gradient_tolerance=1e-5),
+        "restarted": Grafting(select=select, restart=True, tolerance=0.0, gradient_tolerance=1e-5),
         "gauss_seidel": GaussSeidel(select=max(select, 4), tolerance=0.0, gradient_tolerance=3e-5),
     }[solver]
     found = minimize(given_problem, made, stop=Stop(max_iterations=20_000))
@@ -113,6 +114,26 @@ def test_the_optimum_is_that_of_owlqn_and_meets_condition_3(kind, seed, l1, l2, 
     assert found.violation <= 3e-5 * max(1.0, np.sqrt(given_problem.penalty.norms(found.w)[1]))
 
 
+def test_grafting_may_start_from_the_origin_after_each_selection():
+    given_problem = problem(l1=1.0)
+    at_origin = given_problem.objective.value_and_gradient(np.zeros(given_problem.n_features))[0]
+    found, objectives = {}, {}
+    for restart in (False, True):
+        sizes, objectives[restart] = [], []
+
+        def look(record, state, sizes=sizes, objectives=objectives[restart]):
+            if [record.working_set] != sizes[-1:]:  # features have been selected
+                sizes.append(record.working_set)
+                objectives.append(record.objective)
+
+        found[restart] = minimize(given_problem, Grafting(select=3, restart=restart), callbacks=[look])
+    assert min(len(each) for each in objectives.values()) > 3
+    assert set(objectives[True]) == {at_origin}
+    assert sorted(objectives[False], reverse=True) == objectives[False]
+    assert found[True].gradient_evaluations > found[False].gradient_evaluations
+    assert found[True].objective == pytest.approx(found[False].objective, rel=1e-3)
+
+
 def test_gauss_seidel_ends_where_rounding_hides_every_decrease():
     solver = GaussSeidel(select=4, tolerance=0.0, gradient_tolerance=1e-6)
     found = minimize(problem("chain of second order", 481, 4.0, 0.0), solver, stop=Stop(max_iterations=1000))
@@ -120,7 +141,9 @@ def test_gauss_seidel_ends_where_rounding_hides_every_decrease():
     assert found.violation < 1e-4
 
 
-@pytest.mark.parametrize("solver", [GraftingLight(select=3, steps=2), Grafting(select=3)])
+@pytest.mark.parametrize(
+    "solver", [GraftingLight(select=3, steps=2), Grafting(select=3), Grafting(select=3, restart=True)]
+)
 def test_the_working_set_only_grows_and_loses_no_weight(solver):
     given_problem = problem(l1=1.0)
     sizes, sets = [], []
@@ -231,7 +254,10 @@ def test_candidates_that_never_come_leave_their_weights_0():
     assert found.w[:5].any()
 
 
-@pytest.mark.parametrize("solver", [GraftingLight(select=5, steps=3), Grafting(select=5), GaussSeidel(select=8)])
+@pytest.mark.parametrize(
+    "solver",
+    [GraftingLight(select=5, steps=3), Grafting(select=5), Grafting(select=5, restart=True), GaussSeidel(select=8)],
+)
 def test_threads_do_not_matter_and_resuming_is_exact(solver):
     X, y = chunky()
     runs = []
@@ -284,7 +310,7 @@ def test_a_restricted_objective_of_another_size_is_refused():
         minimize(Problem(objective, ElasticNet(l1=1.0)), GraftingLight(select=2, steps=5))
 
 
-@pytest.mark.parametrize("solver", [Grafting(select=5), GraftingLight(select=5)], ids=["grafting", "grafting_light"])
+@pytest.mark.parametrize("solver", [Grafting(select=5), Grafting(select=5, restart=True), GraftingLight(select=5)])
 def test_the_gradient_that_shows_the_optimum_is_not_evaluated_again(solver):
     objective, other = (Logistic(50, 400) for _ in range(2))
     held = []

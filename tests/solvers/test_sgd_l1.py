@@ -19,7 +19,8 @@ from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
-from loglinear.solvers import OWLQN, SG, SGDL1, LabelSets, TwoStage, tune_learning_rate
+from loglinear.solvers import OWLQN, SG, SGDL1, Clustered, LabelSets, TwoStage, tune_learning_rate
+from loglinear.solvers.clustered import ClusteredState
 from loglinear.solvers.common.tuning import QUICK_PASSES
 from oracles.samples import Classified, PerSample, chunky, sentences
 
@@ -443,6 +444,38 @@ def test_two_stages_end_at_the_optimum_of_owlqn(problem, penalty):
     gradients = [0, 0, 1, 2, 3, 4] if penalty.l1 else [0, 0, 0, 0, 1, 2]
     assert [record.gradient_evaluations for record in result.trace][:6] == gradients
     assert result.trace[6].passes >= 5 + gradients[-1] + 1  # five passes, these gradients, a step of OWL-QN
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "bfgs"])
+def test_the_second_stage_may_be_clustered(problem, optimizer):
+    smooth = Problem(problem.objective, ElasticNet(l2=1.0))
+    expected = minimize(smooth, OWLQN(tolerance=1e-12, gradient_tolerance=1e-9)).objective
+    tight = {"tolerance": 0.0, "gradient_tolerance": 1e-7}
+    second = Clustered(num_rounds=1, fine_iterations=2, cluster_factor=4, optimizer=optimizer, **tight)
+    solver, phases = TwoStage(passes=3, second=second), []
+
+    def look(record, state):
+        clusters = isinstance(state.stage, ClusteredState)
+        phases.append(state.stage.phase if clusters else "passes")
+        if clusters and not state.partial:
+            found = smooth.objective.value_and_gradient(state.w)
+            assert state.nll == pytest.approx(found[0])
+            np.testing.assert_allclose(state.whole_gradient, found[1], atol=1e-9)
+
+    whole = minimize(smooth, solver, callbacks=[look])
+    assert whole.status is Status.CONVERGED
+    assert whole.objective == pytest.approx(expected, rel=1e-9)
+    assert [phase for phase, _ in itertools.groupby(phases)] == ["passes", "fine", "coarse", "patch-up"]
+    assert whole.passes == 3 + whole.gradient_evaluations
+    for at in (2, 4, phases.index("coarse") + 1):
+        half = minimize(smooth, solver, stop=Stop(max_iterations=at))
+        rest = minimize(smooth, solver, state=pickle.loads(pickle.dumps(half.state)))
+        np.testing.assert_array_equal(rest.w, whole.w)
+        assert rest.gradient_evaluations == whole.gradient_evaluations
+    with pytest.raises(OptionError, match=r"clustered.* L1"):
+        minimize(problem, solver)
+    with pytest.raises(TypeError, match="memory"):
+        TwoStage(second=second, memory=3)
 
 
 def test_the_curvature_along_each_weight_saves_evaluations_where_it_is_known():

@@ -7,14 +7,19 @@ features; the fine optimiser works on beta, the coarse one on gamma. Clusters an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, cast
+
+import numpy as np
 
 from ..options import one_of, real_number, seed_number, truth_value, whole_number
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
 from .bfgs import BFGS
+from .common.history import History
 from .common.inner import LBFGSOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.projection import (
@@ -26,9 +31,10 @@ from .common.projection import (
     cluster_map,
     clusterable_range,
     k_means,
+    largest_size,
     project_down,
 )
-from .common.quasi_newton import MOST, QuasiNewtonState
+from .common.quasi_newton import MOST, QuasiNewtonState, starting_state
 from .common.state_schema import Within
 from .lbfgs import LBFGS
 
@@ -164,6 +170,9 @@ class Clustered:
         num_rounds: rounds before the patch-up, >= 1.
         fine_iterations: in each round, >= 1; None for 100 with lbfgs and 5 with bfgs.
         cluster_factor: most weights in a cluster of "chunks", mean number of weights with "kmeans", >= 2.
+        square_error: share of the weights' variance, between 0 and 1, that the means of the clusters may lose: clusters
+            are then as large as this allows, whatever ``cluster_factor`` is (section III-B, "a criteria different from
+            reduction factor"); None for ``cluster_factor``.
         clustering: "chunks": contiguous chunks of the sorted weights; "kmeans": k-means on the weights and their latest
             change, for problems of some ten thousand features at most.
         optimizer: "lbfgs" or "bfgs", the fine and the coarse one; "bfgs" is short for an ``inner`` that is a ``BFGS``.
@@ -194,6 +203,7 @@ class Clustered:
         num_rounds: int = 2,
         fine_iterations: int | None = None,
         cluster_factor: int = 15,
+        square_error: float | None = None,
         clustering: str = "chunks",
         optimizer: str = "lbfgs",
         coarse_window: int = 5,
@@ -219,6 +229,9 @@ class Clustered:
         self.num_rounds = whole_number("num_rounds", num_rounds, 1, MOST)
         self.fine_iterations = whole_number("fine_iterations", fine_iterations, 1, 2**62)
         self.cluster_factor = whole_number("cluster_factor", cluster_factor, 2, 2**62)
+        bound = "a number between 0 and 1, or None to cluster by cluster_factor"
+        share = square_error is not None
+        self.square_error = real_number("square_error", square_error, bound, lambda x: 0.0 < x < 1.0) if share else None
         self.coarse_window = whole_number("coarse_window", coarse_window, 2, MOST)
         bound = "a finite number >= 0 (0 lets the coarse optimiser converge)"
         self.coarse_tolerance = real_number("coarse_tolerance", coarse_tolerance, bound, lambda x: x >= 0.0)
@@ -233,6 +246,11 @@ class Clustered:
         """Bound on the mean relative decrease of the fine optimiser."""
         return self.fine.tolerance
 
+    @property
+    def memory(self) -> int:
+        """Pairs (s, y) that the fine optimiser stores; 1, the least, with BFGS, which stores none."""
+        return self.fine.memory if isinstance(self.fine, LBFGS) else 1
+
     def init(self, problem: Problem, w0: Vector) -> ClusteredState:
         """Evaluate the objective at w0 (one gradient evaluation) and return the starting state; w0 is copied.
 
@@ -243,6 +261,20 @@ class Clustered:
         check(self, problem)
         clusterable_range(problem)
         inner = self.fine.init(problem, w0)
+        return ClusteredState(inner, "fine", inner.w, inner.nll)
+
+    def start(
+        self, problem: Problem, w: Vector, nll: float, gradient: Vector, history: History, evaluations: int
+    ) -> ClusteredState:
+        """Return the state at w, whose NLL and gradient are known; L-BFGS starts with the pairs of the history.
+
+        Raises:
+            ObjectiveError: the objective or its gradient is not finite at w.
+        """
+        if isinstance(self.fine, BFGS):
+            inner = self.fine.init(problem, w)
+            return ClusteredState(inner, "fine", inner.w, inner.nll, evaluations=evaluations)
+        inner = starting_state(self.fine, problem, w, nll, gradient, history, evaluations)
         return ClusteredState(inner, "fine", inner.w, inner.nll)
 
     def step(self, problem: Problem, state: ClusteredState) -> ClusteredState:
@@ -295,10 +327,15 @@ class Clustered:
         start, stop = clusterable_range(problem)
         beta, before = inner.w[start:stop], inner.spare_w[start:stop]
         if self.clustering == "chunks" or beta.size == 0:
-            clusters = chunks(beta, self.cluster_factor)
+            clusters = chunks(beta, self._size(np.sort(beta), chunks))
         else:
-            clusters = k_means(beta, beta - before, self.cluster_factor, self.seed)
+            means = partial(k_means, change=beta - before, seed=self.seed)
+            clusters = means(beta, size=self._size(beta, lambda points, size: means(points, size=size)))
         return cluster_map(inner.w.size, start, clusters)
+
+    def _size(self, beta: Vector, clusters: Callable[[Vector, int], ClusterMap]) -> int:
+        """Return how many weights a cluster has."""
+        return self.cluster_factor if self.square_error is None else largest_size(beta, clusters, self.square_error)
 
     def _project(self, problem: Problem, cmap: ClusterMap) -> Problem:
         return Problem(Projected(problem, cmap, aggregate=self.aggregate))

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import OptionError
-from ..options import fail, whole_number
+from ..options import fail, truth_value, whole_number
 from ..problem import Problem, Restrictable
 from ..result import Status
 from ..vectors import Vector, norms
@@ -51,9 +51,14 @@ class Grafting:
     without the weights that are not penalised. With ``max_features`` it may end before, as soon as OWL-QN has converged
     on ``max_features`` features.
 
+    With ``restart`` OWL-QN starts from the origin after each selection, the dashed line of Zhu et al.'s Figure 1, at
+    the cost of a whole evaluation. The objective then rises when features are selected, so a run that is stopped may
+    end with weights that are worse than those before.
+
     Args:
         select: M, most features selected at a time, >= 1.
         max_features: most features selected at all, including those from the start; None for no limit.
+        restart: start from the origin after each selection, not from the optimum over the features selected before.
         candidates: None if any feature may be selected from the beginning; else a function that is called before each
             selection with its number, from 0, and returns the numbers of the features that have become available
             since, or None when no more will.
@@ -78,6 +83,7 @@ class Grafting:
         *,
         select: int = 1000,
         max_features: int | None = None,
+        restart: bool = False,
         candidates: Callable[[int], Any] | None = None,
         inner: OWLQN = INNER,
         **options: Unpack[OWLQNOptions],
@@ -86,6 +92,8 @@ class Grafting:
         self.max_features = None if max_features is None else whole_number("max_features", max_features, 1, 2**62)
         if candidates is not None and not callable(candidates):
             fail("candidates", candidates, "is not a function of the number of the selection")
+        truth_value("restart", restart)
+        self.restart = bool(restart)
         self.candidates = candidates
         self.inner = inner_solver("inner", inner, OWLQN, options)
         no_more(self, options, self.inner)
@@ -234,11 +242,30 @@ class Grafting:
             return state if state.awaiting and self._room(state) else replace(state, status=status)
         features = np.sort(np.concatenate([state.features, chosen]))
         assert isinstance(inner.history, History)
-        history = inner.history.cleared() if failed else inner.history
-        history = history.onto(state.features, features, state.scale)
+        carried = inner.history.cleared() if failed else inner.history
+        history: History | None = carried.onto(state.features, features, state.scale)
         recent = (state.objective,) if failed else ()
         state = replace(state, selected=np.concatenate([state.selected, chosen]), recent=recent)
+        if self.restart and state.w.any():
+            state, history = self._at_origin(problem, state), None
+            assert state.whole_gradient is not None
+            gradient = state.whole_gradient
         return self._at_work(problem, state, features, gradient, history)
+
+    def _at_origin(self, problem: Problem, state: WorkingSetState) -> WorkingSetState:
+        """Return the state with all weights 0, at the cost of a whole evaluation."""
+        w, gradient = np.zeros_like(state.w), np.zeros_like(state.w)
+        nll = problem.evaluate(w, gradient)
+        return replace(
+            state,
+            inner=replace(state.inner, nll=nll),
+            w=w,
+            spare=w.copy(),
+            violation=problem.penalty.violation(w, gradient),
+            whole_gradient=gradient,
+            before=state.before + 1,
+            full_evaluations=state.full_evaluations + 1,
+        )
 
     def _at_work(
         self,

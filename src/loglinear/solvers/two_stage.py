@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..errors import ObjectiveError
 from ..problem import Problem
 from ..result import Status
 from ..vectors import Vector
+from .clustered import Clustered, ClusteredState
 from .common.curvature import units
 from .common.history import History
 from .common.inner import StagesOptions, Unpack, inner_solver, no_more
@@ -51,18 +52,19 @@ class TwoStageState:
     """State of either stage; saving it (pickle) is a checkpoint.
 
     Attributes:
-        stage: the state of SGD-L1, then the state of OWL-QN.
+        stage: the state of SGD-L1, then the state of OWL-QN or of the clusters.
         end: of the first stage's last pass, if that pass gives a pair.
         before: iterations of the first stage, once the second runs.
         passes_before: effective passes over samples of the first stage, once the second runs.
         first_objective: penalised, nats, at the starting weights; NaN if it was not measured.
     """
 
-    stage: SGDL1State | QuasiNewtonState
+    stage: SGDL1State | QuasiNewtonState | ClusteredState
     end: PassEnd | None = None
     before: int = 0
     passes_before: float = 0.0
     first_objective: float = math.nan
+    working_set: ClassVar[None] = None
 
     @property
     def w(self) -> Vector:
@@ -87,7 +89,12 @@ class TwoStageState:
     @property
     def whole_gradient(self) -> Vector | None:
         """Gradient of the NLL in the second stage; None in the first."""
-        return self.stage.gradient if isinstance(self.stage, QuasiNewtonState) else None
+        return None if isinstance(self.stage, SGDL1State) else self.stage.whole_gradient
+
+    @property
+    def partial(self) -> bool:
+        """Whether the violation refers to the projected problem of clusters."""
+        return isinstance(self.stage, ClusteredState) and self.stage.partial
 
     @property
     def iteration(self) -> int:
@@ -125,20 +132,22 @@ class TwoStage:
       (docs/experiments.md). With L1 this is faster to 1 % and slower to 0.1 %, unless columns are uneven.
     - If the first stage ends above the objective at the starting weights, as it can with columns of large numbers, the
       second stage starts from weights of 0.
+    - Without L1 the second stage may be ``Clustered``, which starts with these pairs too if it works with L-BFGS.
     - The heuristic line search is off by default: it makes a pass better, but costs four times as much, and the second
       stage finishes sooner without it (docs/papers/zhou2011.md).
 
     Cost: the passes of ``SGDL1``, at most 4 gradients, then the steps of ``OWLQN``.
 
-    Converges by the criteria of ``OWLQN``, by default at a mean relative decrease of 1e-4 over 5 steps.
+    Converges by the criteria of the second stage, by default at a mean relative decrease of 1e-4 over 5 steps.
 
     Args:
         first: SGD-L1.
-        second: OWL-QN.
+        second: OWL-QN, or ``Clustered``.
         options: of SGD-L1 and OWL-QN, by name, instead of a ``first`` and a ``second`` with these options.
 
     Raises:
-        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample.
+        OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
+            there is an L1 penalty with ``Clustered``.
 
     Example:
         >>> from loglinear import MaxEnt, TwoStage
@@ -153,28 +162,29 @@ class TwoStage:
         self,
         *,
         first: SGDL1 = FIRST,
-        second: OWLQN = SECOND,
+        second: OWLQN | Clustered = SECOND,
         **options: Unpack[StagesOptions],
     ) -> None:
         self.first = inner_solver("first", first, SGDL1, options)
-        self.second = inner_solver("second", second, OWLQN, options)
+        self.second = inner_solver("second", second, (OWLQN, Clustered), options)
         no_more(self, options, self.first, self.second)
 
     @property
     def tolerance(self) -> float:
-        """Bound on the mean relative decrease of OWL-QN."""
+        """Bound on the mean relative decrease of the second stage."""
         return self.second.tolerance
 
     def init(self, problem: Problem, w0: Vector) -> TwoStageState:
         """Return the state before the first pass; w0 is copied."""
         check(self, problem)
+        check(self.second, problem)
         return TwoStageState(self.first.init(problem, w0))
 
     def step(self, problem: Problem, state: TwoStageState) -> TwoStageState:
         """Make a pass of the first stage or an iteration of the second."""
         stage = state.stage
-        if isinstance(stage, QuasiNewtonState):
-            return replace(state, stage=self.second.step(problem, stage))
+        if not isinstance(stage, SGDL1State):
+            return replace(state, stage=self._second_step(problem, stage))
         if stage.status is Status.RUNNING:
             following = self.first.step(problem, stage)
             pairs = PAIRS_IN_UNITS if _has_units(problem) else PAIRS
@@ -194,8 +204,12 @@ class TwoStage:
             message = f"the first stage diverged at learning_rate={stage.learning_rate:g}; give a smaller one ({error})"
             raise ObjectiveError(message) from error
         if start.violation > 0.0:
-            start = self.second.step(problem, start)
+            start = self._second_step(problem, start)
         return TwoStageState(start, before=stage.iteration, passes_before=stage.passes)
+
+    def _second_step(self, problem: Problem, stage: Any) -> Any:
+        """Make an iteration of the second stage, whose state is of its own kind."""
+        return self.second.step(problem, stage)
 
     def _pass_end(self, problem: Problem, w: Vector, state: TwoStageState) -> PassEnd:
         """Evaluate the gradient at w, where the pass that began in ``state`` ended."""
@@ -211,7 +225,7 @@ class TwoStage:
     def measure(self, problem: Problem, state: TwoStageState) -> TwoStageState:
         """Return the state with objective and violation, which the passes of the first stage do not need."""
         stage, end = state.stage, state.end
-        if isinstance(stage, QuasiNewtonState):
+        if not isinstance(stage, SGDL1State):
             return state
         if end is None:
             return replace(state, stage=self.first.measure(problem, stage))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
-from ...solvers import solver_class, solver_options
+from ...solvers import is_solver, solver_class, solver_options
 from ...version import __version__
 from ..files.settings import plain
 
@@ -50,7 +50,7 @@ def of_solver(solver: object) -> dict[str, object]:
     """
     options: dict[str, object] = {}
     for name, value in vars(solver).items():
-        inner = of_solver(value) if is_dataclass(value) else None
+        inner = of_solver(value) if is_dataclass(value) or is_solver(value) else None
         options |= (
             {name: value} if inner is None else {f"{name}.{inner_name}": option for inner_name, option in inner.items()}
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from ...errors import OptionError
@@ -61,7 +61,7 @@ def inner_solver(name: str, solver: T, kinds: type[T] | tuple[type[T], ...], opt
 
     Args:
         name: of the outer solver's argument.
-        solver: the value of the argument, a dataclass.
+        solver: the value of the argument; a dataclass, or a solver whose options are not to be given here.
         kinds: classes that the inner solver may have.
         options: options of the outer solver, by name.
 
@@ -72,13 +72,18 @@ def inner_solver(name: str, solver: T, kinds: type[T] | tuple[type[T], ...], opt
     if not isinstance(solver, kinds):
         message = f"{name}={solver!r} is not the solver {' or '.join(kind.__name__ for kind in kinds)}"
         raise OptionError(message)
-    inner_options = {field.name: options[field.name] for field in fields(solver) if field.name in options}
+    inner_options = {name: options[name] for name in _names(solver) if name in options}
     return replace(solver, **inner_options) if inner_options else solver
 
 
 def no_more(solver: object, options: Mapping[str, object], *inner: T) -> None:
     """Raise TypeError, as Python does, if there are options that neither a solver nor its inner solvers have."""
-    names = {field.name for inner_kind in inner for field in fields(inner_kind)}
+    names = {name for each in inner for name in _names(each)}
     if name := next((name for name in options if name not in names), None):
         message = f"{type(solver).__name__}.__init__() got an unexpected keyword argument {name!r}"
         raise TypeError(message)
+
+
+def _names(solver: object) -> list[str]:
+    """Return the names of a solver's options, if it is a dataclass."""
+    return [field.name for field in fields(solver)] if is_dataclass(solver) else []

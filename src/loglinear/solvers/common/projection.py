@@ -7,6 +7,7 @@ cluster of each, shape (d,); gamma the weights of the clusters, shape (K,); C_k 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "cluster_map",
     "clusterable_range",
     "k_means",
+    "largest_size",
     "project_down",
 ]
 
@@ -113,6 +115,38 @@ def k_means(beta: Vector, change: Vector, size: int, seed: int) -> ClusterMap:
         warnings.simplefilter("ignore", ConvergenceWarning)
         clustering = KMeans(count, n_init=1, random_state=random_state).fit(np.column_stack([beta, change]))
     return np.unique(clustering.labels_, return_inverse=True)[1].astype(np.intp)
+
+
+def largest_size(beta: Vector, clusters: Callable[[Vector, int], ClusterMap], share: float) -> int:
+    """Return how many weights a cluster may have, so that the means lose at most this share of the variance of beta.
+
+    The square error of k clusters is that of their means. It is taken to grow with the size, which is doubled, then
+    halved by bisection.
+
+    Cost: a clustering for each of 2 log2(d) sizes.
+
+    Args:
+        beta: weights, shape (d,).
+        clusters: function of weights and size that returns the cluster of each weight.
+        share: between 0 and 1.
+    """
+    scaled = beta / max(float(np.abs(beta).max(initial=0.0)), 1.0)
+
+    def loses(size: int) -> float:
+        cmap = clusters(beta, size)
+        return float(np.square(scaled - project_down(scaled, cmap)[cmap]).sum())
+
+    most = share * float(np.square(scaled - scaled.mean()).sum()) if beta.size else 0.0
+    fits, does_not = 1, beta.size + 1
+    while fits * 2 < does_not:
+        if loses(fits * 2) > most:
+            does_not = fits * 2
+            break
+        fits *= 2
+    while does_not - fits > 1:
+        size = (fits + does_not) // 2
+        fits, does_not = (size, does_not) if loses(size) <= most else (fits, size)
+    return fits
 
 
 def cluster_map(n: int, start: int, clusters: ClusterMap) -> ClusterMap:
