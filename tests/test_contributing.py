@@ -61,7 +61,7 @@ def test_pages_name_files_that_exist(page):
 def test_the_recipe_of_solvers_names_every_file_that_knows_a_solver(name, per_sample):
     steps = recipe("Adding a solver")
     batch, besides = steps.split("A method that goes sample by sample")
-    besides, exceptions = besides.split("\nTo train fields on graphs")
+    besides, exceptions = besides.split("\nA solver whose distance")
     assert len(paths(batch, name)) == 5
     assert len(paths(batch + besides, name)) == 8
     named = paths(steps if per_sample else batch, name)

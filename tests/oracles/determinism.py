@@ -34,7 +34,7 @@ from loglinear.objectives.network import NetworkLikelihood
 from loglinear.objectives.pseudolikelihood import PseudoLikelihood
 from loglinear.solvers import SOLVERS
 from loglinear.solvers.common.needs import check
-from oracles.samples import chunky, linked_codes
+from oracles.samples import Graphed, chunky, linked_codes
 
 # Solvers that go sample by sample, on one thread, or restart so often that they would take long on the largest data.
 APART = {"adagrad", "asg", "label_sets", "pegasos", "prox_gradient", "sag", "sg", "sgd_l1"}
@@ -74,6 +74,7 @@ def objectives(threads):
         "three classes": ClassifierObjective(X, rng.integers(3, size=3000), n_classes=3, threads=threads),
         "pseudo-likelihood": PseudoLikelihood(codes, Numbering([2, 3, 2, 2]), threads=threads),
         "network": NetworkLikelihood(codes, Numbering([2, 3, 2, 2]), inference=Exact(), threads=threads),
+        "graphs": Graphed(11, threads=threads).whole,
     }
 
 

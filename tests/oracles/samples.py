@@ -6,6 +6,11 @@ import numpy as np
 import scipy.sparse
 
 from loglinear import ChainObjective, ClassifierObjective, Corpus
+from loglinear.data.graphs import Graphs, grid_edges
+from loglinear.networks.exact import Exact
+from loglinear.networks.loopy_bp import LoopyBP
+from loglinear.networks.tree_reweighted import TreeReweighted
+from loglinear.objectives.graph import GraphLikelihood
 
 
 def sentences(n, seed, *, kinds=6, valued=False):
@@ -55,6 +60,53 @@ class Classified:
         self.used = [np.repeat(row != 0.0, self.classifier.n_outputs) for row in self.classifier.design.toarray()]
         self.tokens = [1] * n
         self.penalised = np.arange(self.whole.n_features) < self.whole.n_features - self.whole.n_unpenalised
+
+
+# Methods of inference in which messages settle to rounding errors: passes start from other messages than batches.
+INFERENCES = {
+    "exact": Exact(),
+    "loopy_bp": LoopyBP(damping=0.1, tolerance=1e-13, max_iterations=5000),
+    "trw": TreeReweighted(tolerance=1e-13, max_iterations=5000),
+}
+SHAPES = [
+    (1, []),
+    (2, []),
+    (2, [(1, 0)]),
+    (5, [(0, 1), (1, 2), (3, 1), (3, 4)]),
+    (4, [(0, 1), (1, 2), (2, 3), (3, 0)]),
+    (6, grid_edges(2, 3)),
+]
+
+
+class Graphed:
+    """The same of a field on graphs: trees, loops and single nodes, some with costs, missing or forbidden labels."""
+
+    def __init__(self, seed, inference="exact", *, labels=3, strength=1.0, threads=1):
+        rng = np.random.default_rng(seed)
+        symmetric, has_costs, has_missing, is_sparse, has_ties = rng.random(5) < 0.5
+        X, y = [], []
+        for at in [*range(len(SHAPES)), 4, 3]:
+            n, edges = SHAPES[at]
+            edges = np.array(edges, np.int64).reshape(-1, 2)
+            nodes = rng.normal(size=(n, 4)) * (rng.random((n, 4)) < 0.6)
+            parts = (scipy.sparse.csr_array(nodes) if is_sparse else nodes, edges)
+            ties = strength * rng.normal(size=(len(edges), 2)) * (rng.random((len(edges), 2)) < 0.7)
+            X.append((*parts, ties) if has_ties else parts)
+            y.append(rng.integers(0, labels, n))
+            if has_missing:
+                y[-1][rng.random(n) < 0.3] = -1
+        self.X, self.gold = X, np.concatenate(y)
+        costs = 3.0 * rng.random(self.gold.size) if has_costs else None
+        graphs = Graphs.of(X)
+        used = set(zip(*self.gold[graphs.edges].T.tolist(), strict=True))
+        pairs = [(a, b) for a in range(labels) for b in range(labels) if not {(a, b), (b, a)} & used]
+        forbidden = [] if has_missing else [*{*pairs[:1], *(pair[::-1] for pair in pairs[:1])}]
+        options = dict(inference=INFERENCES[inference], symmetric=bool(symmetric), forbidden=forbidden, costs=costs)
+        self.whole = GraphLikelihood(graphs, self.gold, labels, threads=threads, **options)
+        self.samples = [self.whole.sample(np.array([k])) for k in range(len(X))]
+        self.used = [sample.largest_values() > 0.0 for sample in self.samples]
+        self.tokens = [1] * len(X)
+        self.penalised = np.ones(self.whole.n_features, bool)
 
 
 def chunky(n=60, seed=5):

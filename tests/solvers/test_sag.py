@@ -18,7 +18,7 @@ from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import LBFGS, OWLQN, SAG
 from loglinear.solvers import sag as module
-from oracles.samples import Classified, PerSample, chunky, sentences
+from oracles.samples import INFERENCES, Classified, Graphed, PerSample, chunky, sentences
 
 LAWS = examples(40)
 
@@ -172,6 +172,14 @@ def test_classifiers_follow_algorithm_1_and_their_intercept_is_spared(
     sampling, n_classes, intercept, seed, valued, saga, pauses, l1, l2
 ):
     data = Classified(seed, n_classes, intercept=intercept, valued=valued)
+    compare(data, seed, sampling, saga, pauses and sampling != "uniform", l1, l2)
+
+
+@LAWS
+@pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
+@given(**CASES, inference=st.sampled_from([*INFERENCES]))
+def test_graphs_follow_algorithm_1(sampling, inference, seed, valued, saga, pauses, l1, l2):
+    data = Graphed(seed, inference, strength=0.5 + valued)
     compare(data, seed, sampling, saga, pauses and sampling != "uniform", l1, l2)
 
 

@@ -17,7 +17,7 @@ from loglinear.penalty import ElasticNet
 from loglinear.problem import Problem
 from loglinear.result import Status
 from loglinear.solvers import ASG, LBFGS, SG, AdaGrad, Hybrid, Pegasos, make_solver, tune_learning_rate
-from oracles.samples import Classified, PerSample, chunky, sentences
+from oracles.samples import INFERENCES, Classified, Graphed, PerSample, chunky, sentences
 
 LAWS = examples(40)
 CASES = dict(seed=st.integers(0, 10_000), valued=st.booleans(), l2=st.sampled_from([0.0, 0.03, 1.0, 2.5]))
@@ -95,6 +95,15 @@ def test_classifiers_follow_the_updates_and_their_intercept_is_spared(n_classes,
     compare_adagrad(data, seed, l2)
     if l2:
         compare_sg(data, seed, l2, lambda t: 1.0 / (l2 * t))
+
+
+@LAWS
+@pytest.mark.parametrize("inference", INFERENCES)
+@given(seed=st.integers(0, 10_000), l2=CASES["l2"])
+def test_graphs_follow_the_updates(inference, seed, l2):
+    data = Graphed(seed, inference)
+    compare_sg(data, seed, l2, lambda t: np.full_like(t, 0.1))
+    compare_adagrad(data, seed, l2)
 
 
 @LAWS

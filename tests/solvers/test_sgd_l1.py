@@ -22,7 +22,7 @@ from loglinear.result import Status
 from loglinear.solvers import OWLQN, SG, SGDL1, Clustered, LabelSets, TwoStage, tune_learning_rate
 from loglinear.solvers.clustered import ClusteredState
 from loglinear.solvers.common.tuning import QUICK_PASSES
-from oracles.samples import Classified, PerSample, chunky, sentences
+from oracles.samples import INFERENCES, Classified, Graphed, PerSample, chunky, sentences
 
 LAWS = examples(40)
 # Objectives of a sample that differ by less than this, relative to 1 or to more, may differ by rounding errors alone.
@@ -351,6 +351,16 @@ def test_classifiers_follow_the_equations_and_their_intercept_is_spared(
 ):
     data = Classified(seed, n_classes, intercept=intercept, valued=valued)
     compare(data, seed, penalty, l1, l2, eta, line_search)
+
+
+@LAWS
+@pytest.mark.parametrize(
+    ("penalty", "line_search"),
+    [("naive", False), ("clipping", False), *((p, s) for p in ("clipping_lazy", "cumulative") for s in (False, True))],
+)
+@given(**CASES, inference=st.sampled_from([*INFERENCES]))
+def test_graphs_follow_the_equations(penalty, line_search, inference, seed, valued, l1, l2, eta):
+    compare(Graphed(seed, inference, strength=0.5 + valued), seed, penalty, l1, l2, 0.3 * eta, line_search)
 
 
 @given(seed=st.integers(0, 1000), l2=st.sampled_from([0.0, 0.3]))

@@ -77,7 +77,7 @@ PROBLEMS = {
 }
 ANY = frozenset(PROBLEMS)
 CLASSES = frozenset({"two classes", "two classes without intercept", "three classes"})
-SAMPLES = CLASSES | {"chain", "chain with attributes of bigrams"}
+SAMPLES = CLASSES | {"chain", "chain with attributes of bigrams", "graphs"}
 
 STRENGTHS = {"l2": (0.0, 1.0), "l1": (0.5, 0.0), "l1 and l2": (0.5, 0.5), "groups": (0.5, 0.5)}
 SMOOTH_PENALTY = frozenset({"l2"})
@@ -106,14 +106,14 @@ class Row:
     options: dict | None = None
 
 
-def by_sample(penalties, within, options=None, problems=SAMPLES):
+def by_sample(penalties, within, options=None):
     """The row of a solver that goes sample by sample."""
-    return Row(problems, penalties, "sample by sample|passes|stochastic", within, options or {})
+    return Row(SAMPLES, penalties, "sample by sample|passes|stochastic", within, options or {})
 
 
 MATRIX = {
-    "adagrad": by_sample(SMOOTH_PENALTY, 0.02, problems=SAMPLES | {"graphs"}),
-    "asg": by_sample(SMOOTH_PENALTY, 0.01, problems=SAMPLES | {"graphs"}),
+    "adagrad": by_sample(SMOOTH_PENALTY, 0.02),
+    "asg": by_sample(SMOOTH_PENALTY, 0.01),
     "auto": Row(ANY, frozenset(STRENGTHS), options={"tolerance": 1e-10}),
     "bfgs": Row(ANY, SMOOTH_PENALTY),
     "clustered": Row(ANY, SMOOTH_PENALTY, options=TIGHT | {"fine_iterations": 4, "cluster_factor": 3}),
@@ -122,16 +122,16 @@ MATRIX = {
     "gauss_seidel": Row(ANY, L1_PENALTIES),
     "grafting": Row(ANY, L1_PENALTIES),
     "grafting_light": Row(ANY, L1_PENALTIES),
-    "hybrid": Row(SAMPLES | {"chain of order 2", "graphs"}, SMOOTH_PENALTY, "batch"),
+    "hybrid": Row(SAMPLES | {"chain of order 2"}, SMOOTH_PENALTY, "batch"),
     "iis": Row(CLASSES, SMOOTH_PENALTY, "design"),
     "label_sets": Row(frozenset({"chain", "chain of order 2"}), SINGLE_WEIGHTS, "likely|prune", options=TIGHT),
     "lbfgs": Row(ANY, SMOOTH_PENALTY),
     "owlqn": Row(ANY, SINGLE_WEIGHTS),
-    "pegasos": by_sample(SMOOTH_PENALTY, 0.01, problems=SAMPLES | {"graphs"}),
+    "pegasos": by_sample(SMOOTH_PENALTY, 0.01),
     "prox_gradient": Row(ANY, SINGLE_WEIGHTS | {"groups"}),
     "prox_newton": Row(CLASSES, SINGLE_WEIGHTS, "steps of proximal Newton"),
     "sag": by_sample(SINGLE_WEIGHTS, 1e-5, {"tolerance": 1e-5}),
-    "sg": by_sample(SMOOTH_PENALTY, 0.06, problems=SAMPLES | {"graphs"}),
+    "sg": by_sample(SMOOTH_PENALTY, 0.06),
     "sgd_l1": by_sample(SINGLE_WEIGHTS, 0.005),
     "two_stage": by_sample(SINGLE_WEIGHTS, 1e-6, TIGHT),
 }  # fmt: skip

@@ -1,7 +1,9 @@
 //! Methods of `ChainObjective`: the negative log-likelihood of a chain CRF.
 
 use crate::bindings::arrays::{ascending, numbers, read, value_and_gradient, weights};
-use crate::bindings::classes::{ChainObjective, LikelyLabels, PrunedObjective, SamplePasses, class_weights_of};
+use crate::bindings::classes::{
+    ChainObjective, LikelyLabels, PrunedObjective, SamplePasses, Samples, class_weights_of,
+};
 use crate::bindings::data::Corpus;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
@@ -249,8 +251,8 @@ impl ChainObjective {
             return Err(OptionError::new_err(message));
         }
         let passes = self.passes.get_or_try_init(py, || {
-            let inner = interruptible(py, |_| Ok(samples::SamplePasses::new(Arc::clone(&self.inner))))?;
-            Py::new(py, SamplePasses { inner, by_run })
+            let view = interruptible(py, |_| Ok(samples::SamplePasses::new(Arc::clone(&self.inner))))?;
+            Py::new(py, SamplePasses { inner: Samples::Chains { view, by_run } })
         })?;
         Ok(passes.clone_ref(py))
     }

@@ -6,6 +6,7 @@ use crate::bindings::interrupt::interruptible;
 use crate::bindings::objective::{Objective, subclass};
 use crate::chain::objective::{self as chain, pruned};
 use crate::error::check_weights;
+use crate::stochastic::graphs::view::Graphs;
 use crate::stochastic::samples;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -53,12 +54,20 @@ pub struct PrunedObjective {
 subclass!(ChainObjective, |inner| inner.features.len(), inner.corpus.n_sentences(), inner.n_threads(), false);
 subclass!(PrunedObjective, |inner| inner.n_features(), inner.n_samples(), inner.n_threads(), false);
 
-/// An objective over chains of first order as stochastic solvers see it.
+/// An objective as stochastic solvers see it.
 #[pyclass(frozen, module = "loglinear._core")]
 pub struct SamplePasses {
-    pub inner: samples::SamplePasses,
-    /// Whether passes visit samples that are contiguous on disk together.
-    pub by_run: bool,
+    pub inner: Samples,
+}
+
+/// The samples of an objective.
+pub enum Samples {
+    /// Chains of first order; `by_run` says whether passes visit samples that are contiguous on disk together.
+    Chains {
+        view: samples::SamplePasses,
+        by_run: bool,
+    },
+    Graphs(Graphs),
 }
 
 #[pymethods]

@@ -10,6 +10,7 @@ mod corpus_writer;
 mod data;
 mod errors;
 mod forks;
+mod graphs;
 mod held;
 mod instances;
 mod interrupt;
@@ -74,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pseudolikelihood::Regression>()?;
     module.add_class::<pseudolikelihood::RestrictedPseudoLikelihood>()?;
     module.add_function(wrap_pyfunction!(classifier::classifier_model, module)?)?;
+    module.add_function(wrap_pyfunction!(graphs::graph_passes, module)?)?;
     module.add_function(wrap_pyfunction!(samples::classifier_of_corpus, module)?)?;
     module.add_function(wrap_pyfunction!(samples::checked_probabilities, module)?)?;
     module.add_function(wrap_pyfunction!(samples::label_of_cell, module)?)?;

@@ -117,6 +117,15 @@ fn method_of(name: &str, limit: usize, (damping, tolerance, max_iterations): (f6
     }
 }
 
+/// The schedule of a name.
+pub fn schedule_of(name: &str) -> PyResult<Schedule> {
+    match name {
+        "flooding" => Ok(Schedule::Flooding),
+        "residual" => Ok(Schedule::Residual),
+        other => Err(OptionError::new_err(format!("schedule is {other:?}; it must be \"flooding\" or \"residual\""))),
+    }
+}
+
 /// The value as an unsigned number, or an error that names the option if it is below `least`.
 fn at_least(name: &str, value: i64, least: usize) -> PyResult<usize> {
     let number = usize::try_from(value).ok().filter(|&number| number >= least);
@@ -278,9 +287,10 @@ impl Network {
         Ok(CompletedRows { log_z, beliefs: beliefs.unbind(), edges, unconverged: completed.unconverged })
     }
 
-    /// Loopy belief propagation, tree-reweighted if there are appearances.
+    /// Loopy belief propagation, tree-reweighted if there are appearances. With labels, 1 for the known state of a variable, it starts
+    /// from uniform messages and from messages near the labels; the larger log Z is the result.
     #[pyo3(signature = (node_scores, edge_scores, *, damping=0.0, tolerance=1e-6, max_iterations=1000,
-                        schedule="flooding", messages=None, appearances=None))]
+                        schedule="flooding", messages=None, appearances=None, labels=None))]
     #[allow(clippy::too_many_arguments)]
     fn loopy_bp<'py>(
         &self,
@@ -293,25 +303,23 @@ impl Network {
         schedule: &str,
         messages: Option<Input<'py>>,
         appearances: Option<Input<'py>>,
+        labels: Option<Input<'py>>,
     ) -> PyResult<LoopyBeliefs> {
-        let schedule = match schedule {
-            "flooding" => Schedule::Flooding,
-            "residual" => Schedule::Residual,
-            other => {
-                return Err(OptionError::new_err(format!(
-                    "schedule is {other:?}; it must be \"flooding\" or \"residual\""
-                )));
-            }
-        };
+        let schedule = schedule_of(schedule)?;
         let max_iterations = at_least("max_iterations", max_iterations, 1)?;
         let settings = LoopySettings { damping, tolerance, max_iterations, schedule };
         let messages = messages.as_ref().map(read).transpose()?;
         let appearances = appearances.as_ref().map(read).transpose()?;
+        let labels = labels.as_ref().map(read).transpose()?;
         let slots = self.slots.get_or_init(|| MessageSlots::new(&self.inner));
         let quick = slots.n_entries().saturating_mul(max_iterations) <= QUICK_MESSAGES;
         let outcome = self.infer(py, (&node_scores, &edge_scores), quick, |scores, interrupt| {
             let pool = pool(self.threads)?;
-            Propagation { scores, slots, appearances, pool, interrupt }.run(messages, &settings)
+            let task = Propagation { scores, slots, appearances, pool, interrupt };
+            match labels {
+                Some(labels) => task.run_near(labels, &settings),
+                None => task.run(messages, &settings),
+            }
         })?;
         let array = |values| PyArray1::from_vec(py, values).unbind();
         let (beliefs, report) = (outcome.beliefs, outcome.report);

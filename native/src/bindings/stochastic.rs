@@ -1,19 +1,39 @@
-//! Methods of `SamplePasses`: the view of an objective over chains for solvers that visit single samples.
+//! Methods of `SamplePasses`: the view of an objective for solvers that visit single samples.
 
 use crate::bindings::arrays::{integers, numbers, read, written};
-use crate::bindings::classes::SamplePasses;
+use crate::bindings::classes::{SamplePasses, Samples};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible;
 use crate::error::Result;
 use crate::stochastic::online::{self, Arow, AveragedPerceptron, Learner, PassiveAggressive, Slack};
-use crate::stochastic::sag::{self, Gradients, Memory, Sampling, Settings as SagSettings, Sizes};
+use crate::stochastic::sag::averaging::{AveragedView, Sizes};
+use crate::stochastic::sag::{self, Memory, Sampling, Settings as SagSettings};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings, batches};
-use crate::stochastic::{adagrad, sg};
+use crate::stochastic::view::View;
+use crate::stochastic::{adagrad, samples, sg};
 use crate::threads::Interrupt;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+/// Evaluates an expression that is generic over the kind of samples.
+macro_rules! on_samples {
+    ($passes:expr, $view:ident => $work:expr) => {
+        match &$passes.inner {
+            Samples::Chains { view: $view, .. } => $work,
+            Samples::Graphs($view) => $work,
+        }
+    };
+}
+
 impl SamplePasses {
+    /// The samples, which have to be chains.
+    fn chains(&self) -> PyResult<&samples::SamplePasses> {
+        match &self.inner {
+            Samples::Chains { view, .. } => Ok(view),
+            Samples::Graphs(_) => Err(OptionError::new_err("these passes need chains, not graphs")),
+        }
+    }
+
     /// The numbers of samples that an array holds, checked.
     fn numbers(&self, visits: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
         numbers("sample numbers", visits, self.n_samples())
@@ -40,7 +60,7 @@ impl SamplePasses {
         pass: impl FnOnce(&mut [f64], &mut [f64], &Interrupt) -> Result<T> + Send,
     ) -> PyResult<T> {
         written!(w, state);
-        let n = self.inner.objective.features.len();
+        let n = self.n_features();
         let lengths = [w.len(), state.len()];
         if lengths == [n; 2] {
             return interruptible(py, |interrupt| pass(w, state, interrupt));
@@ -59,10 +79,10 @@ impl SamplePasses {
         iterates: u64,
         visits: &PyReadonlyArray1<'_, i64>,
     ) -> PyResult<f64> {
-        let visits = self.numbers(visits)?;
+        let (chains, visits) = (self.chains()?, self.numbers(visits)?);
         self.update(py, updated, |w, sum, interrupt| {
             let state = online::State { variances: &mut vec![1.0; w.len()], w, sum, iterates };
-            online::pass(&self.inner, learner, state, &visits, interrupt)
+            online::pass(chains, learner, state, &visits, interrupt)
         })
     }
 }
@@ -71,31 +91,38 @@ impl SamplePasses {
 impl SamplePasses {
     #[getter]
     fn n_features(&self) -> usize {
-        self.inner.objective.features.len()
+        on_samples!(self, view => view.n_features())
     }
 
     #[getter]
     fn n_samples(&self) -> usize {
-        self.inner.objective.corpus.n_sentences()
+        on_samples!(self, view => view.n_samples())
     }
 
     #[getter]
     fn n_threads(&self) -> usize {
-        self.inner.objective.n_threads()
+        match &self.inner {
+            Samples::Chains { view, .. } => view.objective.n_threads(),
+            Samples::Graphs(_) => 1,
+        }
     }
 
     /// The number of weights, at the end, without a penalty: the intercept's.
     #[getter]
     fn n_unpenalised(&self) -> usize {
-        self.inner.objective.n_unpenalised
+        match &self.inner {
+            Samples::Chains { view, .. } => view.objective.n_unpenalised,
+            Samples::Graphs(_) => 0,
+        }
     }
 
     /// The ends of the runs of samples that are contiguous on disk, if passes visit them together; else None.
     #[getter]
     fn run_ends<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
-        let (corpus, features) = (&self.inner.objective.corpus, &self.inner.objective.features);
+        let Samples::Chains { view, by_run } = &self.inner else { return None };
+        let (corpus, features) = (&view.objective.corpus, &view.objective.features);
         let ends = features.blocks.iter().filter(|(run, _)| !run.is_empty()).map(|(run, _)| run.end);
-        (self.by_run && corpus.is_mapped()).then(|| integers(py, ends))
+        (*by_run && corpus.is_mapped()).then(|| integers(py, ends))
     }
 
     /// A pass of stochastic gradient descent with L1 (see `loglinear.solvers.sgd_l1`); updates w and q in place.
@@ -129,15 +156,16 @@ impl SamplePasses {
         }
         let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = Settings { penalty, l1, l2, rates, visits: &visits, line_search };
-        let pass = |w: &mut _, q: &mut _, interrupt: &_| sgd_l1::pass(&self.inner, w, q, u, &settings, interrupt);
-        let outcome = self.update(py, [w, q], pass)?;
+        let outcome = on_samples!(self, view => {
+            self.update(py, [w, q], |w, q, interrupt| sgd_l1::pass(view, w, q, u, &settings, interrupt))
+        })?;
         Ok((outcome.u, outcome.evaluations))
     }
 
     /// Whether passes can go by batches: see `sgd_l1_batches`.
     #[getter]
     fn has_batches(&self) -> bool {
-        batches::suits(&self.inner.objective)
+        self.chains().is_ok_and(|view| batches::suits(&view.objective))
     }
 
     /// A pass like `sgd_l1_pass` with the cumulative penalty, in single precision and with several samples an update.
@@ -160,9 +188,9 @@ impl SamplePasses {
                 "passes by batches need batches of 1 sample or more, and labels that are all known and allowed";
             return Err(OptionError::new_err(message));
         }
-        let (visits, rates) = self.rated(&visits, &rates)?;
+        let (chains, (visits, rates)) = (self.chains()?, self.rated(&visits, &rates)?);
         let settings = batches::Settings { l1, l2, rates, visits: &visits, batch_size };
-        let pass = |w: &mut _, q: &mut _, interrupt: &_| batches::pass(&self.inner, w, q, u, &settings, interrupt);
+        let pass = |w: &mut _, q: &mut _, interrupt: &_| batches::pass(chains, w, q, u, &settings, interrupt);
         let outcome = self.update(py, [w, q], pass)?;
         Ok((outcome.u, outcome.evaluations))
     }
@@ -182,7 +210,9 @@ impl SamplePasses {
     ) -> PyResult<()> {
         let (visits, rates) = self.rated(&visits, &rates)?;
         let settings = sg::Settings { l2, rates, visits: &visits };
-        self.update(py, [w, sum], |w, sum, interrupt| sg::pass(&self.inner, w, sum, &settings, interrupt))
+        on_samples!(self, view => {
+            self.update(py, [w, sum], |w, sum, interrupt| sg::pass(view, w, sum, &settings, interrupt))
+        })
     }
 
     /// A pass of AdaGrad with L2 (see `loglinear.solvers.adagrad`); updates w and the sums of squares in place.
@@ -202,8 +232,8 @@ impl SamplePasses {
     ) -> PyResult<()> {
         let visits = self.numbers(&visits)?;
         let settings = adagrad::Settings { l2, rate, delta, visits: &visits };
-        self.update(py, [w, squares], |w, squares, interrupt| {
-            adagrad::pass(&self.inner, w, squares, &settings, interrupt)
+        on_samples!(self, view => {
+            self.update(py, [w, squares], |w, squares, interrupt| adagrad::pass(view, w, squares, &settings, interrupt))
         })
     }
 
@@ -257,17 +287,17 @@ impl SamplePasses {
         visits: PyReadonlyArray1<'_, i64>,
         gamma: f64,
     ) -> PyResult<f64> {
-        let visits = self.numbers(&visits)?;
+        let (chains, visits) = (self.chains()?, self.numbers(&visits)?);
         self.update(py, [w, variances], |w, variances, interrupt| {
             let state = online::State { sum: &mut vec![0.0; w.len()], w, variances, iterates: 1 };
-            online::pass(&self.inner, &Arow { gamma }, state, &visits, interrupt)
+            online::pass(chains, &Arow { gamma }, state, &visits, interrupt)
         })
     }
 
     /// Numbers that SAG stores for the gradients of all samples: counts for states, transitions and edges.
     #[getter]
     fn sag_sizes(&self) -> (usize, usize, usize) {
-        let Sizes { states, transitions, edges } = Sizes::new(&self.inner.objective);
+        let Sizes { states, transitions, edges } = on_samples!(self, view => view.sizes());
         (states, transitions, edges)
     }
 
@@ -301,8 +331,7 @@ impl SamplePasses {
         let [states, transitions, edges] = &gradients;
         written!(states, transitions, edges, w, d, lipschitz, seen, pauses);
         let pauses: &mut [[u8; 2]] = pauses.as_chunks_mut().0;
-        let objective = &*self.inner.objective;
-        let (n, sizes) = (objective.features.len(), Sizes::new(objective));
+        let (n, sizes) = (self.n_features(), on_samples!(self, view => view.sizes()));
         let lengths = [w.len(), d.len(), states.len(), transitions.len(), edges.len(), lipschitz.len(), seen.len()];
         let wanted = [n, n, sizes.states, sizes.transitions, sizes.edges, constants, self.n_samples()];
         if lengths != wanted || draws.shape()[1] != 2 || ![0, self.n_samples()].contains(&pauses.len()) {
@@ -311,9 +340,7 @@ impl SamplePasses {
         }
         let draws: &[[f64; 2]] = read(&draws)?.as_chunks().0;
         let settings = SagSettings { sampling, saga, l1, l2, draws };
-        interruptible(py, |interrupt| {
-            let gradients = Gradients::new(objective, states, transitions, edges);
-            sag::pass(&self.inner, w, Memory { d, gradients, lipschitz, seen, pauses }, &settings, interrupt)
-        })
+        let memory = Memory { d, gradients: [states, transitions, edges], lipschitz, seen, pauses };
+        on_samples!(self, view => interruptible(py, |interrupt| sag::pass(view, w, memory, &settings, interrupt)))
     }
 }

@@ -7,7 +7,7 @@ use crate::network::loopy::run::Propagated;
 use crate::network::loopy::slots::MessageSlots;
 use crate::network::{Marginals, Network, NetworkScores};
 use crate::threads::{Interrupt, Pool, pool, share};
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// The state of a hidden variable in a row of data.
 pub const HIDDEN: i32 = -1;
@@ -126,7 +126,7 @@ struct Pattern {
     /// For the exact method; none if the hidden network is too dense.
     junction: Option<Junction>,
     /// For belief propagation, made on first use.
-    slots: OnceCell<MessageSlots>,
+    slots: OnceLock<MessageSlots>,
 }
 
 impl Pattern {
@@ -136,7 +136,7 @@ impl Pattern {
             Method::Exact { .. } => Junction::new(&hidden.network, interrupt)?,
             Method::LoopyBp { .. } => None,
         };
-        Ok(Pattern { observed: pattern(row).collect(), hidden, junction, slots: OnceCell::new() })
+        Ok(Pattern { observed: pattern(row).collect(), hidden, junction, slots: OnceLock::new() })
     }
 
     /// Marginals of the hidden network with the given scores, and whether the method has converged.
@@ -197,22 +197,35 @@ impl Completion<'_> {
             self.interrupt.check()?;
             let weight = self.weights.map_or(1.0, |weights| weights[block.first + r]);
             let beliefs = &mut block.beliefs[r * network.n_node_scores()..(r + 1) * network.n_node_scores()];
-            block.log_z[r] = self.observe(row(r), weight, beliefs, &mut sums);
-            if row(r).contains(&HIDDEN) {
-                let same = last.take().filter(|last| pattern(row(r)).eq(last.observed.iter().copied()));
-                let current = match same {
-                    Some(same) => same,
-                    None => Pattern::new(network, row(r), self.method, self.interrupt)?,
-                };
-                let inferred = self.infer(&current, row(r)).map_err(|error| named(block.first + r, error));
-                let (marginals, converged) = inferred?;
-                block.log_z[r] += marginals.log_z;
-                unconverged += usize::from(!converged);
-                self.infuse(&current.hidden, &marginals, row(r), weight, beliefs, &mut sums);
-                last = Some(current);
-            }
+            let same = last.take().filter(|last| pattern(row(r)).eq(last.observed.iter().copied()));
+            let current = match same {
+                None if row(r).contains(&HIDDEN) => Some(Pattern::new(network, row(r), self.method, self.interrupt)?),
+                same => same,
+            };
+            let inferred = self.row(current.as_ref(), row(r), weight, beliefs, &mut sums);
+            let (log_z, converged) = inferred.map_err(|error| named(block.first + r, error))?;
+            block.log_z[r] = log_z;
+            unconverged += usize::from(!converged);
+            last = current;
         }
         Ok((sums, unconverged))
+    }
+
+    /// Enters a row with its pattern, if variables are hidden, into the results; returns its log Z, and whether the method has
+    /// converged.
+    fn row(
+        &self,
+        pattern: Option<&Pattern>,
+        row: &[i32],
+        weight: f64,
+        beliefs: &mut [f64],
+        sums: &mut [f64],
+    ) -> Result<(f64, bool)> {
+        let score = self.observe(row, weight, beliefs, sums);
+        let Some(pattern) = pattern else { return Ok((score, true)) };
+        let (marginals, converged) = self.infer(pattern, row)?;
+        self.infuse(&pattern.hidden, &marginals, row, weight, beliefs, sums);
+        Ok((score + marginals.log_z, converged))
     }
 
     /// Enters the observed variables of a row, and the edges between them, into the results; returns their score.
@@ -269,6 +282,34 @@ impl Completion<'_> {
             let table = &marginals.edges[hidden.network.table(at)];
             sums[network.table(edge as usize)].iter_mut().zip(table).for_each(|(sum, p)| *sum += weight * p);
         }
+    }
+}
+
+/// A single row whose hidden variables are inferred again and again, with different scores.
+pub struct Observed {
+    row: Vec<i32>,
+    pattern: Option<Pattern>,
+    method: Method,
+}
+
+impl Observed {
+    /// A state or `HIDDEN` for each variable of a network, all of which have been checked.
+    pub fn new(network: &Network, row: Vec<i32>, method: Method, interrupt: &Interrupt) -> Result<Observed> {
+        let is_hidden = row.contains(&HIDDEN);
+        let pattern = is_hidden.then(|| Pattern::new(network, &row, method, interrupt)).transpose()?;
+        Ok(Observed { row, pattern, method })
+    }
+
+    /// The log of the sum of exp(score) over all states of the hidden variables. Adds the probabilities of all states of variables,
+    /// and of all pairs of states of edges, to two slices.
+    pub fn expectations(
+        &self,
+        all: NetworkScores<'_>,
+        (nodes, edges): (&mut [f64], &mut [f64]),
+        interrupt: &Interrupt,
+    ) -> Result<f64> {
+        let task = Completion { all, weights: None, method: self.method, interrupt };
+        Ok(task.row(self.pattern.as_ref(), &self.row, 1.0, nodes, edges)?.0)
     }
 }
 

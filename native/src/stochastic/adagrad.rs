@@ -5,11 +5,9 @@
 //! the same until a sample uses it, and then all divisions it has missed are made at once.
 
 use crate::error::Result;
-use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{Sample, SamplePasses};
-use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::steps::Rule;
+use crate::stochastic::view::{Evaluator, Layout, View, Visited};
 use crate::stochastic::visits::{Visitor, visit};
-use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::Simd;
 
@@ -25,27 +23,24 @@ pub struct Settings<'a> {
 }
 
 /// Makes one pass: updates w and the sums of squares in place.
-pub fn pass(
-    view: &SamplePasses,
+pub fn pass<V: View>(
+    view: &V,
     w: &mut [f64],
     squares: &mut [f64],
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let objective = &*view.objective;
-    let features = &objective.features;
-    let (mut zeros, mut steps) = (vec![0.0; features.len()], vec![0.0; features.len()]);
+    let (mut zeros, mut steps) = (vec![0.0; view.n_features()], vec![0.0; view.n_features()]);
     let mut pass = Pass {
-        inference: Inference::new(objective),
-        weights: Weights::new(objective, w, &mut steps, 0.0, |w, step| (w, step)),
+        inference: view.evaluator(),
+        weights: view.weights(w, &mut steps, 0.0, |w, step| (w, step)),
         // Alpha is 0 in places without a feature.
-        gradient: Weights::new(objective, &mut zeros, squares, f64::INFINITY, |g, squares| (g, squares)),
+        gradient: view.weights(&mut zeros, squares, f64::INFINITY, |g, squares| (g, squares)),
         settings,
         step: 0.0,
         rates: Vec::new(),
         changes: Vec::new(),
         powers: Vec::new(),
-        bigrams: Vec::new(),
     };
     visit(&mut pass, view, settings.visits, interrupt)?;
     pass.finish();
@@ -55,66 +50,66 @@ pub fn pass(
     Ok(())
 }
 
-struct Pass<'a> {
-    inference: Inference<'a>,
+struct Pass<'a, E: Evaluator> {
+    inference: E,
     /// w, and for each weight the number of updates it has seen.
-    weights: Weights<'a>,
+    weights: E::Weights,
     /// g, which is 0 between two updates, and G.
-    gradient: Weights<'a>,
+    gradient: E::Weights,
     settings: &'a Settings<'a>,
     /// Updates so far.
     step: f64,
-    /// alpha of the weights that the sample uses, in the sequence of `Weights::touched`.
+    /// alpha of the weights that the sample uses, in the sequence of `Evaluator::touched`.
     rates: Vec<f64>,
     /// alpha g of these weights.
     changes: Vec<f64>,
     /// Powers of 1 / (1 + alpha lambda).
     powers: Vec<f64>,
-    /// Bigram features of the current sample, each once.
-    bigrams: Vec<u32>,
 }
 
-impl Visitor for Pass<'_> {
+impl<E: Evaluator> Visitor for Pass<'_, E> {
+    type Evaluator = E;
+
     #[inline(always)]
-    fn weights(&self) -> &Weights<'_> {
+    fn weights(&self) -> &E::Weights {
         &self.weights
     }
 
     #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, _: usize, sample: Sample<'_>) {
-        self.inference.bigrams(sample, &mut self.bigrams);
+    fn visit<S: Simd>(&mut self, simd: S, _: usize, sample: E::Sample) {
+        self.inference.begin(sample);
         if !sample.is_empty() {
             self.catch_up(sample);
             self.inference.evaluate(simd, &self.weights, 1.0, sample);
             self.inference.gradient(simd, sample);
             // `inference` has the gradient of log p: -g.
-            steps::step(simd, &mut self.gradient, &self.inference, sample, &[], -1.0, Sum);
+            self.inference.step(simd, &mut self.gradient, sample, -1.0, Sum);
             self.descend(sample);
         }
         self.step += 1.0;
     }
 }
 
-impl Pass<'_> {
+impl<E: Evaluator> Pass<'_, E> {
     /// Makes the divisions that the sample's weights have missed.
     #[inline(always)]
-    fn catch_up(&mut self, sample: Sample<'_>) {
-        let Pass { weights, gradient, settings, step, rates, powers, bigrams, .. } = self;
+    fn catch_up(&mut self, sample: E::Sample) {
+        let Pass { inference, weights, gradient, settings, step, rates, powers, .. } = self;
         rates.clear();
-        gradient.touched(sample, bigrams, |_, squares| rates.extend(squares.iter().map(|&s| settings.alpha(s))));
+        inference.touched(gradient, sample, |_, squares| rates.extend(squares.iter().map(|&s| settings.alpha(s))));
         let mut at = 0;
-        weights.touched(sample, bigrams, |w, seen| {
+        inference.touched(weights, sample, |w, seen| {
             divide(w, &rates[at..at + w.len()], settings.l2, (*step - seen[0]) as u64, powers);
             at += w.len();
         });
     }
 
     #[inline(always)]
-    fn descend(&mut self, sample: Sample<'_>) {
-        let Pass { weights, gradient, settings, step, rates, changes, bigrams, .. } = self;
+    fn descend(&mut self, sample: E::Sample) {
+        let Pass { inference, weights, gradient, settings, step, rates, changes, .. } = self;
         rates.clear();
         changes.clear();
-        gradient.touched(sample, bigrams, |gradient, squares| {
+        inference.touched(gradient, sample, |gradient, squares| {
             for (g, squares) in gradient.iter_mut().zip(squares) {
                 *squares += *g * *g;
                 let alpha = settings.alpha(*squares);
@@ -124,7 +119,7 @@ impl Pass<'_> {
             }
         });
         let mut at = 0;
-        weights.touched(sample, bigrams, |w, seen| {
+        inference.touched(weights, sample, |w, seen| {
             for (w, (alpha, change)) in w.iter_mut().zip(rates[at..].iter().zip(&changes[at..])) {
                 *w = (*w - change) / (1.0 + alpha * settings.l2);
             }

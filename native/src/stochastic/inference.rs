@@ -1,7 +1,7 @@
 //! The log-probability of a sample at the current weights, and its gradient.
 
 use crate::chain::features::Features;
-use crate::chain::inference::{Lattice, PairCounts, Transitions};
+use crate::chain::inference::{Edge, Lattice, PairCounts, Transitions};
 use crate::chain::objective::ChainObjective;
 use crate::chain::objective::costs::lower_right;
 use crate::chain::objective::masks::Known;
@@ -23,6 +23,10 @@ pub struct Inference<'a> {
     /// The sample over the labellings that agree with its partial labels, where labels are partial.
     clamped: Lattice,
     clamped_counts: PairCounts,
+    /// The bigram features of the sample for which `find_bigrams` was last called, each once.
+    pub bigrams: Vec<u32>,
+    /// Buffer for the edges of trials.
+    pub trial_edges: Vec<Edge>,
 }
 
 impl<'a> Inference<'a> {
@@ -36,6 +40,8 @@ impl<'a> Inference<'a> {
             clamped: Lattice::default(),
             clamped_counts: PairCounts::new(&transitions),
             transitions,
+            bigrams: Vec::new(),
+            trial_edges: Vec::new(),
         }
     }
 
@@ -163,19 +169,18 @@ impl<'a> Inference<'a> {
         self.expected.clear();
     }
 
-    /// Sets `numbers` to the bigram features of the sample, each once.
+    /// Finds the bigram features of the sample.
     #[inline(always)]
-    pub fn bigrams(&self, sample: Sample<'_>, numbers: &mut Vec<u32>) {
-        let features = self.features();
-        if features.n_bigrams() == 0 {
+    pub fn find_bigrams(&mut self, sample: Sample<'_>) {
+        if self.features().n_bigrams() == 0 {
             return;
         }
-        numbers.clear();
+        self.bigrams.clear();
         for token in sample.tokens().skip(1) {
-            sample.block.bigrams.of(token).for_each(|met| numbers.extend(met.features.clone()));
+            sample.block.bigrams.of(token).for_each(|met| self.bigrams.extend(met.features.clone()));
         }
-        numbers.sort_unstable();
-        numbers.dedup();
+        self.bigrams.sort_unstable();
+        self.bigrams.dedup();
     }
 }
 

@@ -16,30 +16,38 @@
 //! g_i is stored as marginals less the gold labelling, in single precision: for the states of each token, for the transitions as
 //! a sum over the sentence, and for each edge of a bigram feature. d is the sum of exactly the numbers stored.
 
+pub mod averaging;
+mod chains;
+mod graphs;
 mod line_search;
 mod memory;
-mod proximal;
+pub mod proximal;
 mod sampler;
 
-pub use memory::{Gradients, Memory, Sizes};
 pub use sampler::Sampling;
 
-use crate::chain::objective::ChainObjective;
-use crate::chain::objective::states::Combined;
 use crate::error::Result;
-use crate::numeric;
-use crate::numeric::aligned::Aligned;
 use crate::numeric::arch::arch;
-use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{Sample, SamplePasses};
-use crate::stochastic::steps::{self, Rule};
-use crate::stochastic::visits::PERIOD;
-use crate::stochastic::weights::Weights;
+use crate::stochastic::sag::averaging::{AveragedView, Averaging, Point};
+use crate::stochastic::view::{Evaluator, Layout, Visited};
 use crate::threads::Interrupt;
-use line_search::LineSearch;
-use proximal::Proximal;
+use proximal::Steps;
 use pulp::{Simd, WithSimd};
 use sampler::{Draw, Sampler};
+
+/// Everything that SAG keeps between passes, except the weights.
+pub struct Memory<'a> {
+    /// The sum of all stored gradients, by feature.
+    pub d: &'a mut [f64],
+    /// g_i of every sample: of states, of transitions and of edges.
+    pub gradients: [&'a mut [f32]; 3],
+    /// L_g, or L_i of each sample.
+    pub lipschitz: &'a mut [f64],
+    pub seen: &'a mut [bool],
+    /// Sample -> the number of visits to come without a line search, and the number of searches in a row that found L_i at once.
+    /// Empty where every visit searches.
+    pub pauses: &'a mut [[u8; 2]],
+}
 
 /// Options of a pass.
 pub struct Settings<'a> {
@@ -56,31 +64,26 @@ pub struct Settings<'a> {
 
 /// Makes a step for each of `draws`: updates w and the memory in place, also when interrupted. Returns the number of evaluations
 /// of a sample's log-probability.
-pub fn pass(
-    view: &SamplePasses,
+pub fn pass<V: AveragedView>(
+    view: &V,
     w: &mut [f64],
     memory: Memory<'_>,
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<usize> {
-    let objective = &*view.objective;
     let Memory { d, gradients, lipschitz, seen, pauses } = memory;
-    let present = present(objective);
-    let weights = Weights::new(objective, w, d, 0.0, |w, d| (w, d));
+    let is_lazy = settings.l1 > 0.0;
     let mut pass = Pass {
-        inference: Inference::new(objective),
-        line_search: LineSearch::new(Inference::new(objective), &present),
+        samples: view.averaging(gradients, is_lazy),
         sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen, pauses),
-        proximal: (settings.l1 > 0.0).then(|| Proximal::new(&objective.features, settings.l1, weights.cells.len())),
-        weights,
-        present: &present,
-        gradients,
+        steps: is_lazy.then(|| Steps::new(settings.l1)),
+        weights: view.weights(w, d, 0.0, |w, d| (w, d)),
         scale: 1.0,
         sum: 0.0,
-        transition_scores: Aligned::default(),
         evaluations: 0,
     };
-    arch().dispatch(Run { pass: &mut pass, view, settings, interrupt });
+    let samples = view.samples();
+    arch().dispatch(Run { pass: &mut pass, samples: &samples, period: V::PERIOD, settings, interrupt });
     pass.catch_up();
     let Pass { scale, sum, evaluations, weights, .. } = pass;
     weights.store(|z, d| (scale * (z - sum * d), d));
@@ -88,84 +91,44 @@ pub fn pass(
     Ok(evaluations)
 }
 
-/// Rows of transitions, then dense rows: 1 where there is a feature, 0 elsewhere.
-fn present(objective: &ChainObjective) -> Aligned {
-    let features = &objective.features;
-    let width = numeric::padded(features.n_labels);
-    let mut present = Aligned::new((features.n_labels + features.n_dense) * width, 0.0);
-    features.transitions.iter().for_each(|&[from, to]| present[usize::from(from) * width + usize::from(to)] = 1.0);
-    let dense = present[features.n_labels * width..].chunks_exact_mut(width).enumerate();
-    dense.for_each(|(row, ones)| features.labels(row).iter().for_each(|&label| ones[usize::from(label)] = 1.0));
-    present
-}
-
-struct Pass<'a> {
-    inference: Inference<'a>,
-    line_search: LineSearch<'a>,
+struct Pass<'a, A: Averaging> {
+    samples: A,
     sampler: Sampler<'a>,
-    /// z and d.
-    weights: Weights<'a>,
     /// With an L1 penalty only.
-    proximal: Option<Proximal>,
-    /// Rows of transitions, then dense rows: 1 where there is a feature, 0 elsewhere.
-    present: &'a [f64],
-    gradients: Gradients<'a>,
+    steps: Option<Steps>,
+    /// z and d.
+    weights: <A::Evaluator as Evaluator>::Weights,
     scale: f64,
     /// S.
     sum: f64,
-    /// Transition scores at the current weights, labels x width.
-    transition_scores: Aligned,
     evaluations: usize,
 }
 
-impl Pass<'_> {
-    /// Computes the sample's scores at the current weights.
-    #[inline(always)]
-    fn scores<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
-        let Pass { inference, weights, scale, sum, transition_scores, .. } = self;
-        if sample.tokens().len() > 1 {
-            let (width, stride) = (weights.pairs.width, weights.pairs.stride());
-            transition_scores.resize(inference.features().n_labels * width, 0.0);
-            let rows = transition_scores.chunks_exact_mut(width).zip(weights.pairs.values.chunks_exact(stride));
-            for (scores, row) in rows {
-                let (z, d) = row.split_at(width);
-                let all = scores.iter_mut().zip(z.iter().zip(d));
-                all.for_each(|(score, (z, d))| *score = *scale * (z - *sum * d));
-            }
-            inference.transitions.update(simd, transition_scores, width, 1.0);
-        }
-        inference.scores(simd, Combined(-*sum), weights, *scale, sample);
-    }
+type Sample<A> = <<A as Averaging>::Evaluator as Evaluator>::Sample;
 
+impl<A: Averaging> Pass<'_, A> {
     /// The body of Algorithm 1's loop.
     #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, draw: Draw, sample: Sample<'_>, settings: &Settings<'_>) {
+    fn visit<S: Simd>(&mut self, simd: S, draw: Draw, sample: Sample<A>, settings: &Settings<'_>) {
         let Draw { sample: i, probability } = draw;
         let (mut l, searches) = self.sampler.visit(i);
         if sample.is_empty() {
-            self.inference.nothing(sample);
+            self.samples.nothing(sample);
         } else {
-            if let Some(proximal) = &mut self.proximal {
-                proximal.catch_up(simd, &mut self.weights, &self.inference, sample);
+            if let Some(steps) = &self.steps {
+                self.samples.catch_up(simd, steps, &mut self.weights, sample);
             }
-            self.scores(simd, sample);
-            if searches {
-                self.line_search.keep(&self.inference.lattice.scores);
-            }
-            let nll = self.inference.nll(simd, sample);
-            self.inference.gradient(simd, sample);
+            let point = Point { scale: self.scale, sum: self.sum };
+            let nll = self.samples.evaluate(simd, &self.weights, point, sample, searches);
             self.evaluations += 1;
             if searches {
-                let transitions = &self.transition_scores;
-                let (accepted, evaluations) =
-                    self.line_search.search(simd, &self.inference, sample, transitions, nll, l);
+                let accepted = self.search(simd, sample, nll, l);
                 self.sampler.searched(i, accepted == l);
                 l = accepted;
-                self.evaluations += evaluations;
             }
         }
         let alpha = self.sampler.step_size(i, l, searches) * if settings.saga { SAGA_SHORTER } else { 1.0 };
-        self.gradients.exchange(i, &mut self.inference);
+        self.samples.exchange(i, sample);
         let shrinkage = 1.0 - alpha * settings.l2;
         self.scale *= shrinkage;
         self.spare_intercept(shrinkage);
@@ -176,15 +139,32 @@ impl Pass<'_> {
             // w <- (1 - alpha lambda) w - alpha (D / (n p_i) + (d before) / m)
             of_z += beta - alpha / (self.scale * self.sampler.n() as f64 * probability);
         }
-        let rule = Accumulate { of_z, present: self.present };
-        steps::step(simd, &mut self.weights, &self.inference, sample, &[], 1.0, rule);
-        match &mut self.proximal {
-            Some(proximal) => {
-                proximal.record(alpha, m, self.scale);
-                proximal.spare_intercept(&mut self.weights, beta);
+        self.samples.accumulate(simd, &mut self.weights, sample, of_z);
+        match &mut self.steps {
+            Some(steps) => {
+                steps.record(alpha, m, self.scale);
+                self.samples.spare_intercept(steps, &mut self.weights, beta);
             }
             None => self.sum += beta,
         }
+    }
+
+    /// Line 9 of Algorithm 1: doubles L until f(w - g / L) <= f(w) - |g|^2 / (2 L); returns L.
+    #[inline(always)]
+    fn search<S: Simd>(&mut self, simd: S, sample: Sample<A>, nll: f64, mut l: f64) -> f64 {
+        let squared = self.samples.direction(simd, sample);
+        if squared.is_nan() || squared <= LEAST_SQUARED_NORM {
+            return l;
+        }
+        for _ in 0..MOST_DOUBLINGS {
+            self.evaluations += 1;
+            let value = self.samples.trial(simd, sample, 1.0 / l);
+            if sample.weight() * value <= sample.weight() * nll - squared / (2.0 * l) {
+                return l;
+            }
+            l *= 2.0;
+        }
+        l
     }
 
     /// Undoes the shrinkage for the intercept: scale (z - S d) is again as large as before.
@@ -197,8 +177,9 @@ impl Pass<'_> {
 
     /// Brings all weights up to date where they are not: O(n_features).
     fn catch_up(&mut self) {
-        if let Some(proximal) = &mut self.proximal {
-            proximal.flush(&mut self.weights);
+        if let Some(steps) = &mut self.steps {
+            self.samples.flush(steps, &mut self.weights);
+            steps.begin();
         }
     }
 
@@ -211,81 +192,51 @@ impl Pass<'_> {
     }
 }
 
-/// d <- d + D, z <- z + of_z D.
-#[derive(Clone, Copy)]
-struct Accumulate<'a> {
-    of_z: f64,
-    present: &'a [f64],
-}
-
-impl Rule for Accumulate<'_> {
-    #[inline(always)]
-    fn step<S: Simd>(self, simd: S, z: &mut S::f64s, d: &mut S::f64s, change: S::f64s, _: bool) {
-        *d = simd.add_f64s(*d, change);
-        *z = simd.mul_add_e_f64s(simd.splat_f64s(self.of_z), change, *z);
-    }
-
-    #[inline(always)]
-    fn step_row<S: Simd, const N: usize>(
-        self,
-        simd: S,
-        (z, d): (&mut [S::f64s], &mut [S::f64s]),
-        index: usize,
-        change: [S::f64s; N],
-        last: bool,
-    ) {
-        let (present, _) = S::as_simd_f64s(self.present);
-        for n in 0..N {
-            self.step(simd, &mut z[n], &mut d[n], change[n], false);
-            if last {
-                z[n] = simd.mul_f64s(z[n], present[index + n]);
-                d[n] = simd.mul_f64s(d[n], present[index + n]);
-            }
-        }
-    }
-}
-
 /// SAGA's step size over SAG's. SAGA's own step along D is noisy: with SAG's step size the method halts in a neighbourhood of the
 /// optimum.
 const SAGA_SHORTER: f64 = 0.5;
 const SMALLEST_SCALE: f64 = 1e-100;
+/// The least |g|^2 for which there is a search (line 8).
+const LEAST_SQUARED_NORM: f64 = 1e-8;
+/// The most doublings of L: more than take any double to infinity.
+const MOST_DOUBLINGS: usize = 2000;
 /// The number of steps before its visit at which a sample is drawn and its entries are prefetched; its weights are prefetched one
 /// step before.
 const AHEAD: usize = 2;
 
-struct Run<'a, 'b> {
-    pass: &'a mut Pass<'b>,
-    view: &'a SamplePasses,
+struct Run<'a, 'b, A: Averaging> {
+    pass: &'a mut Pass<'b, A>,
+    samples: &'a [Sample<A>],
+    period: usize,
     settings: &'a Settings<'a>,
     interrupt: &'a Interrupt,
 }
 
-impl WithSimd for Run<'_, '_> {
+impl<A: Averaging> WithSimd for Run<'_, '_, A> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Run { pass, view, settings, interrupt } = self;
-        let samples = view.samples();
+        let Run { pass, samples, period, settings, interrupt } = self;
         let mut drawn = std::collections::VecDeque::with_capacity(AHEAD + 1);
         let mut draws = settings.draws.iter();
         for step in 0..settings.draws.len() {
-            if step % PERIOD == 0 && interrupt.is_set() {
+            if step % period == 0 && interrupt.is_set() {
                 return;
             }
             while drawn.len() <= AHEAD
                 && let Some(&numbers) = draws.next()
             {
                 let draw = pass.sampler.draw(numbers);
-                let sample = &samples[draw.sample];
-                sample.fetch();
-                sample.marks.repeats(sample.block, pass.inference.features()).fetch(sample.sentence, sample.tokens());
-                pass.gradients.fetch(draw.sample, pass.inference.objective);
+                samples[draw.sample].fetch();
+                pass.samples.fetch(draw.sample, samples[draw.sample]);
                 drawn.push_back(draw);
             }
             if let Some(next) = drawn.get(1) {
                 pass.weights.fetch(&samples[next.sample]);
-                pass.proximal.iter().for_each(|proximal| proximal.fetch(&pass.weights, &samples[next.sample]));
+                if pass.steps.is_some() {
+                    pass.samples.fetch_steps(&pass.weights, samples[next.sample]);
+                }
             }
             let draw = drawn.pop_front().expect("one is drawn for each step");
             pass.visit(simd, draw, samples[draw.sample], settings);

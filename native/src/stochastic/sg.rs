@@ -5,11 +5,9 @@
 //! is the sum of the scales so far. When v changes by D, the earlier iterates do not: a grows by tau D.
 
 use crate::error::Result;
-use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{Sample, SamplePasses};
-use crate::stochastic::steps::{self, Rule};
+use crate::stochastic::steps::Rule;
+use crate::stochastic::view::{Evaluator, Layout, View, Visited};
 use crate::stochastic::visits::{Visitor, visit};
-use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::Simd;
 
@@ -24,17 +22,16 @@ pub struct Settings<'a> {
 }
 
 /// Makes one pass: updates w, and adds all iterates to `sum`.
-pub fn pass(
-    view: &SamplePasses,
+pub fn pass<V: View>(
+    view: &V,
     w: &mut [f64],
     sum: &mut [f64],
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let objective = &*view.objective;
     let mut pass = Pass {
-        inference: Inference::new(objective),
-        weights: Weights::new(objective, w, sum, f64::NAN, |w, sum| (w, -sum)),
+        inference: view.evaluator(),
+        weights: view.weights(w, sum, f64::NAN, |w, sum| (w, -sum)),
         scale: 1.0,
         tau: 0.0,
         settings,
@@ -46,10 +43,10 @@ pub fn pass(
     Ok(())
 }
 
-struct Pass<'a> {
-    inference: Inference<'a>,
+struct Pass<'a, E: Evaluator> {
+    inference: E,
     /// v and a.
-    weights: Weights<'a>,
+    weights: E::Weights,
     scale: f64,
     tau: f64,
     settings: &'a Settings<'a>,
@@ -57,14 +54,16 @@ struct Pass<'a> {
     spared: Vec<f64>,
 }
 
-impl Visitor for Pass<'_> {
+impl<E: Evaluator> Visitor for Pass<'_, E> {
+    type Evaluator = E;
+
     #[inline(always)]
-    fn weights(&self) -> &Weights<'_> {
+    fn weights(&self) -> &E::Weights {
         &self.weights
     }
 
     #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>) {
+    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: E::Sample) {
         let alpha = self.settings.rates[k];
         if sample.is_empty() {
             self.inference.nothing(sample);
@@ -81,12 +80,12 @@ impl Visitor for Pass<'_> {
         }
         self.spare_intercept();
         let rule = Averaged { tau: self.tau };
-        steps::step(simd, &mut self.weights, &self.inference, sample, &[], alpha / self.scale, rule);
+        self.inference.step(simd, &mut self.weights, sample, alpha / self.scale, rule);
         self.tau += self.scale;
     }
 }
 
-impl Pass<'_> {
+impl<E: Evaluator> Pass<'_, E> {
     /// The intercept is not shrunk: v becomes w / scale again, and the sum of earlier iterates remains.
     #[inline(always)]
     fn spare_intercept(&mut self) {

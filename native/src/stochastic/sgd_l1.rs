@@ -21,18 +21,17 @@ pub use penalty::Penalty;
 pub use update::{LineSearch, Outcome, Settings};
 
 use crate::error::Result;
-use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::sgd_l1::penalty::ClippingLazy;
 use crate::stochastic::sgd_l1::update::Pass;
 use crate::stochastic::steps::Rule;
+use crate::stochastic::view::{Evaluator, View, Visited};
 use crate::stochastic::visits::{Visitor, visit};
-use crate::stochastic::weights::Weights;
 use crate::threads::Interrupt;
 use pulp::Simd;
 
 /// Makes one pass: updates w and q in place. u is the penalty that any weight could have received before the pass.
-pub fn pass(
-    view: &SamplePasses,
+pub fn pass<V: View>(
+    view: &V,
     w: &mut [f64],
     q: &mut [f64],
     u: f64,
@@ -46,16 +45,18 @@ pub fn pass(
 
 const SMALLEST_SCALE: f64 = 1e-100;
 
-impl Visitor for Pass<'_> {
+impl<E: Evaluator> Visitor for Pass<'_, E> {
+    type Evaluator = E;
+
     #[inline(always)]
-    fn weights(&self) -> &Weights<'_> {
+    fn weights(&self) -> &E::Weights {
         &self.weights
     }
 
     #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: Sample<'_>) {
+    fn visit<S: Simd>(&mut self, simd: S, k: usize, sample: E::Sample) {
         let scheduled = self.settings.rates[k];
-        self.inference.bigrams(sample, &mut self.bigrams);
+        self.inference.begin(sample);
         if sample.is_empty() {
             self.inference.nothing(sample);
             self.update(simd, sample, scheduled);
@@ -63,11 +64,12 @@ impl Visitor for Pass<'_> {
         }
         if self.settings.penalty == Penalty::ClippingLazy {
             let u = self.u;
-            self.weights.touched(sample, &self.bigrams, |v, state| {
+            self.inference.touched(&mut self.weights, sample, |v, state| {
                 v.iter_mut().zip(state).for_each(|(v, state)| ClippingLazy { u }.finish(v, state));
             });
         }
-        let nll = self.evaluate(simd, sample);
+        self.evaluations += 1;
+        let nll = self.inference.evaluate(simd, &self.weights, self.scale, sample);
         self.inference.gradient(simd, sample);
         let eta = match self.settings.line_search {
             Some(search) => self.search(simd, sample, search, scheduled, nll),

@@ -36,14 +36,13 @@ pub trait Rule: Copy {
     }
 }
 
-/// Makes a step of a length along the gradient in `inference`; `bigrams` are the sample's bigram features, each once.
+/// Makes a step of a length along the gradient in `inference`, which knows the sample's bigram features if the rule needs `last`.
 #[inline(always)]
 pub fn step<S: Simd>(
     simd: S,
     weights: &mut Weights<'_>,
     inference: &Inference<'_>,
     sample: Sample<'_>,
-    bigrams: &[u32],
     length: f64,
     rule: impl Rule,
 ) {
@@ -77,7 +76,7 @@ pub fn step<S: Simd>(
         let (v, state) = weights.bigram(edge.feature);
         rule.step(scalar, v, state, length * edge.marginal, false);
     }
-    for &feature in bigrams {
+    for &feature in &inference.bigrams {
         let (v, state) = weights.bigram(feature);
         rule.finish(v, state);
     }

@@ -55,6 +55,7 @@ from .pseudolikelihood import PseudoLikelihood as PseudoLikelihood
 from .pseudolikelihood import Regression as Regression
 from .pseudolikelihood import RestrictedPseudoLikelihood as RestrictedPseudoLikelihood
 from .stochastic import SamplePasses as SamplePasses
+from .stochastic import graph_passes as graph_passes
 from .table import ChainPart as ChainPart
 from .table import FeatureTable as FeatureTable
 from .table import PartCounts as PartCounts

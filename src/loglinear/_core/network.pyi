@@ -97,6 +97,7 @@ class Network:
         schedule: str = "flooding",
         messages: npt.NDArray[np.float64] | None = None,
         appearances: npt.NDArray[np.float64] | None = None,
+        labels: npt.NDArray[np.float64] | None = None,
     ) -> LoopyBeliefs:
         """Computes sum-product messages until the largest change of a log message is at most `tolerance`.
 
@@ -117,6 +118,8 @@ class Network:
             schedule: "flooding" or "residual".
             messages: the first messages, as returned for the same graph; without them, uniform messages.
             appearances: the share of forests that have each edge, above 0 and at most 1, shape (n_edges,).
+            labels: 1 for the known state of a variable, else 0, shape (sum of states,). Propagation then ignores
+                ``messages`` and starts twice, from uniform messages and near the labels; the larger log_z is returned.
 
         Raises:
             OptionError: an argument is out of range, not finite or of the wrong length.

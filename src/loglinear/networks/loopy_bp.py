@@ -13,9 +13,6 @@ from .numbering import Codes
 
 __all__ = ["LoopyBP", "Propagation"]
 
-# Score, in nats, that pulls messages towards labels, and the number of iterations with this score.
-CERTAIN, PULLED = 20.0, 50
-
 
 @dataclass
 class Propagation:
@@ -44,8 +41,9 @@ class Propagation:
         *,
         schedule: str = "flooding",
         appearances: Vector | None = None,
+        labels: Vector | None = None,
     ) -> LoopyBeliefs:
-        """Return the beliefs that follow from the given messages, or from uniform ones."""
+        """Return the beliefs that follow from the given messages, from uniform ones, or from those near labels too."""
         return graph.network.loopy_bp(
             *scores,
             damping=self.damping,
@@ -54,6 +52,7 @@ class Propagation:
             schedule=schedule,
             messages=messages,
             appearances=appearances,
+            labels=labels,
         )
 
 
@@ -117,8 +116,8 @@ class LoopyBP(Propagation):
 
     def moments(self, graph: Graph, scores: Scores, report: Report, *, whole: bool) -> Moments:
         """Return expectations; unless there are labels, messages start where the last run on this graph ended."""
-        runs = [self.run(graph, scores, start, schedule=self.schedule) for start in self._starts(graph, scores)]
-        best = max(runs, key=lambda run: run.log_z)
+        start = self.last_messages(graph) if self._warm else None
+        best = self.run(graph, scores, start, schedule=self.schedule, labels=self._labels)
         self._last = graph, best.messages
         report.add(best.iterations, best.residual, self.tolerance)
         products = None
@@ -126,15 +125,6 @@ class LoopyBP(Propagation):
             columns, pairs = best.nodes[graph.columns], best.edges[graph.places]
             products = pair_probabilities(graph.numbering, graph.edges, columns, pairs, graph.network.n_threads)
         return Moments(best.log_z, best.nodes, best.edges, products)
-
-    def _starts(self, graph: Graph, scores: Scores) -> list[Vector | None]:
-        """Return the messages with which to start."""
-        if self._warm:
-            return [self.last_messages(graph)]
-        if self._labels is None:
-            return [None]
-        pulled = scores[0] + CERTAIN * self._labels, scores[1]
-        return [None, graph.network.loopy_bp(*pulled, max_iterations=PULLED).messages]
 
     def completed(self, graph: Graph, scores: Scores, codes: Codes, weights: Vector | None = None) -> CompletedRows:
         """Complete samples with missing values by belief propagation."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
 
+from .. import _core
 from ..data.graphs import Graphs
-from ..networks.exact import EVALUATION, Exact, is_narrow
+from ..networks.exact import EVALUATION, LIMIT, Exact, is_narrow
 from ..networks.graph import Graph, Inference, Report, Scores
-from ..networks.loopy_bp import LoopyBP
+from ..networks.loopy_bp import LoopyBP, Propagation
 from ..networks.numbering import Codes, Numbering, Numbers
 from ..networks.tree_reweighted import TreeReweighted
-from ..solvers.adagrad import adagrad_update
-from ..solvers.sg import sg_update
 from ..vectors import Vector
 
 __all__ = ["LOOPY", "GraphField", "GraphLikelihood"]
@@ -73,7 +72,7 @@ class GraphLikelihood:
             graphs, n_labels, inference, symmetric=symmetric, forbidden=forbidden, gold=nodes, threads=threads
         )
         self._labels, self._costs = labels, costs
-        self._passes: GraphPasses | None = None
+        self._passes: _core.SamplePasses | None = None
         self._factor = 1.0
         self.n_samples = len(graphs.sizes)
         self.n_features, self.n_threads = self._field.n_features, self._field.n_threads
@@ -157,10 +156,10 @@ class GraphLikelihood:
         batch._factor = factor
         return batch
 
-    def per_sample(self) -> GraphPasses:
-        """Return the same problem for passes over the graphs; made once."""
+    def per_sample(self) -> _core.SamplePasses:
+        """Return the same problem for passes over the graphs, each by inference on it alone; made once."""
         if self._passes is None:
-            self._passes = GraphPasses([self.sample(np.array([k])) for k in range(self.n_samples)])
+            self._passes = self._field.passes(self._labels, self._raised, self._factor)
         return self._passes
 
     def value_and_gradient(self, w: Vector, out: Vector | None = None) -> tuple[float, Vector]:
@@ -178,43 +177,6 @@ class GraphLikelihood:
             return float(w @ self._counts), self._counts
         log_z, nodes, pairs = self._field.given(w, self._hidden)
         return log_z, self._field.gradient(nodes, pairs)
-
-
-class GraphPasses:
-    """Passes over graphs, one after the other, each by inference on it alone.
-
-    Cost: an update takes time for all features.
-
-    Args:
-        graphs: the objective on each graph.
-
-    Attributes:
-        run_ends: None: graphs are in memory.
-    """
-
-    run_ends = None
-
-    def __init__(self, graphs: Sequence[GraphLikelihood]) -> None:
-        self._graphs, self.n_samples, self.n_features = graphs, len(graphs), graphs[0].n_features
-
-    def sg_pass(self, w: Vector, sum: Vector, *, visits: Numbers, rates: Vector, l2: float) -> None:
-        """Update w in place, graph by graph, and add every iterate to ``sum``; see `SG`."""
-        for gradient, rate in zip(self._gradients(w, visits), rates.tolist(), strict=True):
-            sg_update(w, sum, gradient, rate, l2)
-
-    def adagrad_pass(
-        self, w: Vector, squares: Vector, *, visits: Numbers, rate: float, delta: float, l2: float
-    ) -> None:
-        """Update w and the G_j in place, graph by graph; see `AdaGrad`."""
-        for gradient in self._gradients(w, visits):
-            adagrad_update(w, squares, gradient, rate, delta, l2)
-
-    def _gradients(self, w: Vector, visits: Numbers) -> Iterator[Vector]:
-        """Yield the gradient of each graph in turn, at the current values of w."""
-        gradient = np.empty_like(w)
-        for graph in visits.tolist():
-            self._graphs[graph].value_and_gradient(w, gradient)
-            yield gradient
 
 
 class GraphField:
@@ -272,11 +234,36 @@ class GraphField:
 
     def given(self, w: Vector, labels: Codes) -> tuple[float, Vector, Vector]:
         """The same given the labels that are known, shape (1, n_nodes), -1 for the others."""
-        method = LOOPY if isinstance(self.inference, TreeReweighted) else self.inference
-        completed = method.completed(self._graph, self.scores(w), labels)
+        completed = self._given_labels.completed(self._graph, self.scores(w), labels)
         nodes, pairs = completed.beliefs.reshape(-1, self.n_labels), completed.edges.reshape(-1, self.n_labels**2)
         self.report.unconverged += completed.unconverged
         return float(completed.log_z[0]), nodes, pairs
+
+    @property
+    def _given_labels(self) -> Inference:
+        """The method of inference given the known labels: tree-reweighted log Z would be an upper bound there."""
+        return LOOPY if isinstance(self.inference, TreeReweighted) else self.inference
+
+    def passes(self, labels: Numbers, costs: Vector | None, weight: float) -> _core.SamplePasses:
+        """Return the graphs, each with the same weight, for passes that visit them one by one; arguments as above."""
+        graphs, method = self.graphs, self.inference
+        return _core.graph_passes(
+            graphs.sizes,
+            graphs.edges,
+            _rows(graphs.nodes),
+            _rows(graphs.ties),
+            labels,
+            n_labels=self.n_labels,
+            n_features=(graphs.nodes.shape[1], graphs.ties.shape[1]),
+            weight_of=self._weight_of,
+            forbidden=self._forbidden,
+            weight=weight,
+            limit=method.limit if isinstance(method, Exact) else LIMIT,
+            costs=None if costs is None else costs.ravel(),
+            propagation=_propagation(method),
+            hidden=_propagation(self._given_labels),
+            appearances=method.of(self._graph) if isinstance(method, TreeReweighted) else None,
+        )
 
     def gradient(self, nodes: Vector, pairs: Vector) -> Vector:
         """Return sums of features, each times the value given for its label or pair of labels."""
@@ -307,6 +294,20 @@ class GraphField:
             best = self._graph.network.most_probable(*self.scores(w), limit=self.inference.limit)
             return np.asarray(best, dtype=np.int64)
         return np.asarray(self.marginals(w)[1].argmax(axis=1))
+
+
+def _propagation(method: Inference) -> tuple[float, float, int, str] | None:
+    """Return the options of belief propagation; None for exact inference."""
+    if not isinstance(method, Propagation):
+        return None
+    schedule = method.schedule if isinstance(method, LoopyBP) else "flooding"
+    return method.damping, method.tolerance, method.max_iterations, schedule
+
+
+def _rows(features: Vector | scipy.sparse.csr_array) -> tuple[Numbers, Numbers, Vector]:
+    """Return features as compressed sparse rows: where each begins, the numbers of its features, and their values."""
+    rows = scipy.sparse.csr_array(features, dtype=np.float64)
+    return rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
 
 
 def weights_of_pairs(n_labels: int, *, symmetric: bool) -> Numbers:

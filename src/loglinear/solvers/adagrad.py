@@ -1,8 +1,7 @@
 """AdaGrad: a separate step size for each weight.
 
 Symbols: g_j the sample's gradient of weight j, G_j the sum of g_j^2 so far, alpha_j = eta / (delta + sqrt(G_j)),
-lambda = l2 / n. `adagrad_update` is the update along a gradient by all weights. Samples that use few of the weights
-have a lazy form of it, which leaves the others alone: `native/src/stochastic/adagrad.rs`.
+lambda = l2 / n. The updates themselves are native: `native/src/stochastic/adagrad.rs`.
 """
 
 from __future__ import annotations
@@ -29,15 +28,7 @@ from .common.per_sample import (
 )
 from .common.tuning import rate_by_powers_of_ten
 
-__all__ = ["AdaGrad", "AdaGradState", "adagrad_update"]
-
-
-def adagrad_update(w: Vector, squares: Vector, gradient: Vector, rate: float, delta: float, l2: float) -> None:
-    """Add g_j^2 to G_j, and make w_j <- (w_j - alpha_j g_j) / (1 + alpha_j lambda), in place."""
-    squares += gradient**2
-    alpha = rate / (delta + np.sqrt(squares))
-    w -= alpha * gradient
-    w /= 1.0 + alpha * l2
+__all__ = ["AdaGrad", "AdaGradState"]
 
 
 class AdaGradPasses(Visits, Protocol):

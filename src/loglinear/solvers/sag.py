@@ -106,6 +106,7 @@ class SAG(Unmeasured):
     Cost: a step takes time for the features of its sample and one or two evaluations of it, seldom more; a pass is n
     steps and adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and
     for each edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
+    Graphs take the paper's V K + E K^2 numbers of 4 bytes, with V nodes, E edges and K labels.
 
     Converged when the max-norm of the pseudo-gradient, over n, is at most ``tolerance``.
 
@@ -151,7 +152,7 @@ class SAG(Unmeasured):
         check(self, problem)
         passes: SAGPasses = sample_passes(problem)
         n, sizes = int(passes.n_samples), passes.sag_sizes
-        # The line search keeps numbers of the data that take as much memory as the marginals of the states.
+        # The line search over chains keeps numbers of the data that take as much memory as the marginals of the states.
         needed, present = 4 * (sum(sizes) + sizes[0]), memory_of_machine()
         if needed > present:
             message = (

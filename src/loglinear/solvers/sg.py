@@ -1,8 +1,7 @@
 """Stochastic gradient descent with an L2 penalty, one sample an update: the classic methods that SAG is compared with.
 
 Symbols: lambda = l2 / n with n samples, eta the learning rate, alpha_t the step size of update t.
-`sg_update` is the update along a gradient by all weights. Samples that use few of the weights have a lazy form of it,
-which leaves the others alone: `native/src/stochastic/sg.rs`.
+The updates themselves are native: `native/src/stochastic/sg.rs`.
 """
 
 from __future__ import annotations
@@ -29,14 +28,7 @@ from .common.per_sample import (
 )
 from .common.tuning import rate_by_powers_of_ten
 
-__all__ = ["ASG", "SG", "Pegasos", "SGState", "sg_update"]
-
-
-def sg_update(w: Vector, sum: Vector, gradient: Vector, rate: float, l2: float) -> None:
-    """Make w <- (1 - alpha lambda) w - alpha g in place, and add the new w to ``sum``."""
-    w *= 1.0 - rate * l2
-    w -= rate * gradient
-    sum += w
+__all__ = ["ASG", "SG", "Pegasos", "SGState"]
 
 
 class SGPasses(Visits, Protocol):

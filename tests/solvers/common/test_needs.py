@@ -90,8 +90,21 @@ def graphs(inference):
     return GraphLikelihood(Graphs.of(triangles), rng.integers(0, 2, 12), 2, inference=inference, threads=1)
 
 
+class BySamples(Logistic):
+    """An objective whose samples no solver can visit."""
+
+    n_unpenalised = 0
+
+    def sample(self, samples):
+        return self
+
+    def per_sample(self):
+        return self
+
+
 OBJECTIVES = {
     "plain": lambda: Logistic(6, 20),
+    "plain by samples": lambda: BySamples(6, 20),
     "chain": chain,
     "chain of order 2": lambda: chain(2),
     "chain with partial labels": lambda: chain(partial=True),
@@ -177,7 +190,8 @@ def test_a_remedy_leaves_out_solvers_that_memory_does_not_hold(monkeypatch):
         ("lbfgs", "plain", "L1", r"lbfgs does not support an L1 penalty \(l1=0\.5\); use owlqn, "),
         ("grafting", "plain", "L2", "l1=0; give an l1 > 0; use lbfgs, "),
         ("sg", "plain", "L2", "an objective that can go sample by sample, but this objective is not one; use lbfgs, "),
-        ("sag", "graphs", "L2", "SAG's passes, but this objective is not one; use lbfgs, "),
+        ("sag", "plain by samples", "L2", "SAG's passes, but this objective is not one; use lbfgs, "),
+        ("sag", "graphs with loopy belief propagation", "L2", "sag needs a convex objective, .*; use lbfgs, "),
         ("sag", "chain of order 2", "L2", "sag cannot be used: .*chains of order 1; use lbfgs, "),
         ("hybrid", "plain", "L2", "a batch of its samples, but this objective is not one; use lbfgs, "),
         ("iis", "chain", "L2", "design matrix, but this objective is not one; use lbfgs, "),

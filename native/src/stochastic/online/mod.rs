@@ -96,14 +96,16 @@ struct Pass<'a> {
     entries: Vec<(Cell, f64)>,
 }
 
-impl Visitor for Pass<'_> {
+impl<'a> Visitor for Pass<'a> {
+    type Evaluator = Inference<'a>;
+
     #[inline(always)]
-    fn weights(&self) -> &Weights<'_> {
+    fn weights(&self) -> &Weights<'a> {
         &self.weights
     }
 
     #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, _: usize, sample: Sample<'_>) {
+    fn visit<S: Simd>(&mut self, simd: S, _: usize, sample: Sample<'a>) {
         if !sample.is_empty() {
             let margin = self.label(simd, sample);
             if !margin.is_finite() {

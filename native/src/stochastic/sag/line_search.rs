@@ -1,26 +1,22 @@
-//! The line search for a sample's Lipschitz constant (Schmidt et al. 2015, Algorithm 1, line 9).
+//! The trials of the line search for a sentence's Lipschitz constant (Schmidt et al. 2015, Algorithm 1, line 9).
 //!
 //! With g for the sample's gradient, a trial evaluates f(w - g / L). The scores at w - g / L are the scores at w less G / L,
 //! where G are the sample's scores with g as weights. G is computed once, and a trial costs a forward recursion. |g|^2 is the sum
 //! over all tokens and labels of the residual times G.
 
 use crate::numeric;
+use crate::numeric::aligned::Aligned;
 use crate::stochastic::inference::Inference;
 use crate::stochastic::repeats::Recurrence;
 use crate::stochastic::samples::Sample;
 use pulp::Simd;
-
-/// The least |g|^2 for which there is a search (line 8).
-const LEAST_SQUARED_NORM: f64 = 1e-8;
-/// The most doublings of L: more than take any double to infinity.
-const MOST_DOUBLINGS: usize = 2000;
 
 /// The search, with its buffers.
 pub struct LineSearch<'a> {
     /// Scores and forward recursion at w - g / L.
     trial: Inference<'a>,
     /// Rows of transitions, then dense rows: 1 where there is a feature, 0 elsewhere.
-    present: &'a [f64],
+    pub present: Aligned,
     /// Scores at w.
     scores: Vec<f64>,
     /// -G of the states, tokens x width.
@@ -39,7 +35,7 @@ pub struct LineSearch<'a> {
 
 impl<'a> LineSearch<'a> {
     /// A search that makes its trials in `trial`.
-    pub fn new(trial: Inference<'a>, present: &'a [f64]) -> Self {
+    pub fn new(trial: Inference<'a>, present: Aligned) -> Self {
         let bigrams = vec![0.0; trial.features().n_bigrams()];
         LineSearch {
             trial,
@@ -61,41 +57,15 @@ impl<'a> LineSearch<'a> {
         self.scores.extend_from_slice(scores);
     }
 
-    /// Doubles L until f(w - g / L) <= f(w) - |g|^2 / (2 L); returns L and the number of evaluations. `here` holds the sample's
-    /// gradient of log p at w, `nll` is -log p there, and `transitions` are the transition scores there.
+    /// Computes -G; returns |g|^2. `here` holds the sample's gradient of log p at w.
     #[inline(always)]
-    pub fn search<S: Simd>(
-        &mut self,
-        simd: S,
-        here: &Inference<'_>,
-        sample: Sample<'_>,
-        transitions: &[f64],
-        nll: f64,
-        mut l: f64,
-    ) -> (f64, usize) {
-        let squared = self.direction(simd, here, sample);
-        if squared.is_nan() || squared <= LEAST_SQUARED_NORM {
-            return (l, 0);
-        }
-        for evaluations in 1..=MOST_DOUBLINGS {
-            let value = self.evaluate(simd, here, sample, transitions, 1.0 / l);
-            if sample.weight * value <= sample.weight * nll - squared / (2.0 * l) {
-                return (l, evaluations);
-            }
-            l *= 2.0;
-        }
-        (l, MOST_DOUBLINGS)
-    }
-
-    /// Computes -G; returns |g|^2.
-    #[inline(always)]
-    fn direction<S: Simd>(&mut self, simd: S, here: &Inference<'_>, sample: Sample<'_>) -> f64 {
+    pub fn direction<S: Simd>(&mut self, simd: S, here: &Inference<'_>, sample: Sample<'_>) -> f64 {
         let lattice = &here.lattice;
         let width = lattice.width();
         let mut squared = 0.0;
         self.pairs.clear();
         if lattice.tokens > 1 {
-            let pairs = here.expected.direct.iter().zip(self.present);
+            let pairs = here.expected.direct.iter().zip(self.present.iter());
             self.pairs.extend(pairs.map(|(&residual, &present)| residual * present));
             squared += numeric::dot(simd, &self.pairs, &self.pairs);
         }
@@ -169,9 +139,9 @@ impl<'a> LineSearch<'a> {
         }
     }
 
-    /// -log p at w - g * step.
+    /// -log p at w - g * step. `here` holds the gradient of log p at w, `transitions` are the transition scores there.
     #[inline(always)]
-    fn evaluate<S: Simd>(
+    pub fn evaluate<S: Simd>(
         &mut self,
         simd: S,
         here: &Inference<'_>,

@@ -1,40 +1,18 @@
-//! The arrays that SAG keeps between passes: the stored gradients of all samples, their sum, and the constants.
+//! The stored gradients of all sentences.
 
 use crate::chain::objective::ChainObjective;
 use crate::numeric;
 use crate::stochastic::inference::Inference;
-
-/// Everything that SAG keeps between passes, except the weights.
-pub struct Memory<'a> {
-    /// The sum of all stored gradients, by feature.
-    pub d: &'a mut [f64],
-    pub gradients: Gradients<'a>,
-    /// L_g, or L_i of each sample.
-    pub lipschitz: &'a mut [f64],
-    pub seen: &'a mut [bool],
-    /// Sample -> the number of visits to come without a line search, and the number of searches in a row that found L_i at once.
-    /// Empty where every visit searches.
-    pub pauses: &'a mut [[u8; 2]],
-}
+use crate::stochastic::sag::averaging::{Sizes, swap};
 
 /// The lengths of `Gradients`: tokens x labels for the states; sentences x transitions with a feature for the transitions, whose
 /// sum over a sentence is enough; one for each edge of a bigram feature.
-#[derive(Clone, Copy)]
-pub struct Sizes {
-    pub states: usize,
-    pub transitions: usize,
-    pub edges: usize,
-}
-
-impl Sizes {
-    /// The lengths for all samples of an objective.
-    pub fn new(objective: &ChainObjective) -> Sizes {
-        let (corpus, features) = (&objective.corpus, &objective.features);
-        Sizes {
-            states: corpus.n_tokens() * features.n_labels,
-            transitions: corpus.n_sentences() * features.transitions.len(),
-            edges: (0..corpus.n_sentences()).map(|sentence| edges(objective, sentence)).sum(),
-        }
+pub fn sizes(objective: &ChainObjective) -> Sizes {
+    let (corpus, features) = (&objective.corpus, &objective.features);
+    Sizes {
+        states: corpus.n_tokens() * features.n_labels,
+        transitions: corpus.n_sentences() * features.transitions.len(),
+        edges: (0..corpus.n_sentences()).map(|sentence| edges(objective, sentence)).sum(),
     }
 }
 
@@ -57,13 +35,8 @@ pub struct Gradients<'a> {
 }
 
 impl<'a> Gradients<'a> {
-    /// Takes slices with the lengths that `Sizes` gives.
-    pub fn new(
-        objective: &ChainObjective,
-        states: &'a mut [f32],
-        transitions: &'a mut [f32],
-        edges: &'a mut [f32],
-    ) -> Self {
+    /// Takes slices with the lengths that `sizes` gives.
+    pub fn new(objective: &ChainObjective, [states, transitions, edges]: [&'a mut [f32]; 3]) -> Self {
         let mut first_edges = Vec::new();
         if objective.features.n_bigrams() > 0 {
             let mut next = 0;
@@ -109,12 +82,4 @@ impl<'a> Gradients<'a> {
             stored.iter_mut().zip(edges).for_each(|(stored, edge)| swap(stored, &mut edge.marginal));
         }
     }
-}
-
-/// Stores -current, rounded; current becomes the change.
-#[inline(always)]
-fn swap(stored: &mut f32, current: &mut f64) {
-    let new = -*current as f32;
-    *current = f64::from(new) - f64::from(*stored);
-    *stored = new;
 }

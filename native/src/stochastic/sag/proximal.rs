@@ -11,30 +11,7 @@
 //!
 //! So a weight that has missed any number of steps makes them in three stretches at most.
 
-use crate::chain::features::Features;
-use crate::numeric;
-use crate::numeric::aligned::Aligned;
-use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::Sample;
-use crate::stochastic::weights::{Sparse, Weights};
-use pulp::{Scalar, Simd};
-
-/// The steps recorded, and how many of them each weight has made.
-pub struct Proximal {
-    steps: Steps,
-    /// The number of steps that the transitions have made, all together.
-    pairs: u32,
-    /// Dense row -> the number of steps it has made.
-    rows: Vec<u32>,
-    /// Cell -> the number of steps it has made.
-    cells: Vec<u32>,
-    /// Bigram feature -> the number of steps it has made.
-    bigrams: Vec<u32>,
-    /// The bigram features of the current sample.
-    used_bigrams: Vec<u32>,
-    /// A row of notes: 1 where a weight leaves its side of 0, or 0 itself.
-    beyond: Aligned,
-}
+use pulp::Simd;
 
 /// B and G between two steps.
 #[derive(Clone, Copy, Default)]
@@ -47,106 +24,8 @@ struct StepSums {
     threshold: f64,
 }
 
-impl Proximal {
-    /// No steps yet, for weights with `n_cells` cells.
-    pub fn new(features: &Features, l1: f64, n_cells: usize) -> Proximal {
-        Proximal {
-            steps: Steps::new(l1),
-            pairs: 0,
-            rows: vec![0; features.n_dense],
-            cells: vec![0; n_cells],
-            bigrams: vec![0; features.n_bigrams()],
-            used_bigrams: Vec::new(),
-            beyond: Aligned::new(numeric::padded(features.n_labels), 0.0),
-        }
-    }
-
-    /// Records a step of length alpha for all weights, with m samples seen, after which w = scale v.
-    #[inline(always)]
-    pub fn record(&mut self, alpha: f64, m: usize, scale: f64) {
-        self.steps.record(alpha, m, scale);
-    }
-
-    /// After `record`: the intercept makes the step at once, without the L1 penalty.
-    #[inline(always)]
-    pub fn spare_intercept(&mut self, weights: &mut Weights<'_>, beta: f64) {
-        if let Some((v, d)) = weights.intercept() {
-            v.iter_mut().zip(d).for_each(|(v, d)| *v -= beta * *d);
-            let steps = if self.cells.is_empty() { &mut self.rows } else { &mut self.cells };
-            *steps.last_mut().expect("an intercept has a place") = self.steps.now();
-        }
-    }
-
-    /// Makes the steps that the sample's weights have missed.
-    #[inline(always)]
-    pub fn catch_up<S: Simd>(
-        &mut self,
-        simd: S,
-        weights: &mut Weights<'_>,
-        inference: &Inference<'_>,
-        sample: Sample<'_>,
-    ) {
-        let steps = &self.steps;
-        let now = steps.now();
-        if sample.tokens().len() > 1 {
-            let from = std::mem::replace(&mut self.pairs, now);
-            weights.pairs.rows().for_each(|(v, d)| steps.advance_row(simd, (v, d), from, &mut self.beyond));
-        }
-        for (entries, &(first, last)) in sample.block.rows.iter().zip(&sample.parts.rows) {
-            for &row in &entries.ids[first as usize..last as usize] {
-                let from = std::mem::replace(&mut self.rows[row as usize], now);
-                if from != now {
-                    let (v, d) = weights.rows.row(row as usize);
-                    steps.advance_row(simd, (v, d), from, &mut self.beyond);
-                }
-            }
-        }
-        for Sparse { entries, part, start, base, .. } in weights.sparse(sample) {
-            for &id in &entries.ids[part] {
-                let cell = start + id as usize - base;
-                let from = std::mem::replace(&mut self.cells[cell], now);
-                let [v, d] = &mut weights.cells[cell];
-                *v = steps.advance(*v, *d, from);
-            }
-        }
-        inference.bigrams(sample, &mut self.used_bigrams);
-        for &feature in &self.used_bigrams {
-            let from = std::mem::replace(&mut self.bigrams[feature as usize], now);
-            let (v, d) = weights.bigram(feature);
-            *v = steps.advance(*v, *d, from);
-        }
-    }
-
-    /// Prefetches the numbers of steps that the cells of a later sample have made.
-    #[inline(always)]
-    pub fn fetch(&self, weights: &Weights<'_>, sample: &Sample<'_>) {
-        for Sparse { entries, part, start, base, .. } in weights.sparse(*sample) {
-            entries.ids[part].iter().for_each(|&id| numeric::prefetch(&self.cells, start + id as usize - base));
-        }
-    }
-
-    /// Makes the missed steps of all weights, and forgets the steps: O(n_features).
-    pub fn flush(&mut self, weights: &mut Weights<'_>) {
-        let (steps, scalar) = (&self.steps, Scalar::new());
-        let pairs = weights.pairs.rows().map(|row| (row, self.pairs));
-        for ((v, d), from) in pairs.chain(weights.rows.rows().zip(self.rows.iter().copied())) {
-            steps.advance_row(scalar, (v, d), from, &mut self.beyond);
-        }
-        for ([v, d], &from) in weights.cells.iter_mut().zip(&self.cells) {
-            *v = steps.advance(*v, *d, from);
-        }
-        for (feature, &from) in self.bigrams.iter().enumerate() {
-            let (v, d) = weights.bigram(feature as u32);
-            *v = steps.advance(*v, *d, from);
-        }
-        self.steps.begin();
-        self.pairs = 0;
-        [&mut self.rows, &mut self.cells, &mut self.bigrams].into_iter().for_each(|steps| steps.fill(0));
-    }
-}
-
 /// The steps recorded since all weights were up to date.
-struct Steps {
+pub struct Steps {
     /// The L1 penalty over n.
     l1: f64,
     /// The sums before each step, and after the last one.
@@ -154,17 +33,20 @@ struct Steps {
 }
 
 impl Steps {
-    fn new(l1: f64) -> Steps {
+    /// No steps yet.
+    pub fn new(l1: f64) -> Steps {
         Steps { l1, sums: vec![StepSums::default()] }
     }
 
-    fn begin(&mut self) {
+    /// Forgets the steps, which all weights have made.
+    pub fn begin(&mut self) {
         self.sums.truncate(1);
         self.sums[0] = StepSums::default();
     }
 
+    /// Records a step of length alpha for all weights, with m samples seen, after which w = scale v.
     #[inline(always)]
-    fn record(&mut self, alpha: f64, m: usize, scale: f64) {
+    pub fn record(&mut self, alpha: f64, m: usize, scale: f64) {
         let last = self.sums.last_mut().expect("there is always one");
         last.threshold = self.l1 * m as f64;
         let (beta, gamma) = (alpha / (m as f64 * scale), alpha * self.l1 / scale);
@@ -174,13 +56,13 @@ impl Steps {
 
     /// The number of steps recorded.
     #[inline(always)]
-    fn now(&self) -> u32 {
+    pub fn now(&self) -> u32 {
         self.sums.len() as u32 - 1
     }
 
     /// Makes the steps from `from` on for a row of weights; `beyond` is a row for notes.
     #[inline(always)]
-    fn advance_row<S: Simd>(&self, simd: S, (row, d): (&mut [f64], &[f64]), from: u32, beyond: &mut [f64]) {
+    pub fn advance_row<S: Simd>(&self, simd: S, (row, d): (&mut [f64], &[f64]), from: u32, beyond: &mut [f64]) {
         let (first, last) = (self.sums[from as usize], self.sums[self.now() as usize]);
         let [beta, gamma, opposite, threshold, zero, one] =
             [last.beta - first.beta, last.gamma - first.gamma, first.gamma - last.gamma, first.threshold, 0.0, 1.0]
@@ -206,7 +88,7 @@ impl Steps {
 
     /// Returns a weight after the steps from `from` on.
     #[inline(always)]
-    fn advance(&self, v: f64, d: f64, from: u32) -> f64 {
+    pub fn advance(&self, v: f64, d: f64, from: u32) -> f64 {
         let (first, last) = (self.sums[from as usize], self.sums[self.now() as usize]);
         let x = moved(v, d, last.beta - first.beta, last.gamma - first.gamma);
         if keeps_side(v, d, x, first.threshold) { x } else { self.advance_by_stretches(v, d, from) }
@@ -281,6 +163,7 @@ fn soft(x: f64, gamma: f64) -> f64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use pulp::Scalar;
 
     proptest! {
         /// Any number of steps at once are the same as one by one, with m growing.

@@ -1,7 +1,7 @@
 //! The rate of an update by trial (Zhou, Qiu & Huang 2011, Algorithm 1 with Eq. 14).
 
-use crate::stochastic::samples::Sample;
 use crate::stochastic::sgd_l1::update::{LineSearch, Pass, Settings};
+use crate::stochastic::view::{Evaluator, Layout, Visited};
 use pulp::Simd;
 
 /// |w|_1 and |w|_2 squared of the weights that a sample uses.
@@ -27,19 +27,17 @@ impl Norms {
     }
 }
 
-impl Pass<'_> {
+impl<E: Evaluator> Pass<'_, E> {
     /// LEARNINGRATE of Algorithm 1: returns the rate with the lowest Eq. 14 among the trials. Leaves the weights as they were.
     #[inline(always)]
     pub(super) fn search<S: Simd>(
         &mut self,
         simd: S,
-        sample: Sample<'_>,
+        sample: E::Sample,
         search: LineSearch,
         scheduled: f64,
         nll: f64,
     ) -> f64 {
-        // Trials overwrite the edges, whose gradient the step needs: they get separate edges.
-        let mut trial_edges = Vec::new();
         let initial = self.sample_objective(sample, nll);
         let (mut rate, mut flag) = (scheduled, false);
         let (mut best, mut best_rate) = (f64::INFINITY, scheduled);
@@ -47,10 +45,9 @@ impl Pass<'_> {
         let before = (self.scale, self.u);
         for _ in 0..search.trials {
             self.update(simd, sample, rate);
-            std::mem::swap(&mut self.inference.lattice.edges, &mut trial_edges);
-            let nll = self.evaluate(simd, sample);
+            self.evaluations += 1;
+            let nll = self.inference.trial(simd, &self.weights, self.scale, sample);
             let objective = self.sample_objective(sample, nll);
-            std::mem::swap(&mut self.inference.lattice.edges, &mut trial_edges);
             (self.scale, self.u) = before;
             self.restore(sample);
             if objective < best {
@@ -69,22 +66,22 @@ impl Pass<'_> {
 
     /// Eq. 14: -log p(y|x) + C/N |w|_1 (+ l2 / 2N |w|^2) over the weights that the sample uses.
     #[inline(always)]
-    fn sample_objective(&mut self, sample: Sample<'_>, nll: f64) -> f64 {
+    fn sample_objective(&mut self, sample: E::Sample, nll: f64) -> f64 {
         let mut norms = Norms::default();
-        self.weights.touched(sample, &self.bigrams, |v, _| norms.add(v));
+        self.inference.touched(&mut self.weights, sample, |v, _| norms.add(v));
         if let Some((v, _)) = self.weights.intercept() {
             norms.subtract(v);
         }
         let Settings { l1, l2, .. } = *self.settings;
         let scale = self.scale;
-        sample.weight * nll + l1 * scale * norms.l1 + 0.5 * l2 * scale * scale * norms.squared
+        sample.weight() * nll + l1 * scale * norms.l1 + 0.5 * l2 * scale * scale * norms.squared
     }
 
     #[inline(always)]
-    fn save(&mut self, sample: Sample<'_>) {
+    fn save(&mut self, sample: E::Sample) {
         let mut saved = std::mem::take(&mut self.saved);
         saved.clear();
-        self.weights.touched(sample, &self.bigrams, |v, state| {
+        self.inference.touched(&mut self.weights, sample, |v, state| {
             saved.extend_from_slice(v);
             saved.extend_from_slice(state);
         });
@@ -92,10 +89,10 @@ impl Pass<'_> {
     }
 
     #[inline(always)]
-    fn restore(&mut self, sample: Sample<'_>) {
+    fn restore(&mut self, sample: E::Sample) {
         let saved = std::mem::take(&mut self.saved);
         let mut at = 0;
-        self.weights.touched(sample, &self.bigrams, |v, state| {
+        self.inference.touched(&mut self.weights, sample, |v, state| {
             let n = v.len();
             v.copy_from_slice(&saved[at..at + n]);
             state.copy_from_slice(&saved[at + n..at + 2 * n]);

@@ -1,10 +1,8 @@
 //! One update, and the weights it changes.
 
-use crate::stochastic::inference::Inference;
-use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::sgd_l1::penalty::{ClippingLazy, Cumulative, Penalty, Unpenalised};
-use crate::stochastic::steps::{self, Rule};
-use crate::stochastic::weights::Weights;
+use crate::stochastic::steps::Rule;
+use crate::stochastic::view::{Evaluator, Layout, View};
 use pulp::Simd;
 
 /// Options of a pass.
@@ -37,30 +35,33 @@ pub struct Outcome {
 }
 
 /// The state of a pass between two updates.
-pub(super) struct Pass<'a> {
-    pub inference: Inference<'a>,
+pub(super) struct Pass<'a, E: Evaluator> {
+    pub inference: E,
     pub settings: &'a Settings<'a>,
     /// v, and the number that the penalty keeps with each weight.
-    pub weights: Weights<'a>,
+    pub weights: E::Weights,
     pub scale: f64,
     pub u: f64,
-    /// Bigram features of the current sample, each once.
-    pub bigrams: Vec<u32>,
     pub saved: Vec<f64>,
     pub evaluations: usize,
 }
 
-impl<'a> Pass<'a> {
+impl<'a, E: Evaluator> Pass<'a, E> {
     /// Lays out w and q for a pass in which u starts as given.
-    pub fn new(view: &'a SamplePasses, w: &'a mut [f64], q: &'a mut [f64], u: f64, settings: &'a Settings<'a>) -> Self {
+    pub fn new<V: View<Evaluator<'a> = E>>(
+        view: &'a V,
+        w: &'a mut [f64],
+        q: &'a mut [f64],
+        u: f64,
+        settings: &'a Settings<'a>,
+    ) -> Self {
         let penalty = settings.penalty;
         Pass {
-            inference: Inference::new(&view.objective),
+            inference: view.evaluator(),
             settings,
-            weights: Weights::new(&view.objective, w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
+            weights: view.weights(w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
             scale: 1.0,
             u,
-            bigrams: Vec::new(),
             saved: Vec::new(),
             evaluations: 0,
         }
@@ -76,17 +77,10 @@ impl<'a> Pass<'a> {
         Outcome { u: u * scale, evaluations: self.evaluations }
     }
 
-    /// Scores of the sample at the current weights, then the forward recursion; returns -log p(y|x).
-    #[inline(always)]
-    pub fn evaluate<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
-        self.evaluations += 1;
-        self.inference.evaluate(simd, &self.weights, self.scale, sample)
-    }
-
     /// Lines 6 and 10 to 22 of Figure 2 in one sweep over the sample: u <- u + eta C / N; then for every occurrence of a feature
     /// a step of length eta along its part of the gradient (line 12), and at the last one APPLYPENALTY (lines 15 to 22).
     #[inline(always)]
-    pub fn update<S: Simd>(&mut self, simd: S, sample: Sample<'_>, eta: f64) {
+    pub fn update<S: Simd>(&mut self, simd: S, sample: E::Sample, eta: f64) {
         let Settings { penalty, l1, l2, .. } = *self.settings;
         // Shrinking by 1 / (1 + eta l2 / N) is the proximal step, which stays above 0 for any rate; 1 - eta l2 / N would not.
         let factor = 1.0 + eta * l2;
@@ -138,8 +132,8 @@ impl<'a> Pass<'a> {
 
     /// A step along the sample's gradient.
     #[inline(always)]
-    fn step<S: Simd>(&mut self, simd: S, sample: Sample<'_>, length: f64, rule: impl Rule) {
-        steps::step(simd, &mut self.weights, &self.inference, sample, &self.bigrams, length, rule);
+    fn step<S: Simd>(&mut self, simd: S, sample: E::Sample, length: f64, rule: impl Rule) {
+        self.inference.step(simd, &mut self.weights, sample, length, rule);
     }
 
     /// Multiplies the scale into the weights before it leaves the range of a double: O(n_features), and rare.
