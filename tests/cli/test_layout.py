@@ -145,6 +145,34 @@ def test_samples_need_no_blank_lines(done, tmp_path):
     assert "one sentence" not in done("tag", tmp_path / "m", path).stderr
 
 
+@pytest.mark.parametrize(("cells", "is_told"), [(4, False), (5, True)])
+def test_a_line_is_a_sentence_from_four_cells_beyond_those_of_the_model_on(done, word_model, tmp_path, cells, is_told):
+    (tmp_path / "f").write_text(f"{' '.join('abcdefg'[:cells])}\n\n" * 2)
+    assert ("single line" in done("tag", word_model, tmp_path / "f").stderr) == is_told
+
+
+def test_a_sentence_is_long_from_ten_times_the_usual_length_on(done, tmp_path):
+    path = tmp_path / "f"
+    path.write_text(("dog N NN\n" * 29 + "the D DT\n\n") * 2)
+    done("train", path, "--preset", "ner", "-m", tmp_path / "m", "-q")
+    for n in (300, 301):
+        path.write_text("dog N NN\n" * n)
+        assert ("one sentence" in done("evaluate", tmp_path / "m", path).stderr) == (n > 300)
+
+
+def test_lines_are_texts_from_two_blanks_on_one_side_of_a_tab_on(done, misuse, tmp_path):
+    train = ("train", tmp_path / "f", "--preset", "pos", "-m", tmp_path / "m", "-q")
+    others = str.maketrans("Xbcd", "Yefg")
+    for line, is_text in (("X\ta b", False), ("X\ta b c", True), ("a b c\tX", True), ("X\ta b c\td", False)):
+        (tmp_path / "f").write_text(f"{line}\n{line.translate(others)}\n")
+        if is_text:
+            assert "every line is a text with a label" in misuse(*train)
+        else:
+            done(*train)
+    (tmp_path / "f").write_text("X\ta b c\n\nY\ta e f\n")
+    done(*train)
+
+
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\n\n"])
 def test_a_file_without_sentences_is_noted(done, two_columns, tmp_path, text):
     path = tmp_path / "f"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import signal
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from loglinear import TraceRecord
 from loglinear.cli.bar import Bar
 from loglinear.cli.progress import Progress
-from loglinear.solvers import OWLQN
+from loglinear.solvers import OWLQN, SGDL1
 from oracles.command_line import until
 
 
@@ -127,6 +131,42 @@ def test_seconds_go_on_from_point_to_point_and_folds_are_named(capsys, monkeypat
     labels = [line.split(" s  ")[1].partition(", iteration")[0] for line in said[::2]]
     each = ["point 1 of 2", "point 2 of 2"]
     assert labels == [*each, *(f"fold 1 of 2, {at}" for at in each), *(f"fold 2 of 2, {at}" for at in each)]
+
+
+def test_the_bar_shows_the_share_of_the_work_that_is_done(monkeypatch):
+    shares = []
+    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setattr(Bar, "update", lambda bar, share, text: shares.append(share))
+
+    def shown(solver, steps, before=lambda progress: None):
+        del shares[:]
+        with Progress(solver) as progress:
+            callback = before(progress)
+            for step, state in steps:
+                if callback is not None:
+                    callback(step, state)
+                progress(step, state)
+        return shares[:]
+
+    # A number of passes.
+    assert shown(SGDL1(passes=4), [(record(k), None) for k in range(6)]) == [0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
+    # Points of a path, then of each fold's.
+    firsts = [(record(step), None) for _ in range(7) for step in (0, 1)]
+    by_point = shown(OWLQN(), firsts, lambda progress: progress.count_points(2, 2))
+    assert by_point[::2] == by_point[1::2] == [0.0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1.0]
+    # Features that have entered.
+    states = [(record(k), SimpleNamespace(selected=np.arange(n))) for k, n in enumerate((0, 3, 10, 12))]
+    assert shown(OWLQN(), states, lambda progress: progress.count_features(10)) == [0.0, 0.3, 1.0, 1.0]
+    # The mean decrease over five steps on a logarithmic scale, from 1 to the tolerance; it never falls.
+    losses = [100.0, 90.0, 80.0, 70.0, 60.0, 50.0, 49.0, 49.0, 49.0, 49.0, 49.0, 49.0]
+    steps = [(replace(record(k), objective=loss), None) for k, loss in enumerate(losses)]
+    found = shown(OWLQN(tolerance=1e-3), steps)
+    assert found[:5] == [0.0] * 5
+    for k in range(5, 12):
+        decrease = (losses[k - 5] - losses[k]) / 5 / losses[k]
+        way = 1.0 if decrease <= 1e-3 else math.log(decrease) / math.log(1e-3)
+        assert found[k] == pytest.approx(max(way, found[k - 1]))
+    assert found[-1] == 1.0
 
 
 def test_lines_have_the_clock_of_the_whole_training_and_not_the_solvers(capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,24 @@ def test_l2sgd_comes_to_the_optimum_of_lbfgs():
     assert ours.last_iteration["loss"] == pytest.approx(exact, rel=1e-4)
     theirs = trained(peer.Trainer, {"c2": 0.5}, algorithm="l2sgd").logparser
     assert ours.last_iteration["loss"] < theirs.last_iteration["loss"] * 1.0001
+
+
+@pytest.mark.parametrize("params", [{"period": 3, "delta": 0.02}, {"period": 0, "max_iterations": 6}], ids=str)
+def test_numbers_in_the_messages_of_l2sgd_follow_from_its_losses(params):
+    trainer = trained(Trainer, {"c2": 0.5, **params}, algorithm="l2sgd")
+    log, period = "".join(trainer.logparser.log), params["period"]
+    losses = [float(loss) for loss in re.findall(r"^Loss: ([\d.]+)$", log, re.M)]
+    *losses, best = losses
+    assert best == min(losses)
+    ratios = [float(ratio) for ratio in re.findall(r"Improvement ratio: (\S+)", log)]
+    expected = [(a - b) / b for a, b in zip(losses, losses[period:], strict=False)] if period else []
+    assert ratios == pytest.approx(expected, abs=1e-6)
+    why = "stopping criteria" if period else "maximum number of iterations"
+    assert f"SGD terminated with the {why}\n" in log
+    assert [ratio < params.get("delta", 0.0) for ratio in ratios] == [False] * (len(ratios) - 1) + [True] * bool(period)
+    updates = [int(n) for n in re.findall(r"Total number of feature updates: (\d+)", log)]
+    assert updates == [60 * k for k in range(1, len(losses) + 1)]
+    assert period or len(losses) == 6
 
 
 @pytest.mark.parametrize(

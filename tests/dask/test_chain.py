@@ -20,7 +20,7 @@ import loglinear
 from loglinear import ChainFeatures, Checkpoint, ClusterError, Corpus, DataError, OptionError
 from loglinear.dask import ChainCRF, train
 from loglinear.dask.cluster import Cluster, client_of, connected
-from loglinear.dask.spread import SpreadGroup, Tally
+from loglinear.dask.spread import SpreadGroup, Tally, _packed, _unpacked
 from loglinear.data.parts import ListedPart, cut
 from loglinear.models.training.chain import DevSet, train_chain
 from loglinear.models.training.options import DevOptions, SolverOptions
@@ -318,6 +318,24 @@ def test_a_worker_that_comes_later_with_another_version_is_refused(client, parts
     monkeypatch.setattr(home, "_things", lambda version, bundle: things("9.8", bundle))
     with pytest.raises(ClusterError, match=r"a worker has loglinear 9\.9, the training is one of 9\.8"):
         objective.value_and_gradient(np.zeros(objective.n_features))
+
+
+@pytest.mark.parametrize("size", [0, 1, 24, 25, 1000])
+def test_arrays_travel_as_what_is_smaller_and_arrive_as_they_were(size):
+    rng = np.random.default_rng(size)
+    for n_filled in {0, size // 4, size // 3 + 1, size}:
+        array = np.zeros(size)
+        array[rng.permutation(size)[:n_filled]] = 1.0
+        n_filled = np.count_nonzero(array)
+        packed, n_bytes = _packed(array)
+        np.testing.assert_array_equal(_unpacked(packed), array)
+        # A place of 4 bytes and a number of 8, if that is less than half of all numbers.
+        assert n_bytes == (12 * n_filled if 2 * 12 * n_filled < 8 * size else 8 * size)
+    for other in (np.arange(6), np.zeros((3, 2)), np.zeros(5, dtype=np.float32)):
+        packed, n_bytes = _packed(other)
+        assert n_bytes == other.nbytes
+        assert packed is not other
+        np.testing.assert_array_equal(_unpacked(packed), other)
 
 
 def test_a_cluster_that_is_not_there_is_a_clear_error():

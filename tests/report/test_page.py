@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import html
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from loglinear import ChainCRF, Corpus, MaxEnt, MissingPackageError, Status, TraceRecord, evaluate
 from loglinear.calibration import calibration
+from loglinear.data.features import Feature
 from loglinear.data.formats import word
 from loglinear.data.templates import attribute_names
 from loglinear.data.tokens import corpus_words
@@ -19,6 +21,7 @@ from loglinear.datasets import demo_paths
 from loglinear.models.explain.reports import training_rows
 from loglinear.report import charts
 from loglinear.report.mistakes import confusions, mistakes
+from loglinear.report.weights import strongest_of, transitions
 from oracles.command_line import sentences
 from oracles.pages import Page
 
@@ -152,6 +155,45 @@ def test_curves_and_diagrams_are_drawn_within_their_frames():
         assert points
         assert all(0.0 <= x <= width and 0.0 <= y <= height for x, y in points)
         assert "nan" not in svg
+
+
+def test_the_numbers_of_rows_are_those_that_the_page_names():
+    def scores(n):
+        gold = [f"L{k:02}" for k in range(n) for _ in range(n - k)]
+        return evaluate([gold], [["L00"] * len(gold)])
+
+    assert confusions(scores(21)).rows == [f"L{k:02}" for k in range(21)]
+    many = confusions(scores(22))
+    assert many.rows == [*(f"L{k:02}" for k in range(20)), "2 others"]
+    assert (many.n_others, many.counts[-1][0]) == (2, 2 + 1)
+    gold = [f"L{k:02}" for k in range(17) for _ in range(20 - k)]
+    found = mistakes([gold], [["X"] * len(gold)], [gold])
+    assert [(each.gold, each.n) for each in found] == [(f"L{k:02}", 20 - k) for k in range(15)]
+    assert [(each.sentence, each.token, each.confidence) for each in found[1].examples] == [
+        (1, 21 + k, None) for k in range(3)
+    ]
+    for length in (240, 241):
+        word = "x" * length
+        ((example,),) = (each.examples for each in mistakes([["A"]], [["B"]], [[word]]))
+        assert example.word == (word if length == 240 else "x" * 239 + "…")
+    pairs = [(Feature(None, (a, b)), 1.0) for a, b in pairwise(f"L{k:02}" for k in range(32))]
+    table = transitions(pairs, [f"L{k:02}" for k in range(32)])
+    assert (len(table.labels), len(table.weights), len(table.weights[0]), table.n_hidden) == (30, 30, 30, 2)
+    assert transitions(pairs, [f"L{k:02}" for k in range(30)]).n_hidden == 0
+    weights = [(f"w{k}", k - 12.0) for k in range(25)]
+    assert strongest_of(weights) == (weights[:-11:-1], weights[:10])
+    assert strongest_of([("zero", 0.0)]) == ([], [])
+
+
+@pytest.mark.parametrize("n", [50, 51])
+def test_a_page_has_the_features_of_fifty_labels(n):
+    X, y = [[f"w{k:02}"] for k in range(n)] * 2, [f"L{k:02}" for k in range(n)] * 2
+    page = Page(MaxEnt(l2=0.1).fit(X, y).report(X, y).html())
+    text = "the 50 most frequent of 51 labels" if n > 50 else "the largest and the smallest weights for each label"
+    assert text in " ".join(page.text.split())
+    assert [tag for tag, _ in page.elements].count("details") >= 50
+    features = page.text.partition("The features with the largest")[2]
+    assert ("L49" in features, "L50" in features) == (True, False)
 
 
 def read_off(svg):

@@ -232,6 +232,29 @@ def test_feature_selection_changes_the_number_of_features(done, tiny, tmp_path):
     assert count("--seed", "7") == 9
 
 
+def test_the_summary_counts_the_labels_of_the_data(done, tmp_path):
+    labels = {"A" * 30: 60, "B" * 31: 30, "C": 8, "D": 1, "E": 1}
+    rows = [f"w{number % 3} {label}\n" for label, n in labels.items() for number in range(n)]
+    (tmp_path / "f").write_text("".join(f"{a}{b}\n" for a, b in zip(rows[::2], rows[1::2], strict=True)))
+
+    def summary():
+        said = done("train", tmp_path / "f", "--preset", "pos", "--max-iterations", "1", "-m", tmp_path / "m").stderr
+        first, *others = said.splitlines()
+        return first, " ".join(" ".join(others[: others.index(next(o for o in others if " s  " in o))]).split())
+
+    first, others = summary()
+    assert first == f"{tmp_path / 'f'}: 50 sentences, 100 tokens"
+    shares = f"{'A' * 30} 60 %, {'B' * 27}... 30 %, C 8 %, D 1 %, E 1 %"
+    assert re.fullmatch(
+        rf"[\d,]+ attributes of 1 column; the label is the last 5 labels: {re.escape(shares)}", others
+    ), others
+    with (tmp_path / "f").open("a") as file:
+        file.write("w0 F\nw1 C\n")
+    first, others = summary()
+    assert first.endswith("51 sentences, 102 tokens")
+    assert others.endswith(f" 6 labels: {'A' * 30} 59 %, {'B' * 27}... 29 %, C 8.8 %, D 0.98 %, E 0.98 %, ...")
+
+
 def test_no_convergence_is_no_failure(done, sample, tmp_path):
     finished = done("train", sample.train, "--preset", "pos", "-m", tmp_path / "m", "--max-iterations", "2")
     assert "\nstopped: 2 iterations of lbfgs, " in finished.stderr
