@@ -172,6 +172,9 @@ def test_the_numbers_of_rows_are_those_that_the_page_names():
     assert [(each.sentence, each.token, each.confidence) for each in found[1].examples] == [
         (1, 21 + k, None) for k in range(3)
     ]
+    words = [f"w{k}" for k in range(15)]
+    ((example,),) = (each.examples for each in mistakes([["A"] * 7 + ["B"] + ["A"] * 7], [["A"] * 15], [words]))
+    assert (example.before, example.after) == (words[:7], words[8:])
     for length in (240, 241):
         word = "x" * length
         ((example,),) = (each.examples for each in mistakes([["A"]], [["B"]], [[word]]))
@@ -205,7 +208,11 @@ def read_off(svg):
     for places, ticks in ((points[:, 0], across), (points[:, 1], up)):
         assert 3 <= len(ticks) <= 16
         at, values = np.array([[float(x), float(value.replace(",", ""))] for x, value in ticks]).T
-        values = np.log10(values) if "logarithmic" in svg and ticks is up else values
+        logarithmic = "logarithmic" in svg and ticks is up
+        # Round numbers: once, twice or five times a power of ten, or as far apart.
+        for value in values if logarithmic else np.diff(values):
+            assert f"{value:.3e}".startswith(("1.000", "2.000", "5.000"))
+        values = np.log10(values) if logarithmic else values
         line = np.polyfit(at, values, 1)
         np.testing.assert_allclose(np.polyval(line, at), values, atol=0.11 * abs(line[0]))
         scaled.append((np.polyval(line, places), 0.2 * abs(line[0])))
@@ -232,6 +239,7 @@ def test_each_point_of_a_curve_is_where_the_ticks_put_its_value(n, shape):
     np.testing.assert_allclose(up, np.log10(heights) if "logarithmic" in svg else heights, atol=off_up)
     assert svg.count("<circle") == (n if n <= 40 else 0)
     assert f"score by iteration: from {y[0]:,.6g} to {y[-1]:,.6g}" in svg
+    assert "logarithmic" not in charts.curve(x, y, "iteration", "score")
 
 
 def test_points_of_a_reliability_diagram_are_the_bins_and_lead_to_the_diagonal():
