@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pycrfsuite as peer
@@ -90,6 +91,65 @@ def test_our_messages_are_crfsuites_but_for_numbers(case, holdout, tmp_path):
 
     mine = shapes(messages(ours, case, str(tmp_path / "m"), holdout=holdout))
     assert mine == shapes(messages(peer, case, str(tmp_path / "p"), holdout=holdout))
+
+
+SETTING = re.compile(r"[a-z_12.]+: \S+\n")
+
+
+def settings(lines):
+    """The lines with the values of parameters, before the first iteration, without those of a calibration."""
+    text = "".join(lines).partition("*****")[0].partition("calibration")[0]
+    return [line for line in text.splitlines(keepends=True) if SETTING.fullmatch(line)]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "nothing"])
+def test_our_messages_have_the_values_of_all_parameters(case, tmp_path):
+    mine, theirs = (
+        settings(messages(module, case, str(tmp_path / name), holdout=False))
+        for name, module in (("m", ours), ("p", peer))
+    )
+    assert mine == theirs
+    assert len(mine) > 5
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case != "nothing"])
+def test_seconds_count_from_the_end_of_the_settings_or_of_the_iteration_before(case, tmp_path, monkeypatch):
+    """With a clock that shows how many messages have been sent."""
+    algorithm, params, _ = CASES[case]
+    heard = []
+    monkeypatch.setattr("loglinear.compat.pycrfsuite._messages.perf_counter", lambda: float(len(heard)))
+
+    class Listening(ours.BaseTrainer):
+        def message(self, message):
+            heard.append(message)
+
+    trainer = Listening(algorithm, params)
+    for x, y in zip(X, Y, strict=True):
+        trainer.append(x, y)
+    trainer.train(str(tmp_path / "m"))
+    found = []
+    for at, message in enumerate(heard):
+        if matched := re.fullmatch(r"(.*[Ss]econds required.*): ([\d.]+)\n", message):
+            before = heard[at - int(float(matched[2])) - 1]
+            found.append(matched[1])
+            if "features" in found or len(found) > 1:
+                assert before == "\n", (message, before)
+            else:
+                assert before.startswith("feature.possible_transitions: ")
+    assert found[0] == found[-1] == "Seconds required"
+    assert found[-2] == "Total seconds required for training"
+    assert {*found[1:-2]} == {"Seconds required for this iteration"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_trainer_prints_what_it_hears(case, holdout, tmp_path, capsys):
+    algorithm, params, n = CASES[case]
+    for verbose in (True, False):
+        trainer = ours.Trainer(algorithm, params, verbose=verbose)
+        for group, (x, y) in enumerate(zip(X[:n], Y[:n], strict=True)):
+            trainer.append(x, y, group)
+        trainer.train(str(tmp_path / "m"), 2 if holdout else -1)
+        assert capsys.readouterr().out == ("".join(trainer.logparser.log) if verbose else "")
 
 
 def test_scores_of_a_holdout_group_are_numbers():

@@ -156,6 +156,32 @@ def test_a_holdout_group_is_scored_as_crfsuite_scores_it(algorithm, tmp_path):
     assert list(last["scores"]) == list(dict.fromkeys(label for y in Y for label in y))
 
 
+def test_scores_of_labels_follow_from_their_counts():
+    last = trained(Trainer, {"max_iterations": 3}, holdout=1).logparser.last_iteration
+    means = [0.0, 0.0, 0.0]
+    for score in last["scores"].values():
+        if score.ref:
+            right, guessed, true = score[:3]
+            of_label = right / guessed if guessed else 0.0, right / true, 2.0 * right / (guessed + true)
+            assert score[3:] == pytest.approx(of_label, abs=6e-5)
+            means = [mean + value / len(last["scores"]) for mean, value in zip(means, of_label, strict=True)]
+        else:
+            assert score[3:] == (None, None, None)
+    assert [last[f"avg_{name}"] for name in ("precision", "recall", "f1")] == pytest.approx(means, abs=1e-6)
+    assert 0.0 < last["avg_f1"] < 1.0
+
+
+def test_a_memory_or_a_line_search_of_nothing_is_one_of_one():
+    def course(**params):
+        iterations = trained(Trainer, {"c2": 1e-3, "max_iterations": 24, **params}, n=20).logparser.iterations
+        return [each["loss"] for each in iterations], max(each["linesearch_trials"] for each in iterations)
+
+    assert course(num_memories=0) == course(num_memories=-3) == course(num_memories=1) != course(num_memories=2)
+    few = [course(max_linesearch=most) for most in (0, 1, 2)]
+    assert few[0] == few[1] != few[2]
+    assert [trials for _, trials in few] == [1, 1, 2]
+
+
 def test_a_group_without_sequences_is_scored_too():
     last = trained(Trainer, {"max_iterations": 1}, holdout=7).logparser.last_iteration
     assert last["item_accuracy"] is None
