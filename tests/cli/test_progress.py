@@ -229,6 +229,19 @@ def test_an_error_before_the_first_step_leaves_no_bar(monkeypatch):
     assert terminal.getvalue() == ""
 
 
+def test_the_parts_of_a_label_that_just_fit_are_shown():
+    progress = Progress(OWLQN(), quiet=True)
+    progress.label = "48 rounds, 10.62 MiB moved, slowest worker 3.4 s"
+    for room in range(9, 60):
+        shown = progress._fitting(record(0), room).rstrip()
+        ends = [
+            end for end in (len("48 rounds"), len("48 rounds, 10.62 MiB moved"), len(progress.label)) if end <= room
+        ]
+        assert shown.startswith(progress.label[: ends[-1] if ends else room])
+        assert len(shown) <= room
+        assert ends[-1:] == [len(progress.label)] or len(shown) == (ends[-1] if ends else room)
+
+
 @pytest.mark.parametrize("width", range(40, 81, 5))
 def test_a_label_that_does_not_fit_ends_after_one_of_its_parts(monkeypatch, width):
     terminal = Terminal()

@@ -180,7 +180,7 @@ class Progress:
             self._n_dropped += 1
         text = self._joined(parts, by_worth)
         if len(text) > room:  # the label alone is too long
-            text = (text[: room + 1].rpartition(", ")[0] or text)[:room]
+            text = (text[: room + len(", ")].rpartition(", ")[0] or text)[:room]
         self._widest = max(self._widest, len(text))
         return text.ljust(min(self._widest, room))
 

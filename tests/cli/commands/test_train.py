@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import time
+from array import array
 
 import pytest
 
@@ -389,16 +390,21 @@ def test_interrupted_reading_leaves_the_old_model(tmp_path, tiny):
 @pytest.mark.parametrize("command", ["train", "tag"])
 def test_interrupt_ends_the_wait_for_stdin(sample, tmp_path, command):
     """Whoever forgets to name a file presses Ctrl-C; that has to work while nothing arrives."""
+    import fcntl
+    import termios
+
     arguments = ["train", "-", "--preset", "pos"] if command == "train" else ["tag"]
     model = tmp_path / "m" if command == "train" else sample.model
     process = subprocess.Popen(
         [*COMMAND, *arguments, "-m", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        # Past the imports once it sleeps in a read: a second is plenty, and too short is harmless.
-        time.sleep(0.8)
+        process.stdin.write(b"the DT D\n")
+        process.stdin.flush()
+        unread = array("i", [1])
+        until(lambda: not fcntl.ioctl(process.stdin, termios.FIONREAD, unread) and not unread[0])
         process.send_signal(signal.SIGINT)
-        assert process.wait(2) == 1
+        assert process.wait(patience(5)) == 1
         assert process.stderr.read() == b"loglinear: error: interrupted\n"
     finally:
         process.kill()
