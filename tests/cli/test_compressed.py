@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import os
+import zlib
 
 import pytest
 
@@ -89,3 +91,14 @@ def test_models_in_our_format_have_no_name_of_another_programs_models(misuse, fo
     said = misuse(*words.split(), name)
     assert f"{name}: the model will have loglinear's format; write crf.loglinear, then run `loglinear convert" in said
     assert not os.path.exists(name)
+
+
+def test_a_file_that_asks_for_too_much_memory_is_refused_by_name(misuse, tmp_path):
+    packed = bytearray(lzma.compress(TOKENS.encode()))
+    end = 12 + 4 * packed[12]  # the header of the first block
+    packed[16] = 40  # a dictionary of 4 GiB
+    packed[end : end + 4] = zlib.crc32(packed[12:end]).to_bytes(4, "little")
+    path = tmp_path / "tokens.xz"
+    path.write_bytes(packed)
+    message = misuse("train", path, "--preset", "pos", "-m", tmp_path / "m")
+    assert f"{path}: decompressing needs more than 128 MiB of memory; compress the text again" in message

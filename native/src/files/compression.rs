@@ -1,9 +1,16 @@
 //! The kinds of compression of texts: how each is recognised, read and written.
 
+use liblzma::stream::{CONCATENATED, Error as XzError, Stream};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write, copy, sink};
+
+/// The most MiB of text that a compressed file may refer back to, which are kept in memory.
+pub const MAX_WINDOW: u64 = 128;
+
+/// Bytes that xz needs besides the text that it refers back to, at most.
+const XZ_OVERHEAD: u64 = 1 << 20;
 
 /// Level of compression of xz, its own default.
 const XZ_LEVEL: u32 = 6;
@@ -87,13 +94,20 @@ pub fn of_extension(extension: Option<&OsStr>) -> Option<Compression> {
 
 impl Compression {
     /// Reads the text. Members or frames that follow one another are one text.
-    pub fn reader(self, raw: impl Read + Send + 'static) -> Box<dyn Read + Send> {
-        match self {
+    pub fn reader(self, raw: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
+        Ok(match self {
             Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
-            Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(raw)),
+            Compression::Xz => {
+                let stream = Stream::new_stream_decoder((MAX_WINDOW << 20) + XZ_OVERHEAD, CONCATENATED)?;
+                Box::new(liblzma::read::XzDecoder::new_stream(raw, stream))
+            }
             Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(raw)),
-            Compression::Zstd => Box::new(Frames { raw: BufReader::new(raw), decoder: FrameDecoder::new() }),
-        }
+            Compression::Zstd => {
+                let mut decoder = FrameDecoder::new();
+                decoder.set_max_window_size(MAX_WINDOW << 20);
+                Box::new(Frames { raw: BufReader::new(raw), decoder })
+            }
+        })
     }
 
     /// Writes a text, compressed. Equal texts give equal bytes.
@@ -121,6 +135,20 @@ impl Compression {
             }
         }
     }
+}
+
+/// What is wrong with compressed data that could not be read, and what to do.
+pub fn problem(error: &Error) -> String {
+    let source = error.get_ref();
+    let xz = source.and_then(|source| source.downcast_ref()).is_some_and(|error| matches!(error, XzError::MemLimit));
+    let zstd = source.and_then(|source| source.downcast_ref());
+    if xz || zstd.is_some_and(|error| matches!(error, FrameDecoderError::WindowSizeTooBig { .. })) {
+        return format!(
+            "decompressing needs more than {MAX_WINDOW} MiB of memory; compress the text again with the usual options, \
+             such as xz -9 or zstd -19, or give it uncompressed"
+        );
+    }
+    format!("the compressed data is damaged or cut short ({error})")
 }
 
 /// Zstandard frames that follow one another; skippable frames are passed over.
@@ -181,7 +209,7 @@ mod tests {
 
     fn unpacked(compression: Compression, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let mut text = Vec::new();
-        compression.reader(std::io::Cursor::new(bytes)).read_to_end(&mut text).map(|_| text)
+        compression.reader(std::io::Cursor::new(bytes))?.read_to_end(&mut text).map(|_| text)
     }
 
     #[test]
@@ -216,6 +244,48 @@ mod tests {
                     assert!(read == text, "{compression:?}, byte {at}");
                 }
             }
+        }
+    }
+
+    /// The message for bytes that are read.
+    fn refusal(compression: Compression, bytes: Vec<u8>) -> String {
+        unpacked(compression, bytes).err().map_or_else(String::new, |error| problem(&error))
+    }
+
+    /// What xz writes, but with a dictionary whose size has this code: 2^(12 + code / 2) bytes if it is even.
+    fn with_dictionary(code: u8) -> Vec<u8> {
+        let mut bytes = packed(Compression::Xz, b"the dog barks\n");
+        // The header of the first block: size, flags, filter, size of its properties, the dictionary, padding, checksum.
+        let end = 12 + 4 * usize::from(bytes[12]);
+        assert_eq!(bytes[13..16], [0, 0x21, 1]);
+        bytes[16] = code;
+        let mut sum = flate2::Crc::new();
+        sum.update(&bytes[12..end]);
+        bytes[end..end + 4].copy_from_slice(&sum.sum().to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn headers_that_ask_for_more_memory_than_the_limit_are_refused() {
+        for code in 0..=41u8 {
+            let message = refusal(Compression::Xz, with_dictionary(code));
+            let expected = match code {
+                0..=30 => "",
+                31..=40 => "decompressing needs more than 128 MiB of memory; compress the text again",
+                _ => "the compressed data is damaged",
+            };
+            assert!(message.starts_with(expected) && message.is_empty() == expected.is_empty(), "{code}: {message}");
+        }
+        for exponent in 0..32u8 {
+            // No checksum, no size; a window of 2^(10 + exponent); one raw block of a byte, the last one.
+            let frame = [b"\x28\xb5\x2f\xfd\x00".as_slice(), &[exponent << 3], b"\x09\x00\x00a"].concat();
+            let message = refusal(Compression::Zstd, frame);
+            assert_eq!(
+                message.starts_with("decompressing needs more than 128 MiB"),
+                exponent > 17,
+                "{exponent}: {message}"
+            );
+            assert!(exponent > 17 || message.is_empty(), "{message}");
         }
     }
 

@@ -79,8 +79,8 @@ impl Source {
         let mut source = Source { name: name.to_owned(), reader: raw, compressed: false, lines_before: 0 };
         let mut start = source.look()?;
         if let Some(kind) = compression::of_start(&start) {
-            source.reader = kind.compression.reader(source.reader);
             source.compressed = true;
+            source.reader = kind.compression.reader(source.reader).map_err(|error| Error::io(name, error))?;
             start = source.look()?;
         }
         signature::check_text(name, &start, source.compressed)?;
@@ -132,7 +132,7 @@ impl Source {
 
     fn failure(&self, source: std::io::Error) -> Error {
         if self.compressed {
-            Error::Data(format!("{}: the compressed data is damaged or cut short ({source})", self.name))
+            Error::Data(format!("{}: {}", self.name, compression::problem(&source)))
         } else {
             Error::io(&self.name, source)
         }
