@@ -45,10 +45,9 @@ pub fn check_weights(weights: &[f64], thing: &str) -> Result<()> {
 }
 
 /// The message of a panic that was caught.
-pub fn internal(panic: &(dyn Any + Send)) -> String {
+pub fn message_of(panic: &(dyn Any + Send)) -> &str {
     let message = panic.downcast_ref::<String>().map(String::as_str);
-    let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
-    format!("internal error, please report it: {message}")
+    message.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown")
 }
 
 /// A mistake at a byte offset of a text. Its line number is counted only when the mistake is reported.

@@ -12,6 +12,8 @@ Every exception names the offending value, its place and the remedy. The tree::
      +-- ClusterError (RuntimeError)   a cluster that is gone, or whose machines cannot do the work
      +-- ObjectiveError (ArithmeticError)  an objective or gradient that is not finite where training starts
 
+A mistake of the library itself, which should be reported, is an InternalError (RuntimeError).
+
 Not reaching an optimum is not an exception: it is a ``Status`` of the result. Data that can be used but look wrong give
 a `DataWarning`.
 """
@@ -31,6 +33,7 @@ __all__ = [
     "ConvergenceWarning",
     "DataError",
     "DataWarning",
+    "InternalError",
     "LogLinearError",
     "MissingPackageError",
     "ModelFileError",
@@ -176,6 +179,26 @@ class NotFittedError(LogLinearError, ValueError, AttributeError):
         ...     print(error)
         this ChainCRF is not fitted; call fit or load a model
     """
+
+
+class InternalError(RuntimeError):
+    """A mistake of the library itself: native code has panicked.
+
+    Example:
+        >>> from loglinear import InternalError
+        >>> print(InternalError("index out of bounds"))
+        internal error, please report it: index out of bounds
+    """
+
+    __slots__ = ()  # so that the exception of panics can derive from it
+
+    def __str__(self) -> str:
+        """Return the message, and what to do."""
+        return visible(f"internal error, please report it: {super().__str__()}")
+
+    def __reduce__(self) -> tuple[type[InternalError], tuple[object, ...]]:
+        """Return what pickle needs; the exception of panics, which no module has, becomes one of these."""
+        return InternalError, self.args
 
 
 class ConvergenceWarning(UserWarning):

@@ -9,6 +9,7 @@ pyo3::import_exception!(loglinear.errors, DataError);
 pyo3::import_exception!(loglinear.errors, TemplateError);
 pyo3::import_exception!(loglinear.errors, ModelFileError);
 pyo3::import_exception!(loglinear.errors, OptionError);
+pyo3::import_exception!(loglinear.errors, InternalError);
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {

@@ -1,9 +1,12 @@
 //! Long native work: without the GIL, stopped by Ctrl-C, and with panics turned into exceptions.
 
-use crate::error::{Result, internal};
+use crate::bindings::errors::InternalError;
+use crate::error::{Result, message_of};
 use crate::memory::OutOfMemory;
 use crate::threads::Interrupt;
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::PyTypeInfo;
+use pyo3::exceptions::PyMemoryError;
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -79,11 +82,26 @@ fn watched(py: Python<'_>, work: &mut (dyn FnMut(&Interrupt) + Send)) -> PyResul
 fn exception(panic: Box<dyn Any + Send>) -> PyErr {
     match panic.downcast_ref::<OutOfMemory>() {
         Some(exhausted) => PyMemoryError::new_err(exhausted.to_string()),
-        None => PyRuntimeError::new_err(internal(&*panic)),
+        None => InternalError::new_err(message_of(&*panic).to_owned()),
     }
 }
 
 /// The exception for work that ended without a result.
 fn vanished() -> PyErr {
-    PyRuntimeError::new_err("internal error, please report it: a worker thread vanished")
+    InternalError::new_err("a worker thread vanished")
+}
+
+/// Makes the exception that PyO3 raises for a panic in any method, which is no `Exception`, a kind of `InternalError`. What this
+/// file guards raises `InternalError` itself.
+pub fn make_panics_exceptions(py: Python<'_>) -> PyResult<()> {
+    PanicException::type_object(py).setattr("__bases__", (InternalError::type_object(py),))
+}
+
+/// Panics on this thread, or where `interruptible` guards it; for the tests of what becomes of panics.
+#[pyfunction]
+pub fn panic(py: Python<'_>, message: String, guarded: bool) -> PyResult<()> {
+    if !guarded {
+        std::panic::panic_any(message);
+    }
+    interruptible(py, |_| std::panic::panic_any(message))
 }

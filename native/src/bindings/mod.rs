@@ -46,6 +46,7 @@ fn end_when_exhausted() {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // A panic becomes an exception that carries its message (see `interrupt`); nothing else is printed.
     std::panic::set_hook(Box::new(|_| {}));
+    interrupt::make_panics_exceptions(module.py())?;
     module.add_class::<data::Corpus>()?;
     module.add_class::<corpus_writer::CorpusWriter>()?;
     module.add_class::<instances::Instances>()?;
@@ -94,7 +95,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
     module.add_function(wrap_pyfunction!(model::attribute_names, module)?)?;
     module.add_function(wrap_pyfunction!(model::violations, module)?)?;
-    module.add_function(wrap_pyfunction!(model::check_cells, module)?)?;
+    module.add_function(wrap_pyfunction!(model::check_labels, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_text, module)?)?;
     module.add("MAX_SENTENCE", input::MAX_SENTENCE)?;
     module.add("COMPRESSED", PyTuple::new(module.py(), KINDS.iter().map(|kind| format!(".{}", kind.suffix)))?)?;
@@ -104,6 +105,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(data::look_at, module)?)?;
     module.add_function(wrap_pyfunction!(end_when_exhausted, module)?)?;
     module.add_function(wrap_pyfunction!(forks::prepare_fork, module)?)?;
+    module.add_function(wrap_pyfunction!(interrupt::panic, module)?)?;
     module.add("MEMORY_REMEDY", crate::memory::REMEDY)?;
     numeric::register(module)
 }

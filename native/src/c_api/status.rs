@@ -1,6 +1,6 @@
 //! What a call returns, and the message of the last call that failed on each thread. No panic leaves a call.
 
-use crate::error::{Error, internal};
+use crate::error::{Error, message_of};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,7 +57,10 @@ pub fn call(work: impl FnOnce() -> Result<(), Failure>) -> Status {
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return Status::Ok,
         Ok(Err(failure)) => failure,
-        Err(panic) => Failure { status: Status::Internal, message: internal(&*panic) },
+        Err(panic) => {
+            let message = format!("internal error, please report it: {}", message_of(&*panic));
+            Failure { status: Status::Internal, message }
+        }
     };
     let text = CString::new(failure.message.replace('\0', " ")).unwrap_or_default();
     // A thread that is ending has no place for a message any more.

@@ -1,0 +1,3 @@
+"""What becomes of a panic of native code."""
+
+def panic(message: str, guarded: bool) -> None: ...
