@@ -25,7 +25,7 @@ from loglinear.schemes import (
     parsed_tag,
     read_chunks,
 )
-from loglinear.visible import listed
+from loglinear.visible import listed, visible_name
 
 if TYPE_CHECKING:
     from loglinear.data.inputs import Labels
@@ -447,7 +447,7 @@ def _aligned(cells: Sequence[str], *, left: bool = False) -> list[str]:
 
 
 def _shown(label: object) -> str:
-    return str(label).translate({9: "\\t", 10: "\\n", 13: "\\r"})
+    return visible_name(str(label))
 
 
 def _some(labels: Iterable[Any]) -> str:

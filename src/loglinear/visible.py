@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["encodable", "listed", "visible", "visible_name"]
+__all__ = ["CONTROLS", "encodable", "listed", "visible", "visible_json", "visible_name"]
 
 # Python has bytes that are not UTF-8, in the name of a file, as halves of surrogate pairs.
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# Unicode's control characters, such as the one that begins a command to a terminal.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-_CONTROLS |= {0x2028: "\\u2028", 0x2029: "\\u2029"}  # ends of lines and paragraphs
-_IN_NAMES = {**_CONTROLS, ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+# Unicode's control characters, such as the one that begins a command to a terminal, and ends of lines and paragraphs.
+CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
+_IN_NAMES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in CONTROLS}
+_IN_NAMES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 _IN_TEXT = {code: escape for code, escape in _IN_NAMES.items() if code not in (ord("\t"), ord("\n"))}
+_IN_JSON = {code: f"\\u{code:04x}" for code in CONTROLS if code >= 0x7F}
 
 
 def visible(text: str) -> str:
@@ -47,6 +48,17 @@ def listed(names: Sequence[str], most: int) -> str:
         ('a, b, ...', 'a, b')
     """
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
+def visible_json(text: str) -> str:
+    r"""Return JSON with escapes for the control characters in it that JSON need not escape.
+
+    Example:
+        >>> from loglinear.visible import visible_json
+        >>> print(visible_json('["a\x85b"]'))
+        ["a\u0085b"]
+    """
+    return text if text.isprintable() else text.translate(_IN_JSON)
 
 
 def encodable(name: str) -> str:

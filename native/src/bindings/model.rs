@@ -20,9 +20,9 @@ use crate::files::signature;
 use crate::files::text_file;
 use crate::foreign;
 use crate::text::arriving::{Input, source};
-use crate::text::format::{Format, Writing};
-use crate::text::layout::Separator;
+use crate::text::format::Format;
 use crate::text::template::Template;
+use crate::text::writable::Place;
 use crate::threads::{self, locked};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -440,12 +440,10 @@ fn print(text: &[u8]) -> crate::error::Result<()> {
     written.map_err(|source| crate::error::Error::io("<stdout>", source))
 }
 
-/// Fails if a label cannot be written on a line by itself, or with `between_blanks` among other cells.
+/// Fails if one of the labels, of which `what` says whose they are, cannot be written in this place.
 #[pyfunction]
-#[pyo3(signature = (labels, *, between_blanks=false))]
-pub fn check_cells(labels: Vec<String>, between_blanks: bool) -> PyResult<()> {
-    let writing = if between_blanks { Writing::Lines } else { Writing::Labels { blank_lines: true } };
-    Ok(tagger::check_cells(&labels, writing, Separator::Blank)?)
+pub fn check_labels(labels: Vec<String>, place: &str, what: &str, remedy: &str) -> PyResult<()> {
+    Ok(Place::named(place)?.check(what, &labels, remedy)?)
 }
 
 /// Fails if the first bytes of a file are those of another program's files.

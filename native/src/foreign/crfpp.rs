@@ -168,6 +168,10 @@ impl Content {
         if weights.states.iter().chain(weights.bigrams.iter()).any(|(name, _)| name.len() > LONGEST) {
             return Err(fail(format!("CRF++ limits attribute names to {LONGEST} bytes")));
         }
+        let ends = |name: &[u8]| name.iter().any(|byte| b"\0\n\r".contains(byte));
+        if weights.states.iter().chain(weights.bigrams.iter()).any(|(name, _)| ends(name)) {
+            return Err(fail("CRF++ does not support attributes with ends of lines or the character U+0000".into()));
+        }
         let n = model.labels.len();
         let mut content = Content {
             cost_factor,

@@ -23,6 +23,7 @@ use crate::corpus::labels::first_repeated;
 use crate::error::{Error, Result};
 use crate::files::model_file::Storage;
 use crate::foreign::bytes::Checked;
+use crate::text::writable::Place;
 use serde_json::json;
 use std::path::Path;
 use std::str::FromStr;
@@ -125,6 +126,10 @@ pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result
     if model.label_bias().map_or(true, |bias| !bias.is_empty()) {
         let message = "other programs' models do not support biases of labels; remove them in Python before the export: set_params(label_bias=None)";
         return Err(Error::ModelFile(message.into()));
+    }
+    // CRFsuite's files are no text, and refuse only the character that ends a string in C.
+    if format != Format::CrfSuite {
+        Place::Program.check("the model's label", &model.labels, "save the model as a loglinear model instead")?;
     }
     match format {
         Format::CrfSuite => crfsuite::write(model, &order),

@@ -40,9 +40,14 @@ impl Label {
         Err(Error::Template(format!("the template looks at column {message}")))
     }
 
-    /// Whether a cell says that the label is not known. Words without features have `_` in FEATS, which is a label.
+    /// Whether `_` is an unknown label. Words without features have `_` in FEATS, which is a label.
+    pub fn has_mark(self) -> bool {
+        self != Label::Feats
+    }
+
+    /// Whether a cell says that the label is not known.
     fn is_unknown(self, cell: &[u8]) -> bool {
-        cell.is_empty() || (cell == b"_" && self != Label::Feats)
+        cell.is_empty() || (cell == b"_" && self.has_mark())
     }
 
     /// The message for a word whose label is missing.

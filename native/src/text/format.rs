@@ -9,6 +9,7 @@ use crate::text::columns::{self, Shape};
 use crate::text::labels::Labels;
 use crate::text::layout::{Layout, Separator};
 use crate::text::template::Template;
+use crate::text::writable::Place;
 use crate::text::{conllu, crfsuite, jsonl, sentence, svmlight};
 use std::ops::Range;
 use std::str::FromStr;
@@ -129,6 +130,16 @@ impl<'a> Reading<'a> {
         match self.format {
             Format::Columns => self.shape.map_or(Separator::Blank, |shape| shape.separator),
             Format::Conllu(_) | Format::Crfsuite | Format::Jsonl | Format::Svmlight => Separator::Tab,
+        }
+    }
+
+    /// Where labels are written for the text; None if it can hold any label.
+    pub fn place(&self) -> Option<Place> {
+        match (self.format, self.separator()) {
+            (Format::Columns, Separator::Blank) => Some(Place::Blanks),
+            (Format::Conllu(label), _) if label.has_mark() => Some(Place::Marked),
+            (Format::Columns | Format::Conllu(_) | Format::Crfsuite | Format::Svmlight, _) => Some(Place::Line),
+            (Format::Jsonl, _) => None,
         }
     }
 

@@ -28,3 +28,4 @@ pub mod svmlight;
 pub mod template;
 mod token_views;
 mod view;
+pub mod writable;

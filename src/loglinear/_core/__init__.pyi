@@ -30,7 +30,7 @@ from .memory import end_when_exhausted as end_when_exhausted
 from .model import ChainModel as ChainModel
 from .model import TextReader as TextReader
 from .model import attribute_names as attribute_names
-from .model import check_cells as check_cells
+from .model import check_labels as check_labels
 from .model import check_template as check_template
 from .model import check_text as check_text
 from .model import is_compressed as is_compressed
@@ -51,6 +51,7 @@ from .numeric import instruction_set as instruction_set
 from .numeric import limit_instruction_set as limit_instruction_set
 from .numeric import vectors as vectors
 from .objective import Objective as Objective
+from .panics import panic as panic
 from .pseudolikelihood import PseudoLikelihood as PseudoLikelihood
 from .pseudolikelihood import Regression as Regression
 from .pseudolikelihood import RestrictedPseudoLikelihood as RestrictedPseudoLikelihood

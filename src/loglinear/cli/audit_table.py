@@ -72,8 +72,8 @@ class AcceptedLabels(NamedTuple):
             accepted_lines[row.get("finding", str(number))].append(number if accepted else None)
             if not accepted:
                 continue
-            line, token, label = row["line"], row["token"], row["suggested"].strip()
-            if not (line.isdecimal() and token.isdecimal() and label):
+            line, token, label = row["line"], row["token"], row["suggested"]
+            if not (line.isdecimal() and token.isdecimal() and label.strip()):
                 message = f"{path}, line {number}: the line, the token or the suggested label is missing; {_AGAIN}"
                 raise DataError(message)
             changes.append(Change(int(line), int(token), row["given"], label, row["word"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,4 +63,4 @@ def tab_separated(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def bias_text(bias: Mapping[str, float]) -> str:
     """Return biases of labels as the flag takes them."""
-    return " ".join(f"{visible_name(label)}={score:g}" for label, score in bias.items())
+    return " ".join(shlex.quote(f"{visible_name(label)}={score:g}") for label, score in bias.items())

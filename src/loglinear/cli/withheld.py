@@ -49,7 +49,7 @@ class Withheld(NamedTuple):
         Raises:
             OptionError: the probability is none; --below or --rest do not fit the other options.
         """
-        from ..data.writing import check_cells
+        from ..data.writing import check_labels
 
         least, below, rest = arguments.min_probability, arguments.below, arguments.rest
         if least is None:
@@ -66,11 +66,9 @@ class Withheld(NamedTuple):
             raise OptionError(message)
         if below is not None:
             try:
-                check_cells([below], between_blanks=True)
+                check_labels([below], f"give a label such as O or {NO_LABEL}", place="blanks", what="--below")
             except DataError as error:
-                problem = str(error).partition("the model's label ")[2].partition(";")[0]
-                message = f"--below {problem}; give a label such as O or {NO_LABEL}"
-                raise OptionError(message) from error
+                raise OptionError(str(error)) from error
         return cls(least, below, rest)
 
     @property

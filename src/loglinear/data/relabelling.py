@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import DataError
+from ..visible import visible_json, visible_name
 from .column_layout import ColumnLayout
 from .formats import file_name, named
 from .lines import decoded, read_lines
+from .writing import check_labels
 
-__all__ = ["Change", "new_labels", "relabelled"]
+__all__ = ["Change", "relabelled", "spelled"]
 
 # What spreadsheets make of words that they take for formulas.
 _DAMAGED = ("#NAME?", "#VALUE!", "#REF!")
@@ -75,16 +77,35 @@ def relabelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[
         _fail(path, next(iter(next(iter(by_line.values())).values())))
 
 
-def new_labels(path: str, format: str, columns: ColumnLayout, changes: Sequence[Change]) -> list[str]:
-    """Return the labels of changes that no line of a file has, each once; see `relabelled` for the arguments."""
-    new = {_value(change.label): change.label for change in changes}
+def spelled(path: str, format: str, columns: ColumnLayout, changes: Sequence[Change]) -> tuple[list[Change], list[str]]:
+    """Return changes with labels as a file spells them, and the labels that no line of it has, each once.
+
+    In a table, control characters are escaped, and there may be blanks around a label. See `relabelled` for the
+    arguments.
+
+    Raises:
+        DataError: several labels of the file look like the label of a change.
+    """
+    labels: dict[str, None] = {}
     for number, raw in enumerate(read_lines(path), start=1):
-        if not new:
-            break
-        line = decoded(raw, file_name(path), number).rstrip("\r\n")
-        for label in _labels(line, format, columns):
-            new.pop(_value(label), None)
-    return [*new.values()]
+        labels.update(dict.fromkeys(_labels(decoded(raw, file_name(path), number).rstrip("\r\n"), format, columns)))
+    alike: dict[str, list[str]] = {}
+    for label in labels:
+        alike.setdefault(visible_name(label).strip(), []).append(label)
+    values = {*map(_value, labels)}
+    as_spelled: list[Change] = []
+    new: dict[str, None] = {}
+    for change in changes:
+        candidates = alike.get(visible_name(change.label).strip(), [change.label.strip()])
+        candidates = [label for label in candidates if visible_name(label) == change.label] or candidates
+        if len(candidates) > 1:
+            several = " and ".join(map(repr, candidates))
+            message = f"{file_name(path)}: the label {change.label!r} of the table may be {several}; rename one of them"
+            raise DataError(message)
+        as_spelled.append(change._replace(label=candidates[0]))
+        if _value(candidates[0]) not in values:
+            new[candidates[0]] = None
+    return as_spelled, [*new]
 
 
 def _labels(line: str, format: str, columns: ColumnLayout) -> list[str]:
@@ -119,12 +140,12 @@ def _in_json(line: str, changes: Mapping[int, Change]) -> str | None:
         sentence = json.loads(line)
         labels = sentence["labels"]
         for token, change in changes.items():
-            if str(labels[token]) != change.given:
+            if visible_name(str(labels[token])) != visible_name(change.given):
                 return None
             labels[token] = change.label if isinstance(labels[token], str) else json.loads(change.label)
     except (ValueError, LookupError, TypeError):
         return None
-    return json.dumps(sentence, ensure_ascii=False)
+    return visible_json(json.dumps(sentence, ensure_ascii=False))
 
 
 def _in_cell(line: str, format: str, columns: ColumnLayout, changes: Mapping[int, Change]) -> str | None:
@@ -136,8 +157,9 @@ def _in_cell(line: str, format: str, columns: ColumnLayout, changes: Mapping[int
     (change,) = changes.values()
     column = format.partition(":")[2]
     for start, end in named(format).labels(line, columns, column):
-        if _value(line[start:end]) != _value(change.given):
+        if _value(visible_name(line[start:end])) != _value(visible_name(change.given)):
             continue
+        check_labels([change.label], "choose another", what=f"line {change.line}: the label")
         changed = line[:start] + change.label + line[end:]
         if (start, start + len(change.label)) not in named(format).labels(changed, columns, column):
             message = f"line {change.line}: the format {format} cannot hold the label {change.label!r}; choose another"
@@ -152,6 +174,9 @@ def _has_words(line: str, format: str, columns: ColumnLayout, changes: Mapping[i
     if format == "text":
         words = [line.partition("\t")[2]]
     return all(
-        change.word in ("", *_DAMAGED) or token >= len(words) or words[token] in (None, change.word)
+        change.word in ("", *_DAMAGED)
+        or token >= len(words)
+        or (word := words[token]) is None
+        or visible_name(word) == visible_name(change.word)
         for token, change in changes.items()
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Literal
 
 from .. import _core
 from ..errors import OptionError
 
-__all__ = ["check_cells", "check_writable", "write_output", "write_text"]
+__all__ = ["check_labels", "check_writable", "write_output", "write_text"]
 
 
 def write_output(path: str, content: bytes) -> None:
@@ -31,9 +32,22 @@ def write_text(path: str, content: bytes) -> None:
     _core.write_text(path, content)
 
 
-def check_cells(labels: Sequence[str], *, between_blanks: bool = False) -> None:
-    """Raise DataError if a label cannot be written on a line by itself, or among other cells between blanks."""
-    _core.check_cells(labels, between_blanks=between_blanks)
+def check_labels(
+    labels: Sequence[str],
+    remedy: str,
+    *,
+    place: Literal["quotes", "line", "blanks"] = "line",
+    what: str = "the model's label",
+) -> None:
+    """Raise DataError if a text cannot hold a label so that it is read again as it is.
+
+    Args:
+        labels: to write.
+        remedy: what to do, for the message.
+        place: where labels are written: in cells with quotes, as in CSV; on lines or between tabs; between blanks.
+        what: what the message calls a label.
+    """
+    _core.check_labels(labels, place, what, remedy)
 
 
 def check_writable(path: str) -> None:

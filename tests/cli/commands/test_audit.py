@@ -13,7 +13,7 @@ import pytest
 
 from loglinear.cli.commands.audit import run
 from loglinear.data.column_layout import ColumnLayout
-from loglinear.data.relabelling import Change, new_labels
+from loglinear.data.relabelling import Change, spelled
 from loglinear.errors import OptionError
 
 LABELS = {"dog": "N", "cat": "N", "cow": "N", "the": "D", "a": "D", "runs": "V", "sleeps": "V"}
@@ -271,7 +271,7 @@ def test_numbers_are_labels_that_the_data_have_however_they_are_written(tmp_path
     path = tmp_path / "d.svm"
     path.write_text("+1 1:1\n-1 1:2\n", encoding="utf-8")
     changes = [Change(1, 0, "1", "-1"), Change(2, 0, "-1", "1.0"), Change(2, 0, "-1", "nan")]
-    assert new_labels(str(path), "svmlight", ColumnLayout(), changes) == ["nan"]
+    assert spelled(str(path), "svmlight", ColumnLayout(), changes) == (changes, ["nan"])
 
 
 def test_the_data_do_not_go_to_a_terminal(tmp_path, monkeypatch):

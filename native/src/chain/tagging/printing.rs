@@ -8,6 +8,7 @@ use crate::chain::tagging::confidence::Probabilities;
 use crate::chain::tagging::scorer::Scorer;
 use crate::text::format::Writing;
 use crate::text::layout::Separator;
+use crate::text::writable::ENDS;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::ops::Range;
@@ -211,9 +212,21 @@ impl<'m> Scorer<'m> {
             }
         }
         sentence.insert("predicted".into(), predicted.into());
-        serde_json::to_writer(&mut self.out, &sentence).expect("writing to memory");
+        write_escaped(&Value::Object(sentence).to_string(), &mut self.out);
         self.out.push(b'\n');
     }
+}
+
+/// Writes JSON with escapes for the characters that JSON need not escape, but which end lines or are control characters.
+fn write_escaped(mut json: &str, out: &mut Vec<u8>) {
+    while let Some(at) = json.find(|c: char| c.is_control() || ENDS.contains(&c)) {
+        let (before, after) = json.split_at(at);
+        let mut after = after.chars();
+        let odd = after.next().map_or(0, u32::from);
+        write!(out, "{before}\\u{odd:04x}").expect("writing to memory");
+        json = after.as_str();
+    }
+    out.extend_from_slice(json.as_bytes());
 }
 
 /// A probability with six significant digits, as `%g` of C writes it.

@@ -3,12 +3,13 @@
 use crate::chain::model::Model;
 use crate::chain::tagging::answer::Request;
 use crate::chain::tagging::scorer::{Scorer, Written};
-use crate::error::{Error, Located, Result};
+use crate::error::{Located, Result};
 use crate::text::encode::map_pieces;
-use crate::text::format::{Format, Reading, Writing};
+use crate::text::format::{Format, Reading};
 use crate::text::input::Text;
 use crate::text::labels::Labels;
-use crate::text::layout::{Layout, Separator};
+use crate::text::layout::Layout;
+use crate::text::writable::Place;
 use crate::threads::Interrupt;
 use std::ops::Range;
 
@@ -62,8 +63,16 @@ impl<'m> TextTagger<'m> {
             return Ok(Vec::new());
         }
         self.model.expect(content.len() / BYTES_PER_TOKEN);
-        check_cells(&self.model.labels, self.reading.format.writing(), self.reading.separator())?;
+        self.check_labels()?;
         map_pieces(content, PIECE, &self.reading, interrupt, |range| self.piece(content, range))
+    }
+
+    /// Fails if the text cannot hold a label.
+    fn check_labels(&self) -> Result<()> {
+        let (labels, Some(place)) = (&self.model.labels, self.reading.place()) else { return Ok(()) };
+        let tabs_do = labels.iter().all(|label| Place::Line.problem(label).is_none());
+        let tabs = if tabs_do { "add --separator tab, or " } else { "" };
+        place.check("the model's label", labels, &format!("{tabs}give JSON lines (--format jsonl)"))
     }
 
     /// Labels a piece.
@@ -72,50 +81,5 @@ impl<'m> TextTagger<'m> {
         scorer.copied = range.start;
         self.reading.read(content, range, &mut scorer)?;
         Ok(scorer.written())
-    }
-}
-
-/// Fails if a label cannot be written in this way, so that it would be read again as it is.
-pub fn check_cells(labels: &[String], writing: Writing, separator: Separator) -> Result<()> {
-    // Control characters besides tabs and ends of lines would command the terminal that shows the text.
-    let separates = |character: char| match writing {
-        Writing::Lines => character.is_control() || (character == ' ' && separator == Separator::Blank),
-        Writing::Cells | Writing::Labels { .. } => character.is_control(),
-        Writing::Fields => false,
-    };
-    let wrong = |label: &&String| label.chars().any(separates) || (label.is_empty() && writing != Writing::Fields);
-    let Some(label) = labels.iter().find(wrong) else { return Ok(()) };
-    let (problem, remedy) = if !label.contains(char::is_control) && writing == Writing::Lines && !label.is_empty() {
-        ("contains a space, which separates columns here", "add --separator tab, or give JSON lines (--format jsonl)")
-    } else if label.is_empty() {
-        ("is empty, so it cannot be written on a line of text", "give JSON lines (--format jsonl)")
-    } else if !label.contains(['\t', '\n', '\r']) {
-        ("contains a control character, so it cannot be written on a line of text", "give JSON lines (--format jsonl)")
-    } else {
-        (
-            "contains a tab or the end of a line, so it cannot be written on a line of text",
-            "give JSON lines (--format jsonl)",
-        )
-    };
-    Err(Error::Data(format!("the model's label {label:?} {problem}; {remedy}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_that_would_be_read_as_several_cells_is_refused() {
-        let lines = Writing::Labels { blank_lines: true };
-        let fits = |label: &str, writing, separator| check_cells(&[label.to_owned()], writing, separator).is_ok();
-        assert!(fits("B-PER", Writing::Lines, Separator::Blank));
-        assert!(!fits("A B", Writing::Lines, Separator::Blank));
-        assert!(fits("A B", Writing::Lines, Separator::Tab));
-        for writing in [Writing::Lines, Writing::Cells, lines] {
-            for label in ["A\tB", "A\nB", "A\rB", "A\u{1b}[31m", "A\u{9b}B", ""] {
-                assert!(!fits(label, writing, Separator::Tab), "{label:?}");
-                assert!(fits(label, Writing::Fields, Separator::Blank), "{label:?}");
-            }
-        }
     }
 }

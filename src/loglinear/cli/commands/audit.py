@@ -206,7 +206,7 @@ def _page(arguments: Namespace, audit: Audit, table: str) -> bytes:
     from ...report.audit_page import audit_page
 
     rows = [line.split("\t") for line in table.split("\n")[1:-1]]
-    labels = [str(label) for label in audit.out_of_fold.labels]
+    labels = [visible_name(str(label)) for label in audit.out_of_fold.labels]
     title = f"Audit of {file_name(arguments.train)}"
     return audit_page(
         COLUMNS, rows, labels, title=title, file=os.path.basename(_table_of(arguments)), command=_way_on(arguments)
@@ -252,7 +252,7 @@ def _way_on(arguments: Namespace) -> str:
 def _apply(arguments: Namespace) -> None:
     """Write the data with the accepted labels."""
     from ...data.formats import format_of
-    from ...data.relabelling import new_labels, relabelled
+    from ...data.relabelling import relabelled, spelled
     from ...data.writing import write_text
 
     if arguments.output == "-" and sys.stdout.isatty():
@@ -260,8 +260,9 @@ def _apply(arguments: Namespace) -> None:
         raise OptionError(message)
     accepted = AcceptedLabels.read(arguments.apply)
     format, layout = accepted.layout(arguments, format_of(arguments.train, arguments.format))
-    lines = b"".join(relabelled(arguments.train, format, layout, accepted.changes))
-    for label in new_labels(arguments.train, format, layout, accepted.changes):
+    changes, new = spelled(arguments.train, format, layout, accepted.changes)
+    lines = b"".join(relabelled(arguments.train, format, layout, changes))
+    for label in new:
         say(f"warning: {arguments.apply}: the label {label!r} is new in {arguments.train}; correct it if it is a slip")
     write_text(arguments.output, lines)
     if not arguments.quiet:

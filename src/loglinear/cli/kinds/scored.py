@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.column_layout import ColumnLayout
 from ...errors import DataError, OptionError
+from ...visible import CONTROLS
 from ..output import bias_text, say
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-_HAS_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
+_HAS_BLANK = re.compile(rf"[\s{''.join(map(chr, CONTROLS))}]")
 
 
 def check_calibration(picture: str, mode: str) -> None:

@@ -309,13 +309,13 @@ class Sentences(Kind):
     def _tag_corpus(self, arguments: Namespace) -> None:
         """Write the labels of an encoded corpus, one per line, and a blank line after each sentence."""
         from ...data.corpus import Corpus
-        from ...data.writing import check_cells, write_text
+        from ...data.writing import check_labels, write_text
 
         refused = ("marginals", "n_best", "probabilities", "layout", "detail", "min_probability")
         if any(vars(arguments)[name] for name in refused):
             message = f"{arguments.file}: an encoded corpus is tagged with labels only; give the text for other output"
             raise OptionError(message)
-        check_cells(self.model.labels)
+        check_labels(self.model.labels, "give the text as JSON lines (--format jsonl) instead of the corpus")
         corpus = Corpus.read(arguments.file, template=self.template)
         predicted = self._constrained(arguments).predict(corpus.core, threads=arguments.threads)
         lines = ("".join(f"{label}\n" for label in labels) + "\n" for labels in predicted)

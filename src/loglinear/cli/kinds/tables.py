@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...data.formats import file_name
 from ...data.frames import missing_columns
 from ...data.table import Table, join_names, read_table
-from ...data.writing import write_text
+from ...data.writing import check_labels, write_text
 from ...errors import DataError
 from ...models.explain.edges import Edge, ranked_edges
 from ...models.files.settings import plain
@@ -92,7 +92,7 @@ class Tables(Kind):
         withheld = Withheld.of(arguments)
         table, samples = self.read(arguments.file)
         columns = table.columns if table.texts is None else [np.array(cells, dtype=object) for cells in table.texts]
-        columns, sure = list(columns), {}
+        columns, sure, remedy = list(columns), {}, "remove control characters from the training data"
         with naming(arguments.file):
             probabilities_of = self.network.predict_proba(samples)
         for i, (name, column) in enumerate(zip(samples.names, samples.columns, strict=True)):
@@ -105,6 +105,7 @@ class Tables(Kind):
                 if withheld is not None:
                     pairs = zip(states, probabilities.max(axis=1), strict=True)
                     states = [state if p >= withheld.least else withheld.below for state, p in pairs]
+                check_labels([str(state) for state in states if state is not None], remedy, place="quotes")
                 columns[at][gaps] = states
                 sure[f"p({name})"] = np.full(table.n_samples, None, dtype=object)
                 sure[f"p({name})"][gaps] = [f"{p:.6f}" for p in probabilities.max(axis=1)]

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ...errors import DataError, OptionError
+from ...visible import visible_name
 from ..layout import warn_of_labels, warn_of_tokens
 from ..options import flags_of
 from ..output import say
@@ -68,9 +69,9 @@ class Texts(Samples):
         from ...data.formats import file_name
         from ...data.lines import arriving_lines, read_lines
         from ...data.texts import documents
-        from ...data.writing import check_cells, write_text
+        from ...data.writing import check_labels, write_text
 
-        check_cells(self.model.labels)
+        check_labels(self.model.labels, "rename the label in the training data")
         self.format(arguments.file, arguments.format)
         if arguments.rest is not None:
             message = f"{self.path} is {self.called}; leave out --rest, which keeps the labels of a sentence together, "
@@ -123,7 +124,7 @@ class Texts(Samples):
                 if arguments.marginals:
                     row += [f"{label}:{p:.6f}" for label, p in zip(model.labels, probabilities, strict=True)]
         if documents.files:
-            rows = [[file, *row] for file, row in zip(documents.files, rows, strict=True)]
+            rows = [[visible_name(file), *row] for file, row in zip(documents.files, rows, strict=True)]
         lines = [""] * (documents.lines[-1] - answered)
         for number, row in zip(documents.lines, rows, strict=True):
             lines[number - answered - 1] = "\t".join(row)

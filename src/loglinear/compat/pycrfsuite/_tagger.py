@@ -10,6 +10,7 @@ from typing import Any
 from ..._core import ChainModel, SequenceTagger
 from ...errors import ModelFileError
 from ...models.files.chain import ready
+from ...visible import visible
 from ._dump import ParsedDump, dumped, parsed
 
 __all__ = ["Tagger"]
@@ -104,7 +105,7 @@ class Tagger(SequenceTagger):
         """
         exported = self._exported()
         if filename is None:
-            sys.stdout.write(b"".join(dumped(exported)).decode())
+            sys.stdout.write(visible(b"".join(dumped(exported)).decode()))
             sys.stdout.flush()
             return
         with open(filename, "wb") as file:
