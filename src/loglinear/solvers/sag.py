@@ -72,11 +72,11 @@ class SAGState(PassState):
             shape (n, 2); empty when every visit searches.
     """
 
-    d: Vector
-    gradients: Annotated[tuple[Marginals, Marginals, Marginals], Sizes((None,))]
-    lipschitz: Annotated[Vector, Sizes((None,))]
-    seen: Annotated[npt.NDArray[np.bool_], Sizes(("n_samples",))]
-    pauses: Annotated[npt.NDArray[np.uint8], Sizes((None, 2))]
+    d: Annotated[Vector, Sizes(own=True)]
+    gradients: Annotated[tuple[Marginals, Marginals, Marginals], Sizes((None,), own=True)]
+    lipschitz: Annotated[Vector, Sizes((None,), own=True)]
+    seen: Annotated[npt.NDArray[np.bool_], Sizes(("n_samples",), own=True)]
+    pauses: Annotated[npt.NDArray[np.uint8], Sizes((None, 2), own=True)]
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ def _decoded(value: Any, arrays: Arrays) -> Any:
     if name == "array":
         return arrays[content]
     if name == "number":
-        return arrays[content][()]
+        return arrays[content].copy()[()]  # a view of an array that is not a number would share its memory
     if name == "status":
         return Status[content]
     if name == "tuple":

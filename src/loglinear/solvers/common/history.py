@@ -90,11 +90,11 @@ class History:
             the identity is H without pairs and, times gamma, what the recursion starts from.
     """
 
-    S: Annotated[Rows, Sizes(("pairs", "n_features"))]
-    Y: Annotated[Rows, Sizes(("pairs", "n_features"))]
-    SY: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False)]
-    YY: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False)]
-    inverse: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False)]
+    S: Annotated[Rows, Sizes(("pairs", "n_features"), own=True)]
+    Y: Annotated[Rows, Sizes(("pairs", "n_features"), own=True)]
+    SY: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False, own=True)]
+    YY: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False, own=True)]
+    inverse: Annotated[Vector, Sizes(("pairs", "pairs"), finite=False, own=True)]
     Sv: Annotated[Vector, Sizes((None,), finite=False)] = field(default_factory=lambda: np.empty(0))
     Yv: Annotated[Vector, Sizes((None,), finite=False)] = field(default_factory=lambda: np.empty(0))
     live: Annotated[tuple[int, ...], Sizes(below="pairs", distinct=True)] = ()

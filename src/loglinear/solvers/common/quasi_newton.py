@@ -173,8 +173,8 @@ class QuasiNewtonState(BatchState):
     norm: float
     history: Curvature
     recent: tuple[float, ...]
-    spare_w: Annotated[Vector, Sizes(finite=False)]
-    spare_gradient: Annotated[Vector, Sizes(finite=False)]
+    spare_w: Annotated[Vector, Sizes(finite=False, own=True)]
+    spare_gradient: Annotated[Vector, Sizes(finite=False, own=True)]
     alpha: float = 0.0
 
 

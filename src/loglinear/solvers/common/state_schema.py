@@ -20,7 +20,7 @@ same size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from operator import attrgetter
@@ -57,6 +57,7 @@ class Sizes:
         or_empty: whether the array may be empty instead.
         least: smallest whole number.
         equal: name of the size that a whole number is equal to.
+        own: whether steps write to the array, which no other field may hold then.
     """
 
     shape: tuple[str | int | None, ...] = ("n_features",)
@@ -67,6 +68,7 @@ class Sizes:
     or_empty: bool = False
     least: int = 0
     equal: str | None = None
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,33 @@ def check_state(solver: Solver[Any], problem: Problem, state: object) -> None:
     if type(solver).__module__.startswith(f"{_SOLVERS}."):
         declared = get_type_hints(type(solver).init)["return"]
         check_declared("state", state, declared, problem.n_features, int(problem.objective.n_samples))
+        _check_owners(state)
+
+
+def _check_owners(state: object) -> None:
+    """Raise OptionError if a part of a state holds the array of a field that steps write to; names both."""
+    holders: dict[int, tuple[str, bool]] = {}
+    for name, array, own in _arrays("state", state, None):
+        other, is_owned = holders.setdefault(id(array), (name, own))
+        if other != name and (own or is_owned) and array.size:
+            message = f"{name} is the same array as {other}, and steps write to it"
+            raise OptionError(message)
+
+
+def _arrays(name: str, value: object, declared: Any) -> Iterator[tuple[str, np.ndarray[Any, Any], bool]]:
+    """Yield the arrays of a value with their names, and whether they belong to one field."""
+    if isinstance(value, np.ndarray):
+        how = get_args(declared)[1] if get_origin(declared) is Annotated else None
+        yield name, value, isinstance(how, Sizes) and how.own
+    elif isinstance(value, tuple):
+        for at, part in enumerate(value):
+            yield from _arrays(f"{name}[{at}]", part, declared)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _arrays(f"{name}.{key}", part, declared)
+    elif _is_of_solvers(type(value)):
+        for field, hint in _hints(type(value)).items():
+            yield from _arrays(f"{name}.{field}", attrgetter(field)(value), hint)
 
 
 def check_declared(name: str, value: object, declared: Any, n_features: int, n_samples: int) -> None:

@@ -132,7 +132,7 @@ class WorkingSetState:
     inner: Annotated[QuasiNewtonState, Within("k")]
     features: Annotated[Features, Sizes(("k",), below="n_features", ascending=True)]
     w: Vector
-    spare: Annotated[Vector, Sizes(finite=False)]
+    spare: Annotated[Vector, Sizes(finite=False, own=True)]
     elsewhere: float
     violation: float
     selected: Annotated[Features, Sizes((None,), below="n_features")]
