@@ -17,7 +17,7 @@ from ..errors import DataError, DataWarning, warn
 from ..text_file import not_a
 from .column_layout import ColumnLayout, Noticed, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
-from .formats import file_name, format_of, is_corpus, unknown_label
+from .formats import file_name, format_of, is_corpus, is_format, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
 from .odd_keys import odd_keys
@@ -462,8 +462,8 @@ class Corpus:
             raise DataError(message)
 
     def check_label_type(self, label_type: str) -> None:
-        """Raise DataError if the labels have another type than a model's, which none of them would match."""
-        if self.label_type != label_type and self.labels:
+        """Raise DataError if the labels have another type than a model's; a file has names of labels, of any type."""
+        if self.label_type != label_type and self.labels and not is_format(self.format):
             message = f"the labels have type {self.label_type}, but the model has labels of type {label_type}"
             raise DataError(message)
 

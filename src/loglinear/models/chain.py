@@ -521,7 +521,9 @@ class ChainCRF(
         *,
         metric: str = "accuracy",
     ) -> float:
-        """Return a score of the predicted labels, between 0 and 1.
+        """Return a score of the predicted labels, between 0 and 1, as `loglinear evaluate` does.
+
+        Tokens with an unknown label, None or the mark that a file has for it, do not count.
 
         Args:
             X: sentences, or a labelled Corpus.
@@ -543,10 +545,14 @@ class ChainCRF(
         if metric in of_chunks and sample_weight is not None:
             message = f"metric={metric!r} does not support sample_weight; leave it out"
             raise OptionError(message)
+        from ..metrics import labelled_tokens
+
         model, corpus = self._inputs(X, y)
-        gold = corpus.true_labels()
+        labels = corpus.known_labels(model.labels)
         check_known(corpus, model.labels, "the data")
-        predicted = typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
+        gold, predicted = labelled_tokens(
+            labels, typed(model.predict(corpus.core, threads=self._threads), corpus.label_type)
+        )
         if metric in of_chunks:
             from ..metrics import chunk_scores
 
@@ -607,7 +613,7 @@ class ChainCRF(
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
         check_known(corpus, model.labels, "the data")
-        taggings = tag_corpus(model, corpus, label_type=self._label_type, threads=self._threads)
+        taggings = tag_corpus(model, corpus, label_type=corpus.label_type, threads=self._threads)
         trained = "training" in json.loads(self.model_.settings)
         shown = shown_words(X, corpus) if words is None else words
         return make_report(

@@ -33,7 +33,7 @@ from ..data.samples import (
     warn_of_numbers,
 )
 from ..data.soft_classes import RepeatedSamples, are_soft, repeated, repeated_tokens
-from ..data.survey import check_counts
+from ..data.survey import check_counts, check_known
 from ..errors import DataError, DataWarning, OptionError, in_argument, warn
 from ..minimize import Callback
 from ..objectives.class_weights import check_sum, weights_by_class
@@ -700,12 +700,27 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         scores = self._scores(X)
         return np.asarray(self.classes_[_best(scores)])
 
-    def score(self, X: Corpus | Samples, y: Classes, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the accuracy, of samples with weights if there are any."""
+    def score(self, X: Corpus | Samples, y: Classes | None = None, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the accuracy, of samples with weights if there are any.
+
+        Args:
+            X: samples.
+            y: the class of each sample; None for a Corpus with labels, which are compared by name, as
+                `loglinear evaluate` does. Tokens with an unknown label do not count.
+            sample_weight: a weight >= 0 for each sample.
+        """
         predicted = np.asarray(self.predict(X))
-        labels = classes_of(y, n_samples=len(predicted), model=self.classes_)
         weights = None if sample_weight is None else weights_of_samples(sample_weight, len(predicted))
-        return float(np.average(labels == predicted, weights=weights))
+        if y is not None or not isinstance(X, Corpus):
+            return float(
+                np.average(classes_of(y, n_samples=len(predicted), model=self.classes_) == predicted, weights=weights)
+            )
+        names = [str(label) for label in self.classes_.tolist()]
+        gold = [label for labels in X.known_labels(names) for label in labels]
+        check_known(X, names, "the data")
+        is_labelled = [label is not None for label in gold]
+        right = np.array([str(label) == str(guess) for label, guess in zip(gold, predicted.tolist(), strict=True)])
+        return float(np.average(right[is_labelled], weights=None if weights is None else weights[is_labelled]))
 
     def predict_proba(self, X: Corpus | Samples) -> Vector:
         """Return p(y | x), shape (n_samples, n_classes); with "ovr" the probabilities of the classes, normalised."""

@@ -110,6 +110,7 @@ def _check_owners(state: object) -> None:
 
 def _arrays(name: str, value: object, declared: Any) -> Iterator[tuple[str, np.ndarray[Any, Any], bool]]:
     """Yield the arrays of a value with their names, and whether they belong to one field."""
+    kind: Any
     if isinstance(value, np.ndarray):
         how = get_args(declared)[1] if get_origin(declared) is Annotated else None
         yield name, value, isinstance(how, Sizes) and how.own
@@ -119,8 +120,8 @@ def _arrays(name: str, value: object, declared: Any) -> Iterator[tuple[str, np.n
     elif isinstance(value, dict):
         for key, part in value.items():
             yield from _arrays(f"{name}.{key}", part, declared)
-    elif _is_of_solvers(type(value)):
-        for field, hint in _hints(type(value)).items():
+    elif _is_of_solvers(kind := type(value)):
+        for field, hint in _hints(kind).items():
             yield from _arrays(f"{name}.{field}", attrgetter(field)(value), hint)
 
 
