@@ -11,7 +11,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from examples import by_day
-from loglinear import ChainObjective, Corpus, ElasticNet, GraphCRF, OptionError, Problem, grid_edges, minimize
+from loglinear import (
+    ChainObjective,
+    Corpus,
+    ElasticNet,
+    GraphCRF,
+    OptionError,
+    Problem,
+    _core,
+    grid_edges,
+    minimize,
+)
 from loglinear.data.graphs import Graphs
 from loglinear.errors import DataError
 from loglinear.minimize import Stop
@@ -256,3 +266,49 @@ def test_a_graph_too_wide_for_exact_inference_is_refused():
     objective = GraphLikelihood(Graphs.of(X), np.concatenate(y), 2, inference=Exact(limit=8))
     with pytest.raises(OptionError, match=r"exact inference .* more than the limit of 8"):
         objective.per_sample()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"sizes": [2, 2]}, "nodes or edges"),
+        ({"edges": [[0, 3]]}, "edges must join two of the 3 nodes"),
+        ({"edges": [[0, 2]]}, r"edge \(0, \d+\) does not join"),
+        ({"labels": [0, 1, 2]}, "less than 2"),
+        ({"labels": [0, 1]}, "labels: expected 3 entries, found 2"),
+        ({"nodes": ([0, 1, 1, 1], [5], [1.0])}, "feature numbers"),
+        ({"nodes": ([0, 1, 0, 1], [0], [1.0])}, "not compressed sparse rows of 3"),
+        ({"ties": ([0, 0], [0], [1.0])}, "not compressed sparse rows of 1"),
+        ({"costs": [1.0]}, "costs: expected 6 entries"),
+        ({"appearances": [1.0, 1.0]}, "appearances: expected 1 entries"),
+        ({"forbidden": [0.0]}, "forbidden: expected 4 entries"),
+        ({"weight_of": [0, 1, 2, 9]}, "weights of pairs"),
+        ({"propagation": (0.1, 1e-6, 10, "fast")}, "schedule is"),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(changed, message):
+    arrays = {
+        "sizes": [2, 1],
+        "edges": [[0, 1]],
+        "nodes": ([0, 1, 1, 1], [0], [1.0]),
+        "ties": ([0, 1], [0], [1.0]),
+        "labels": [0, 1, -1],
+        "weight_of": [0, 1, 2, 3],
+        "forbidden": [0.0] * 4,
+    }
+
+    def passes_of(arrays):
+        kinds = {"costs": float, "appearances": float, "forbidden": float}
+        plain = arrays.keys() - {"nodes", "ties", "propagation"}
+        keywords = {name: np.array(arrays[name], kinds.get(name, np.int64)) for name in plain}
+        for name in ("nodes", "ties"):
+            at, ids, values = arrays[name]
+            keywords[name] = np.array(at, np.int64), np.array(ids, np.int64), np.array(values, float)
+        propagation = arrays.get("propagation")
+        return _core.graph_passes(
+            **keywords, propagation=propagation, n_labels=2, n_features=(1, 1), weight=1.0, limit=16
+        )
+
+    assert passes_of(arrays).n_samples == 2
+    with pytest.raises(OptionError, match=message):
+        passes_of(arrays | changed)

@@ -187,12 +187,13 @@ def test_graphs_follow_algorithm_1(sampling, inference, seed, valued, saga, paus
 @given(
     seed=st.integers(0, 1000),
     l1=st.sampled_from([0.0, 0.02, 0.5]),
-    l2=st.sampled_from([0.0, 0.3, 30.0]),
+    l2=st.sampled_from([0.0, 0.3, 30.0, 1e4]),
     saga=st.booleans(),
 )
 def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l1, l2, saga):
     """A call that makes one step leaves all weights up to date, as a dense update does; one of many is lazy."""
-    objective = (PerSample(*sentences(12, seed)) if seed % 2 else Classified(seed, 2 + seed % 3)).whole
+    data = PerSample(*sentences(12, seed)), Classified(seed, 2 + seed % 3), Graphed(seed)
+    objective = data[seed % 3].whole
     draws = np.random.default_rng(seed).random((60, 2))
     found = []
     for size in (1, 60):
@@ -311,7 +312,10 @@ class Interrupted:
         return self.objective.per_sample().sag_pass(*arrays, draws=draws, **options)
 
 
-def test_an_interrupted_pass_leaves_the_weights_of_the_last_one_and_a_state_that_is_whole(problem):
+@pytest.mark.parametrize("kind", ["chain", "graphs"])
+def test_an_interrupted_pass_leaves_the_weights_of_the_last_one_and_a_state_that_is_whole(problem, kind):
+    if kind == "graphs":
+        problem = Problem(Graphed(2).whole, problem.penalty)
     interrupted = Problem(Interrupted(problem.objective), problem.penalty)
     result = minimize(interrupted, SAG(tolerance=1e-6))
     assert result.status is Status.INTERRUPTED
