@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 import pickle
+import re
 
 import numpy as np
 import pycrfsuite as peer
@@ -252,6 +253,31 @@ def test_lines_and_table(capsys):
     assert [line.split()[0] for line in table[2:4]] == ["rainy", "sunny"]
     assert table[2].split()[-1] == "6"
     assert isinstance(crf.training_log_, type(LinePerIterationTrainer().logparser or crf.training_log_))
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
+@pytest.mark.parametrize("dev", [False, True])
+def test_lines_and_table_have_the_numbers_of_the_log_and_no_others(capsys, algorithm, dev):
+    given = {"X_dev": X, "y_dev": [*Y[:2], ["sunny", "cloudy"]]} if dev else {}
+    log = CRF(algorithm, verbose=True, max_iterations=3).fit(X[:2], Y[:2], **given).training_log_
+    printed = capsys.readouterr().out.splitlines()
+    shown = {"loss": "8.2f", "active_features": "5", "avg_precision": "0.3f", "avg_recall": "0.3f", "avg_f1": "0.3f",
+             "item_accuracy_float": "0.3f", "instance_accuracy_float": "0.3f", "feature_norm": "8.2f"}  # fmt: skip
+    lines = [line for line in printed if line.startswith("Iter")]
+    for line, info in zip(lines, log.iterations, strict=True):
+        numbers = re.findall(r"(?<![\w.])-?[\d.]+", line.replace("=", " "))
+        expected = [info["num"], f"{info['time']:.2f}", *(format(info[n], shown[n]) for n in shown if n in info)]
+        assert numbers == [str(number).strip() for number in expected], line
+        assert ("avg_f1" in info) == dev
+    heads = [at for at, line in enumerate(printed) if line.startswith("Label")]
+    assert len(heads) == dev
+    for line in printed[heads[0] + 2 : heads[0] + 5] if dev else ():
+        label, *numbers = line.split()
+        score = log.last_iteration["scores"][label]
+        of_label = [f"{value:0.3f}" for value in score[3:] if value is not None]
+        assert numbers == [*of_label, str(score.ref)]
+    assert not dev or [line.split()[0] for line in printed[heads[0] + 2 : heads[0] + 5]] == ["cloudy", "rainy", "sunny"]
+    assert not dev or len({len(line) for line in printed[heads[0] : heads[0] + 5]}) == 1
 
 
 def test_scores():
