@@ -10,6 +10,8 @@ import networkx
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_hex
 from matplotlib.transforms import Bbox
 
 from examples import by_day
@@ -121,6 +123,24 @@ def rendered(*arguments):
         dots = axis.transData.transform(picture.points)
         radius = picture.radius * figure.dpi / 72.0
     return picture, figure, names, others, [Bbox([dot - radius, dot + radius]) for dot in dots]
+
+
+def test_what_is_drawn_has_the_places_and_sizes_of_the_layout():
+    picture, figure, *_ = rendered(NAMES, EDGES, np.array(STRENGTHS), np.array(SIGNS))
+    (axis,) = figure.axes
+    (dots,) = (each for each in axis.collections if isinstance(each, PathCollection))
+    np.testing.assert_allclose(np.sqrt(dots.get_sizes()) / 2.0, picture.radius)
+    np.testing.assert_allclose(dots.get_offsets(), picture.points)
+    lines = [each for each in axis.collections if isinstance(each, LineCollection)]
+    assert [to_hex(each.get_colors()[0]) for each in lines] == ["#0072b2", "#d55e00", "#777777"]
+    for each, sign in zip(lines, (1, -1, 0), strict=True):
+        chosen = picture.sign == sign
+        np.testing.assert_allclose(each.get_segments(), picture.points[picture.edges[chosen]])
+        np.testing.assert_allclose(each.get_linewidths(), 0.4 + 3.6 * picture.strength[chosen] / 2.0)
+    names = [(text.get_text(), *text.get_position(), text.get_fontsize()) for text in axis.texts]
+    assert names == [(label.text, label.x, label.y, picture.size) for label in picture.labels]
+    np.testing.assert_allclose(figure.get_size_inches() * 72.0, [picture.width, picture.height])
+    assert (axis.get_xlim()[1], axis.get_ylim()[1]) == (picture.width, picture.height)
 
 
 def share(one, other):

@@ -203,6 +203,11 @@ def read_off(svg):
     """The points of a line as the ticks of both axes show them, with how much a tenth of a unit of the picture is."""
     grid, scaled = re.search(r'<g class="grid">(.*?)</g>', svg, re.S)[1], []
     points = np.array([point.split(",") for point in re.search(r'points="([^"]*)"', svg)[1].split()], dtype=float)
+    # The names of the axes are at the middle of the frame.
+    left, right = map(int, re.search(r'<line x1="(\d+)" x2="(\d+)"', grid).groups())
+    top, bottom = map(int, re.search(r'y1="(\d+)" y2="(\d+)"', grid).groups())
+    middle, level = re.findall(r'<text x="(\d+)" y="\d+" text-anchor|translate\(14 (\d+)\)', svg.partition("</g>")[2])
+    assert (int(middle[0]), int(level[1])) == ((left + right) // 2, (top + bottom) // 2)
     across = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle">([^<]+)<', grid)
     up = re.findall(r'y="([\d.]+)" dy="4" text-anchor="end">([^<]+)<', grid)
     for places, ticks in ((points[:, 0], across), (points[:, 1], up)):
