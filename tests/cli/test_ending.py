@@ -1,5 +1,6 @@
 """The end of a training says how certain the optimum is, in words."""
 
+import re
 import time
 from dataclasses import replace
 
@@ -120,3 +121,21 @@ def test_the_end_names_the_step_that_was_kept_and_how_to_keep_a_better_one():
 @pytest.mark.parametrize(("status", "word"), [(Status.INTERRUPTED, "interrupted"), (Status.STALLED, "stopped")])
 def test_a_training_that_did_not_converge_is_not_done(status, word):
     assert ending([result(status)]) == f"{word}: 0 iterations, 0.5 s"
+
+
+@pytest.mark.parametrize(
+    "command", ["train data --preset pos", "train data --preset pos --model-type maxent", "structure table --l1 0.5"]
+)
+def test_each_training_shows_the_numbers_for_experts_on_demand_alone(done, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").write_text("the D\ndog N\n\nit P\nbarks V\n")
+    (tmp_path / "table").write_text("a,b\n" + "x,y\nu,v\n" * 20 + "x,v\n")
+    plain, verbose = (
+        [re.sub(r"\d+\.\d s", "", line) for line in done(*command.split(), "-m", "m", *more).stderr.splitlines()]
+        for more in ((), ("-v",))
+    )
+    added = [line for line in verbose if line not in plain]
+    assert [line for line in plain if line not in verbose] == []
+    assert re.match(r"converged.*; objective [\d.]+ .*, violation ", added[0]), added
+    assert re.match(r"[\d,]+ active features of [\d,]+", added[1]), added
+    assert all(line.startswith("solver ") for line in added[2:])

@@ -242,6 +242,10 @@ def test_each_point_of_a_curve_is_where_the_ticks_put_its_value(n, shape):
     np.testing.assert_allclose(across, shown, atol=off_across)
     heights = np.array([y[k] for k in shown])
     np.testing.assert_allclose(up, np.log10(heights) if "logarithmic" in svg else heights, atol=off_up)
+    # On either side of the values, 4 % of their range is free.
+    ends = np.array([point.split(",") for point in re.search(r'points="([^"]*)"', svg)[1].split()], dtype=float)
+    for size, side in ((640 - 74 - 12, np.ptp(ends[:, 0])), (240 - 12 - 40, np.ptp(ends[:, 1]))):
+        assert side == pytest.approx(size / 1.08, abs=0.2)
     assert svg.count("<circle") == (n if n <= 40 else 0)
     assert f"score by iteration: from {y[0]:,.6g} to {y[-1]:,.6g}" in svg
     assert "logarithmic" not in charts.curve(x, y, "iteration", "score")
