@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from loglinear.cli.main import COMMANDS
+from loglinear.cli.main import COMMANDS, command_parser
 from loglinear.data.templates import PRESETS
 from loglinear.solvers import SOLVERS, option_names
 
@@ -91,3 +91,14 @@ def test_scripts_of_other_shells_are_whole(done, tmp_path):
         (tmp_path / shell).write_text(script)
         if shutil.which(shell):
             subprocess.run([shell, "-n", tmp_path / shell], check=True)
+
+
+def test_fish_knows_each_flag_and_whether_it_takes_a_value(done):
+    lines = done("completion", "fish").stdout.splitlines()
+    for command in COMMANDS:
+        ours = [f"{line} " for line in lines if f"'__fish_seen_subcommand_from {command}'" in line]
+        for action in command_parser(command)[1]._actions:
+            names = [f"-{'l' if flag.startswith('--') else 's'} {flag.lstrip('-')}" for flag in action.option_strings]
+            if names:
+                (line,) = (line for line in ours if line.partition("' ")[2].startswith(f"{' '.join(names)} "))
+                assert (" -r " in line) == (action.nargs != 0), line
