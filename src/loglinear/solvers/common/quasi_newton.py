@@ -177,6 +177,10 @@ class QuasiNewtonState(BatchState):
     spare_gradient: Annotated[Vector, Sizes(finite=False, own=True)]
     alpha: float = 0.0
 
+    def mistake(self) -> str:
+        """Return what contradicts itself; see `state_schema.Declared`."""
+        return "w and gradient are the same array, and steps write to both in turn" if self.w is self.gradient else ""
+
 
 @dataclass
 class Trial:
