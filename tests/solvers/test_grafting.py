@@ -295,6 +295,13 @@ def test_gauss_seidel_goes_through_all_features():
         GaussSeidel(max_features=3)
 
 
+@pytest.mark.parametrize("kind", [GraftingLight, GaussSeidel])
+def test_only_grafting_starts_from_the_origin(kind):
+    assert not kind(restart=False).restart
+    with pytest.raises(OptionError, match=r"restart=True: .* use grafting$"):
+        kind(restart=True)
+
+
 def test_the_l1_penalty_is_needed():
     with pytest.raises(OptionError, match=r"gauss_seidel needs an L1 penalty.*lbfgs"):
         minimize(problem(l1=0.0, l2=1.0), GaussSeidel())

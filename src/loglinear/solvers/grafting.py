@@ -302,11 +302,19 @@ class Grafting:
         return self.inner.start(small, w[features], nll, gradient[features], history)
 
 
+def _no_restart(solver: Grafting, name: str) -> None:
+    """Raise OptionError if a solver that moves some weights at a time is to start from the origin."""
+    if solver.restart:
+        message = f"restart=True: {name} does not optimise all selected features between selections; use grafting"
+        raise OptionError(message)
+
+
 class GraftingOptions(OWLQNOptions, total=False):
     """Options of ``Grafting``, as options of a solver derived from it."""
 
     select: int
     max_features: int | None
+    restart: bool
     candidates: Callable[[int], Any] | None
     inner: OWLQN
 
@@ -340,6 +348,7 @@ class GraftingLight(Grafting):
 
     def __init__(self, *, steps: int = 10, **options: Unpack[GraftingOptions]) -> None:
         super().__init__(**options)
+        _no_restart(self, "grafting_light")
         self.steps = whole_number("steps", steps, 1, 2**62)
 
     def _looks_at_all(self, state: WorkingSetState) -> bool:
@@ -374,6 +383,7 @@ class GaussSeidel(Grafting):
         if self.max_features is not None:
             message = f"max_features={self.max_features}: gauss_seidel uses all features; use grafting_light"
             raise OptionError(message)
+        _no_restart(self, "gauss_seidel")
 
     def _problem(self, problem: Problem, state: WorkingSetState) -> Problem:
         if state.problem is not None:

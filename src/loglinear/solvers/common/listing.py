@@ -60,9 +60,9 @@ def option_names(kind: type[Any]) -> list[str]:
     """Return the names of the options of a solver's class, the options of its inner solvers included.
 
     Example:
-        >>> from loglinear.solvers import Hybrid, option_names
-        >>> option_names(Hybrid)
-        ['growth', 'first', 'seed', 'memory', 'tolerance', 'gradient_tolerance', 'max_line_search']
+        >>> from loglinear.solvers import ParameterMixing, option_names
+        >>> option_names(ParameterMixing)[-4:]
+        ['tolerance', 'gradient_tolerance', 'max_line_search', 'window']
     """
     return [option.name for option in _options(kind)]
 
