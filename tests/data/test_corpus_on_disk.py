@@ -280,12 +280,12 @@ def test_the_corpus_says_what_it_is(files, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs symbolic links and pipes")
-@pytest.mark.parametrize("name", ["lock", "state_ids.u32", "gold-2.u32", "weights.f64"])
+@pytest.mark.parametrize("name", ["lock", "corpus.json", "state_ids.u32", "gold-2.u32", "weights.f64"])
 def test_appending_writes_nothing_through_a_link(tmp_path, name):
     path, outside = tmp_path / "corpus", tmp_path / "outside"
     Corpus.encode([[["a"], ["b"]]], [["A", "B"]]).save(path)
     place = path / name
-    content = place.read_bytes() + b"more" if place.exists() else b"precious"
+    content = place.read_bytes() + b"more" * (name != "corpus.json") if place.exists() else b"precious"
     outside.write_bytes(content)
     place.unlink(missing_ok=True)
     place.symlink_to(outside)
@@ -296,10 +296,14 @@ def test_appending_writes_nothing_through_a_link(tmp_path, name):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes")
-def test_a_pipe_in_a_corpus_is_refused(tmp_path):
+@pytest.mark.parametrize("name", ["lock", "state_ids.u32"])
+def test_a_pipe_in_a_corpus_is_refused(tmp_path, name):
     path = tmp_path / "corpus"
     Corpus.encode([[["a"]]], [["A"]]).save(path)
-    (path / "state_ids.u32").unlink()
-    os.mkfifo(path / "state_ids.u32")
-    with pytest.raises(DataError, match=r"state_ids.u32: not a regular file"):
-        Corpus.open(path)
+    (path / name).unlink(missing_ok=True)
+    os.mkfifo(path / name)
+    with pytest.raises(DataError, match=f"{name}: not a regular file"):
+        CorpusFile(path, append=True)
+    if name != "lock":
+        with pytest.raises(DataError, match=f"{name}: not a regular file"):
+            Corpus.open(path)

@@ -166,6 +166,22 @@ def test_an_empty_value_has_a_name():
     assert names["other:"] == "other:"
 
 
+def test_cells_too_long_for_a_template_of_many_copies_are_named(tmp_path):
+    text, lines = tmp_path / "text.txt", ["U:" + "%x[0,0]" * 4_000] * 2
+    text.write_text(f"the A\n\nthe A\n{'ab' * 5_000} B\n\n")
+    what = "token 1: its cells are too long for the template, whose attributes would have more than 64 MiB of text"
+    with pytest.raises(DataError, match=f"text.txt, line 5: in the sentence before, {what}"):
+        Corpus.read(text, template="\n".join(lines))
+    assert Corpus.read(text, template="\n".join(lines[:1])).n_tokens == 3
+
+
+def test_a_first_line_longer_than_what_is_looked_at_is_whole(tmp_path):
+    text, long = tmp_path / "text.txt", "a" * (1 << 20)
+    for content in (f"{long} A\nb B\n", f"{long} A"):
+        text.write_text(content)
+        assert {*Corpus.read(text, template="U:%x[0,0]").labels} <= {"A", "B"}
+
+
 def test_a_cell_too_long_for_the_substrings_of_a_line_is_named(tmp_path):
     long, template = "ab" * 2_000, "U0:%x[0,0]\nU:%x[0,0]%substrings[0,0,9]\nB\n"
     fitted = ChainCRF(l2=1, template=template).fit([[("the",), ("dog",)]], [["A", "B"]])

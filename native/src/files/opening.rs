@@ -19,21 +19,32 @@ pub fn open_regular(path: &Path) -> Result<File> {
 /// Opens or creates a regular file to write, in a folder that may come from elsewhere. Error: it is a symbolic link, which is not
 /// followed, or not a regular file.
 pub fn open_in_place(path: &Path, options: &mut OpenOptions) -> Result<File> {
+    refuse_link(path)?;
+    // The flag is for a link that appears meanwhile.
+    checked(path, flagged(options, nonblocking() | no_link()).open(path))
+}
+
+/// Error: a file in a folder that may come from elsewhere is a symbolic link.
+pub fn refuse_link(path: &Path) -> Result<()> {
     if path.is_symlink() {
         return Err(Error::Data(format!(
             "{}: a symbolic link, through which nothing is written; replace it with a copy of its file",
             path.display()
         )));
     }
-    // The flag is for a link that appears meanwhile.
-    checked(path, flagged(options, nonblocking() | no_link()).open(path))
+    Ok(())
 }
 
 fn checked(path: &Path, opened: io::Result<File>) -> Result<File> {
-    let fail = |source| Error::io(path, source);
-    let file = opened.map_err(fail)?;
-    if file.metadata().map_err(fail)?.is_file() {
-        return Ok(file);
+    let file = match opened {
+        Ok(file) if file.metadata().map_err(|source| Error::io(path, source))?.is_file() => return Ok(file),
+        other => other,
+    };
+    // A pipe that nobody reads cannot be opened to write.
+    if let Err(source) = file
+        && !path.metadata().is_ok_and(|found| !found.is_file())
+    {
+        return Err(Error::io(path, source));
     }
     Err(Error::Data(format!("{}: not a regular file; give the name of a regular file", path.display())))
 }
@@ -94,5 +105,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         open_at_once(&pipe).unwrap();
         assert!(open_regular(&pipe).unwrap_err().to_string().contains("not a regular file"));
+        let error = open_in_place(&pipe, File::options().write(true)).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 }

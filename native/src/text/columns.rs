@@ -39,8 +39,10 @@ pub struct Shape {
 /// The shape of a column file, from its first lines; none if all of them are blank. Fails if the template needs more columns.
 pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layout: Layout) -> Result<Option<Shape>> {
     let start = &text[..text.len().min(LOOKED_AT)];
-    let cut = if start.len() < text.len() { start.iter().rposition(|&byte| byte == b'\n') } else { None };
-    let start = cut.map_or(start, |at| &start[..=at]);
+    // Whole lines: those that end within it, or the first one.
+    let within = start.iter().rposition(|&byte| byte == b'\n').filter(|_| start.len() < text.len());
+    let end = within.or_else(|| text[start.len()..].iter().position(|&byte| byte == b'\n').map(|at| start.len() + at));
+    let start = end.map_or(text, |at| &text[..=at]);
     let separator = layout.separator_of(start);
     let Some((_, line)) = layout.tokens(start).next() else { return Ok(None) };
     let columns = separator.count(line);

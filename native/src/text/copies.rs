@@ -61,6 +61,11 @@ impl Copies {
         Ok(())
     }
 
+    /// Cells that all lines copy for a token.
+    pub(super) fn cells(&self) -> usize {
+        self.cells
+    }
+
     fn cost(&self, line: &Line, views: &[View]) -> Cost {
         let mut sum = Cost::default();
         for (index, part) in line.parts.iter().enumerate() {

@@ -43,9 +43,9 @@ impl Template {
 /// Tokens whose keys are formed together: those of a usual template stay in the first-level cache.
 const TOGETHER: usize = 64;
 
-/// The most text, in bytes, of the attributes that a line with `%substrings` gives a token.
+/// The most text, in bytes, of the attributes that a line with `%substrings`, or a template of many copies, gives a token.
 const MOST_TEXT: usize = 64 << 20;
-/// Attributes whose text cannot be too long unless the cells beside them are: they are not looked at.
+/// Copies whose text cannot be too long unless cells are: they are not looked at.
 const FEW: usize = 1000;
 
 /// Expands a template over sentences; keeps its buffers from one sentence to the next.
@@ -65,7 +65,7 @@ impl<'t> Expander<'t> {
     }
 
     /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence. Error:
-    /// a token is too long for `%substrings`.
+    /// a token is too long for `%substrings`, or for a template of many copies.
     pub fn expand<'l, S: Sink>(
         &mut self,
         cells: &Cells<'_>,
@@ -74,6 +74,7 @@ impl<'t> Expander<'t> {
     ) -> Result<(), String> {
         let tokens = cells.tokens();
         let template = self.template;
+        check_text(template, cells)?;
         let views = &mut self.views;
         let push = |token, pieces: &mut Vec<Piece>| views.push(cells, token, pieces);
         template.joins.fill(&mut self.sentence, tokens, &mut self.views_of_token, push);
@@ -157,6 +158,32 @@ impl<'t> Expander<'t> {
         }
         Ok(())
     }
+}
+
+/// Error: the lines of a template would give a token too much text.
+fn check_text(template: &Template, cells: &Cells<'_>) -> Result<(), String> {
+    let copied = template.copies.cells();
+    let longest = || cells.cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
+    if copied <= FEW || longest() <= MOST_TEXT / copied {
+        return Ok(());
+    }
+    let mut attribute = Vec::new();
+    for token in 0..cells.tokens() {
+        let mut bytes = 0;
+        for line in template.lines.iter().filter(|line| line.substrings.is_none()) {
+            attribute.clear();
+            template.write(line, cells, token, None, &mut attribute);
+            bytes += attribute.len();
+            if bytes > MOST_TEXT {
+                return Err(format!(
+                    "token {token}: its cells are too long for the template, whose attributes would have more than {} MiB of \
+                     text; shorten the cells, or let the template copy them less often",
+                    MOST_TEXT >> 20
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

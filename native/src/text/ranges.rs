@@ -63,9 +63,12 @@ pub fn encode_range(path: &Path, range: Range<u64>, mut reading: Reading<'_>, in
     let (mut head, mut seen) = (File::take(open_regular(path)?, LOOKED_AT as u64), Vec::new());
     head.read_to_end(&mut seen).map_err(failed)?;
     let whole = seen.iter().rposition(|&byte| byte == b'\n').filter(|_| seen.len() == LOOKED_AT);
-    let mut beginning = without_mark(&seen[..whole.map_or(seen.len(), |at| at + 1)]).to_vec();
     let mut lines = BufReader::new(open_regular(path)?);
     lines.seek(SeekFrom::Start(seen.len() as u64)).map_err(failed)?;
+    if whole.is_none() {
+        lines.read_until(b'\n', &mut seen).map_err(failed)?;
+    }
+    let mut beginning = without_mark(&seen[..whole.map_or(seen.len(), |at| at + 1)]).to_vec();
     while !reading.begin(&name, &beginning)? {
         beginning.clear();
         if lines.read_until(b'\n', &mut beginning).map_err(failed)? == 0 {

@@ -59,7 +59,7 @@ pub struct Template {
     /// The distinct expressions of all macros, compiled.
     expressions: HashMap<String, Regex>,
     /// What the lines copy for each token.
-    copies: Copies,
+    pub(super) copies: Copies,
     /// Whether a `B` line without macros requests label bigrams.
     pub transitions: bool,
     /// Whether a `T` line requests triples of labels: a chain of second order.

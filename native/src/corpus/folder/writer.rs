@@ -4,12 +4,13 @@ use crate::corpus::alphabet::Alphabet;
 use crate::corpus::array::{ARRAYS, Array};
 use crate::corpus::assembly::{Assembly, Builder, Names, ranked};
 use crate::corpus::folder::growing::{COPIED, Growing};
+use crate::corpus::folder::layout::SUMMARY;
 use crate::corpus::folder::open::{alphabet, is_folder};
 use crate::corpus::folder::summary::{Stored, Summary, damaged};
 use crate::corpus::{Corpus, FIRST_SET, NO_COST};
 use crate::error::{Error, Result};
 use crate::files::atomic::{made_beside, replace_folder};
-use crate::files::opening::{open_in_place, open_regular};
+use crate::files::opening::{open_in_place, open_regular, refuse_link};
 use bytemuck::{NoUninit, cast_slice_mut};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -94,6 +95,7 @@ impl Writer {
 
     /// The continuation of a corpus. Errors: it is damaged, or another program is appending to it.
     pub fn append(path: &Path) -> Result<Writer> {
+        refuse_link(&path.join(SUMMARY))?;
         let before = Summary::read(path)?;
         let lock = open_in_place(&path.join(LOCK), File::options().write(true).create(true).truncate(false))?;
         if lock.try_lock().is_err() {
