@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loglinear import ChainCRF, Corpus, DataError, MaxEnt, evaluate
+from loglinear import ChainCRF, Corpus, DataError, MaxEnt, TextClassifier, evaluate
+from oracles.command_line import run_command
 
 NAMES = ["A", "B-X", "C", "D?", "Ö"]
 LABELS = st.one_of(
@@ -191,3 +192,23 @@ def test_what_needs_true_labels_says_so(tmp_path):
     with pytest.raises(DataError, match="for partial labels"):
         Corpus.from_matrix(np.eye(2), [2], ["N", None])
     assert corpus[1:2].true_labels() == [["V"]]
+
+
+def test_classes_of_a_classifier_are_counted_before_it_is_trained(tmp_path):
+    names = [f"c{number}" for number in range(4097)]
+    message = "4,097 classes, more than 4,096; check that they are not identifiers"
+    X = np.arange(4097.0)[:, None]
+    for fit in (
+        lambda: MaxEnt().fit(X, names),
+        lambda: MaxEnt(multi_class="ovr").fit(X, names),
+        lambda: MaxEnt().partial_fit(X[:2], names[:2], classes=names),
+        lambda: TextClassifier().fit(names, names),
+    ):
+        with pytest.raises(DataError, match=message):
+            fit()
+    (tmp_path / "texts.tsv").write_text("".join(f"{name}\ta b\n" for name in names))
+    done = run_command(
+        "train", tmp_path / "texts.tsv", "--model-type", "maxent", "--format", "text", "-m", tmp_path / "model"
+    )
+    assert done.returncode == 2
+    assert message in done.stderr

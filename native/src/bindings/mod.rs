@@ -31,6 +31,7 @@ mod table;
 mod tagger;
 mod text_reader;
 
+use crate::chain::features::MOST_LABELS;
 use crate::files::compression::KINDS;
 use crate::text::input;
 use pyo3::prelude::*;
@@ -98,6 +99,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::check_labels, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_text, module)?)?;
     module.add("MAX_SENTENCE", input::MAX_SENTENCE)?;
+    module.add("MOST_LABELS", MOST_LABELS)?;
     module.add("COMPRESSED", PyTuple::new(module.py(), KINDS.iter().map(|kind| format!(".{}", kind.suffix)))?)?;
     module.add_function(wrap_pyfunction!(data::max_sentence, module)?)?;
     module.add_function(wrap_pyfunction!(data::set_max_sentence, module)?)?;

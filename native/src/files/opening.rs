@@ -42,7 +42,7 @@ fn checked(path: &Path, opened: io::Result<File>) -> Result<File> {
     };
     // A pipe that nobody reads cannot be opened to write.
     if let Err(source) = file
-        && !path.metadata().is_ok_and(|found| !found.is_file())
+        && !path.metadata().is_ok_and(|there| !there.is_file())
     {
         return Err(Error::io(path, source));
     }

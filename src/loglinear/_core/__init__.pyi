@@ -18,6 +18,7 @@ from .classifier import label_of_cell as label_of_cell
 from .corpus_writer import CorpusWriter as CorpusWriter
 from .data import COMPRESSED as COMPRESSED
 from .data import MAX_SENTENCE as MAX_SENTENCE
+from .data import MOST_LABELS as MOST_LABELS
 from .data import Corpus as Corpus
 from .data import column_roles as column_roles
 from .data import look_at as look_at

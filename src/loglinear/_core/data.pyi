@@ -10,6 +10,7 @@ Notes = tuple[int, bool, int, int, int, int, str, bool, bool, bool, int]
 
 COMPRESSED: tuple[str, ...]
 MAX_SENTENCE: int
+MOST_LABELS: int
 
 def max_sentence() -> int: ...
 def set_max_sentence(mib: int) -> None: ...

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .. import _core
 from ..errors import DataError, DataWarning, warn
 from ..options import truth_types
 from ..visible import listed
@@ -178,11 +179,14 @@ def _can_be_gone_through(items: Any) -> bool:
 
 
 def check_several(classes: npt.NDArray[Any], n_samples: int) -> None:
-    """Raise DataError if there is only one class.
+    """Raise DataError if there is only one class, or there are too many.
 
     Warns:
         DataWarning: there is a class for most of the samples.
     """
+    if classes.size > _core.MOST_LABELS:
+        message = f"{classes.size:,} classes, more than {_core.MOST_LABELS:,}; check that they are not identifiers"
+        raise DataError(message)
     if classes.size < 2:
         message = f"the data have only one class, {classes.tolist()[0]!r}; a classifier needs two or more"
         raise DataError(message)
