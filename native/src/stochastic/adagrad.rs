@@ -32,7 +32,7 @@ pub fn pass<V: View>(
 ) -> Result<()> {
     let (mut zeros, mut steps) = (vec![0.0; view.n_features()], vec![0.0; view.n_features()]);
     let mut pass = Pass {
-        inference: view.evaluator(),
+        inference: view.evaluator(interrupt),
         weights: view.weights(w, &mut steps, 0.0, |w, step| (w, step)),
         // Alpha is 0 in places without a feature.
         gradient: view.weights(&mut zeros, squares, f64::INFINITY, |g, squares| (g, squares)),

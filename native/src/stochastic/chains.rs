@@ -5,6 +5,7 @@ use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
 use crate::stochastic::view::{Evaluator, Layout, View, Visited};
 use crate::stochastic::weights::Weights;
+use crate::threads::Interrupt;
 use pulp::Simd;
 
 impl View for SamplePasses {
@@ -24,7 +25,7 @@ impl View for SamplePasses {
         SamplePasses::samples(self)
     }
 
-    fn evaluator(&self) -> Inference<'_> {
+    fn evaluator(&self, _: &Interrupt) -> Inference<'_> {
         Inference::new(&self.objective)
     }
 

@@ -74,7 +74,7 @@ pub fn pass<V: AveragedView>(
     let Memory { d, gradients, lipschitz, seen, pauses } = memory;
     let is_lazy = settings.l1 > 0.0;
     let mut pass = Pass {
-        samples: view.averaging(gradients, is_lazy),
+        samples: view.averaging(gradients, is_lazy, interrupt),
         sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen, pauses),
         steps: is_lazy.then(|| Steps::new(settings.l1)),
         weights: view.weights(w, d, 0.0, |w, d| (w, d)),

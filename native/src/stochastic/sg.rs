@@ -30,7 +30,7 @@ pub fn pass<V: View>(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let mut pass = Pass {
-        inference: view.evaluator(),
+        inference: view.evaluator(interrupt),
         weights: view.weights(w, sum, f64::NAN, |w, sum| (w, -sum)),
         scale: 1.0,
         tau: 0.0,

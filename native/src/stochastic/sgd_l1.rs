@@ -38,7 +38,7 @@ pub fn pass<V: View>(
     settings: &Settings<'_>,
     interrupt: &Interrupt,
 ) -> Result<Outcome> {
-    let mut pass = Pass::new(view, w, q, u, settings);
+    let mut pass = Pass::new(view, w, q, u, settings, interrupt);
     visit(&mut pass, view, settings.visits, interrupt)?;
     Ok(pass.finish())
 }

@@ -2,6 +2,7 @@
 //! implement them.
 
 use crate::stochastic::steps::Rule;
+use crate::threads::Interrupt;
 use pulp::Simd;
 
 /// The samples of an objective, as passes visit them one by one, in any sequence.
@@ -20,8 +21,9 @@ pub trait View: Sync + Sized {
     /// All samples, in the sequence of the data.
     fn samples(&self) -> Vec<SampleOf<'_, Self>>;
 
-    /// Buffers to evaluate one sample after the other.
-    fn evaluator(&self) -> Self::Evaluator<'_>;
+    /// Buffers to evaluate one sample after the other. Once `interrupt` is set, a sample that takes long may count as one that
+    /// contributes nothing.
+    fn evaluator(&self, interrupt: &Interrupt) -> Self::Evaluator<'_>;
 
     /// Lays out w and its state; `inward` converts both to the numbers that the loops use. Where the layout has a place without a
     /// feature, the weight is 0 and its state `nowhere`.

@@ -1,6 +1,6 @@
 //! The log-probability of a graph's labels at the current weights, and its gradient.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::network::junction::calibrate::Conditionals;
 use crate::network::loopy::rule::Propagation;
 use crate::network::{Marginals, NetworkScores};
@@ -112,10 +112,12 @@ impl Graph {
 }
 
 impl<'a> LogZ<'a> {
-    /// -log p of the known labels; NaN if inference fails, as with scores that are not finite.
+    /// -log p of the known labels; NaN if inference fails, as with scores that are not finite. An interrupted inference returns
+    /// -infinity, which every search for a step accepts at once.
     fn nll(&mut self, shape: &Shape, graph: &'a Graph, scores: &Potentials, interrupt: &Interrupt) -> f64 {
         let (nll, reached) = match self.compute(shape, graph, scores, interrupt) {
             Ok((nll, reached)) => (nll, Some(reached)),
+            Err(Error::Interrupted) => (f64::NEG_INFINITY, None),
             Err(_) => (f64::NAN, None),
         };
         self.reached = reached;
@@ -152,7 +154,8 @@ impl<'a> LogZ<'a> {
         Ok((log_z - score, reached))
     }
 
-    /// After `nll`: the gradient of log p by scores, times the graphs' weight; NaN if inference failed.
+    /// After `nll`: the gradient of log p by scores, times the graphs' weight. NaN if inference failed; zeros after an interrupt,
+    /// so that what a solver stores stays finite.
     fn gradient(&mut self, shape: &Shape, graph: &Graph, by_score: &mut Potentials, interrupt: &Interrupt) {
         let scores = NetworkScores { network: &graph.network, node: &self.raised, edge: &self.edges };
         let marginals = match self.reached.take() {
@@ -163,8 +166,9 @@ impl<'a> LogZ<'a> {
         by_score.pairs.clear();
         by_score.nodes.clear();
         let Some(marginals) = marginals else {
-            by_score.nodes.resize(self.nodes.len(), f64::NAN);
-            by_score.pairs.resize(graph.network.edges().len() * shape.n_pairs, f64::NAN);
+            let fill = if interrupt.is_set() { 0.0 } else { f64::NAN };
+            by_score.nodes.resize(self.nodes.len(), fill);
+            by_score.pairs.resize(graph.network.edges().len() * shape.n_pairs, fill);
             return;
         };
         let factor = graph.weight;
@@ -180,8 +184,8 @@ impl<'a> LogZ<'a> {
 }
 
 impl<'a> Inference<'a> {
-    /// Buffers for graphs of a shape.
-    pub fn new(shape: &'a Shape) -> Self {
+    /// Buffers for graphs of a shape, whose inference `interrupt` ends.
+    pub fn new(shape: &'a Shape, interrupt: &Interrupt) -> Self {
         Inference {
             shape,
             local: Vec::new(),
@@ -189,7 +193,7 @@ impl<'a> Inference<'a> {
             log_z: LogZ::default(),
             by_score: Potentials::default(),
             by_weight: Vec::new(),
-            interrupt: Interrupt::default(),
+            interrupt: interrupt.clone(),
         }
     }
 

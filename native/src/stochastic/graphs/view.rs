@@ -49,8 +49,8 @@ impl View for Graphs {
         self.graphs.iter().collect()
     }
 
-    fn evaluator(&self) -> Inference<'_> {
-        Inference::new(&self.shape)
+    fn evaluator(&self, interrupt: &Interrupt) -> Inference<'_> {
+        Inference::new(&self.shape, interrupt)
     }
 
     fn weights<'a>(

@@ -3,6 +3,7 @@
 use crate::stochastic::sag::proximal::Steps;
 use crate::stochastic::steps::Rule;
 use crate::stochastic::view::{Evaluator, View};
+use crate::threads::Interrupt;
 use pulp::Simd;
 
 /// The lengths of the arrays that hold the gradients of all samples.
@@ -22,7 +23,9 @@ pub trait AveragedView: View {
     fn sizes(&self) -> Sizes;
 
     /// Takes the stored gradients, slices with the lengths that `sizes` gives. `is_lazy` says whether weights will make steps later.
-    fn averaging<'a>(&'a self, stored: [&'a mut [f32]; 3], is_lazy: bool) -> Self::Averaging<'a>;
+    /// `interrupt` is as in `View::evaluator`.
+    fn averaging<'a>(&'a self, stored: [&'a mut [f32]; 3], is_lazy: bool, interrupt: &Interrupt)
+    -> Self::Averaging<'a>;
 }
 
 /// The weights scale (z - sum d).

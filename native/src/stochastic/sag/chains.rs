@@ -13,6 +13,7 @@ use crate::stochastic::sag::proximal::Steps;
 use crate::stochastic::samples::{Sample, SamplePasses};
 use crate::stochastic::steps::{self, Rule};
 use crate::stochastic::weights::{self, Sparse, Weights};
+use crate::threads::Interrupt;
 use pulp::{Scalar, Simd};
 
 impl AveragedView for SamplePasses {
@@ -22,7 +23,7 @@ impl AveragedView for SamplePasses {
         memory::sizes(&self.objective)
     }
 
-    fn averaging<'a>(&'a self, stored: [&'a mut [f32]; 3], is_lazy: bool) -> Chains<'a> {
+    fn averaging<'a>(&'a self, stored: [&'a mut [f32]; 3], is_lazy: bool, _: &Interrupt) -> Chains<'a> {
         let objective = &*self.objective;
         Chains {
             inference: Inference::new(objective),

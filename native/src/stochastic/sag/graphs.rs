@@ -8,6 +8,7 @@ use crate::stochastic::graphs::weights::Weights;
 use crate::stochastic::sag::averaging::{Accumulate, AveragedView, Averaging, Point, Sizes, swap};
 use crate::stochastic::sag::proximal::Steps;
 use crate::stochastic::view::Evaluator;
+use crate::threads::Interrupt;
 use pulp::Simd;
 
 impl AveragedView for Graphs {
@@ -18,10 +19,15 @@ impl AveragedView for Graphs {
         Sizes { states, transitions: 0, edges }
     }
 
-    fn averaging<'a>(&'a self, [states, _, edges]: [&'a mut [f32]; 3], is_lazy: bool) -> Stored<'a> {
+    fn averaging<'a>(
+        &'a self,
+        [states, _, edges]: [&'a mut [f32]; 3],
+        is_lazy: bool,
+        interrupt: &Interrupt,
+    ) -> Stored<'a> {
         let n_rows = self.shape.n_node_features + self.shape.n_edge_features;
         Stored {
-            inference: Inference::new(&self.shape),
+            inference: Inference::new(&self.shape, interrupt),
             states,
             edges,
             direction: Potentials::default(),

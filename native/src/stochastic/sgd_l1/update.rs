@@ -3,6 +3,7 @@
 use crate::stochastic::sgd_l1::penalty::{ClippingLazy, Cumulative, Penalty, Unpenalised};
 use crate::stochastic::steps::Rule;
 use crate::stochastic::view::{Evaluator, Layout, View};
+use crate::threads::Interrupt;
 use pulp::Simd;
 
 /// Options of a pass.
@@ -54,10 +55,11 @@ impl<'a, E: Evaluator> Pass<'a, E> {
         q: &'a mut [f64],
         u: f64,
         settings: &'a Settings<'a>,
+        interrupt: &Interrupt,
     ) -> Self {
         let penalty = settings.penalty;
         Pass {
-            inference: view.evaluator(),
+            inference: view.evaluator(interrupt),
             settings,
             weights: view.weights(w, q, f64::NAN, |w, q| (w, penalty.exchange(w, q))),
             scale: 1.0,
