@@ -268,6 +268,19 @@ def test_a_graph_too_wide_for_exact_inference_is_refused():
         objective.per_sample()
 
 
+@pytest.mark.parametrize("solver", ["sag", "lbfgs"])
+def test_the_remedy_for_too_wide_graphs_is_the_same_for_all_solvers(solver):
+    crf = GraphCRF(l2=1.0, solver=solver, inference="exact", inference_options={"limit": 4})
+    with pytest.raises(OptionError, match=r"^exact inference .*use the method loopy_bp, or fewer edges, or raise"):
+        crf.fit(*patches(2))
+
+
+def test_the_warning_of_unsettled_propagation_counts_evaluations_without_a_total():
+    crf = GraphCRF(l2=0.5, solver="sg", inference="loopy_bp", inference_options={"max_iterations": 1})
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in \d+ evaluations; raise l2"):
+        crf.fit(*patches(4))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -202,10 +202,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         smooth = objective.exact or self.inference == "trw"
         check_end(result, "" if smooth else remedy)
         if objective.unconverged:
-            evaluations = result.gradient_evaluations
-            message = (
-                f"belief propagation did not converge in {objective.unconverged} of {evaluations} evaluations; raise l2"
-            )
+            message = f"belief propagation did not converge in {objective.unconverged} evaluations; raise l2"
             warn(message, ConvergenceWarning)
         return self
 

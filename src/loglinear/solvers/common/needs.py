@@ -85,6 +85,8 @@ def check(solver: object, problem: Problem) -> None:
     unmet = _needs(solver).unmet(problem)
     if not unmet:
         return
+    if _needs(solver).passes and not missing(problem.objective, PerSample):
+        _check_one_sample(problem.objective)
     able = [name for name, kind in SOLVERS.items() if not issubclass(kind, Choosing) and suits(kind, problem)]
     others = [name for name in able if name not in FOR_RESEARCH] or able
     first = default_solver(problem.penalty)
@@ -128,6 +130,15 @@ def _passes(objective: PerSample) -> object:
         return objective.sample(np.zeros(1, np.int64)).per_sample()
     except DataError:
         return objective.per_sample()
+
+
+def _check_one_sample(objective: Any) -> None:
+    """Raise the objective's own error, with its remedy, if no solver can evaluate its first sample."""
+    try:
+        sample = objective.sample(np.zeros(1, np.int64))
+    except DataError:
+        return
+    sample.value_and_gradient(np.zeros(sample.n_features))
 
 
 def _union(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
