@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -23,7 +27,7 @@ from loglinear import (
     minimize,
 )
 from loglinear.data.graphs import Graphs
-from loglinear.errors import DataError
+from loglinear.errors import DataError, ObjectiveError
 from loglinear.minimize import Stop
 from loglinear.networks.exact import Exact
 from loglinear.networks.inference import make_inference
@@ -279,6 +283,46 @@ def test_the_warning_of_unsettled_propagation_counts_evaluations_without_a_total
     crf = GraphCRF(l2=0.5, solver="sg", inference="loopy_bp", inference_options={"max_iterations": 1})
     with pytest.warns(ConvergenceWarning, match=r"did not converge in \d+ evaluations; raise l2"):
         crf.fit(*patches(4))
+
+
+@pytest.mark.parametrize("solver", ["sag", "lbfgs"])
+def test_huge_values_of_an_edge_feature_are_named(solver):
+    X, y = patches(4)
+    X = [(nodes, edges, np.full((len(edges), 1), 1e308)) for nodes, edges in X]
+    with pytest.raises(ObjectiveError, match=r"the values of edge feature 0 reach 1e\+308"):
+        GraphCRF(l2=0.5, solver=solver).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["sg", "sag"])
+def test_an_interrupt_within_a_large_graph_ends_the_pass_and_leaves_a_state_to_resume(solver):
+    rng, features, visits = np.random.default_rng(0), np.ones((2, 4)), np.zeros(20, np.int64)
+    graphs = Graphs.of([(rng.normal(size=(3600, 4)), grid_edges(60, 60)), (features, np.array([(0, 1)]))])
+    method = make_inference("loopy_bp", {"tolerance": 1e-12, "max_iterations": 100_000, "damping": 0.9})
+    objective = GraphLikelihood(graphs, rng.integers(0, 4, 3602), 4, inference=method)
+    w = rng.normal(size=objective.n_features)
+    passes, other, memory = objective.per_sample(), np.zeros_like(w), lists(objective, "nus")
+
+    def run(visits):
+        if solver == "sag":
+            draws = np.column_stack([np.zeros(len(visits)), (visits + 0.5) / 2.0])
+            passes.sag_pass(w, *memory, draws=draws, sampling="nus", saga=False, l1=0.0, l2=0.1)
+        else:
+            passes.sg_pass(w, other, visits=visits, rates=np.full(len(visits), 0.01), l2=0.1)
+
+    signalled = []
+
+    def fire():
+        signalled.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    alarm = threading.Timer(0.5, fire)
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(visits)
+    assert time.monotonic() - signalled[0] < 3.0
+    run(np.ones(3, np.int64))
+    assert all(np.isfinite(array).all() for array in (w, other, memory[0], *memory[1], memory[2]))
+    assert (memory[2] < 1e9).all()
 
 
 @pytest.mark.parametrize(

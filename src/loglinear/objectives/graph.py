@@ -167,14 +167,16 @@ class GraphLikelihood:
         out = np.empty(self.n_features) if out is None else out
         log_z, nodes, pairs = self._field.marginals(w, self._raised)
         score, counts = self._completed(w)
-        np.subtract(self._field.gradient(nodes, pairs), counts, out=out)
+        with np.errstate(invalid="ignore"):
+            np.subtract(self._field.gradient(nodes, pairs), counts, out=out)
         out *= self._factor
         return self._factor * (log_z - score), out
 
     def _completed(self, w: Vector) -> tuple[float, Vector]:
         """Log of the sum over the missing labels of exp(score), and the expected features."""
         if self._hidden is None:
-            return float(w @ self._counts), self._counts
+            with np.errstate(invalid="ignore", over="ignore"):
+                return float(w @ self._counts), self._counts
         log_z, nodes, pairs = self._field.given(w, self._hidden)
         return log_z, self._field.gradient(nodes, pairs)
 
@@ -273,10 +275,13 @@ class GraphField:
         """Return sums of squared features, each times the value given for its label or pair of labels."""
         features = self.graphs.nodes
         squares = scipy.sparse.csr_array(features).power(2) if scipy.sparse.issparse(features) else features**2
-        return self._sums(replace(self.graphs, nodes=squares, ties=self.graphs.ties**2), nodes, pairs)
+        with np.errstate(over="ignore"):
+            ties = self.graphs.ties**2
+        return self._sums(replace(self.graphs, nodes=squares, ties=ties), nodes, pairs)
 
     def _sums(self, graphs: Graphs, nodes: Vector, pairs: Vector) -> Vector:
-        ties = graphs.ties.T @ pairs
+        with np.errstate(over="ignore", invalid="ignore"):  # solvers check the numbers that follow
+            ties = graphs.ties.T @ pairs
         shared = np.zeros((len(ties), self.n_pairs))
         np.add.at(shared.T, self._weight_of, ties.T)
         return np.concatenate([np.asarray(graphs.nodes.T @ nodes).ravel(), shared.ravel()])

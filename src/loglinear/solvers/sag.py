@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import OptionError
+from ..errors import ObjectiveError, OptionError
 from ..options import one_of, real_number, seed_number, truth_value
 from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
@@ -190,6 +190,9 @@ class SAG(Unmeasured):
             l1=penalty.l1 / n,
             l2=penalty.l2 / n,
         )
+        if not np.isfinite(w).all():
+            message = "the weights overflowed in a pass of sag; check the data"
+            raise ObjectiveError(message)
         state = after_pass(replace(state, w=w), evaluations)
         limit = self.tolerance * n
         if not state.seen.all() or penalty.violation(state.w, state.d) > limit:
