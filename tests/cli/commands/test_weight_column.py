@@ -140,7 +140,10 @@ def test_files_with_weights_and_no_labels_are_read_as_such(done, run, files, kin
         assert "gold labels" not in tagged.stderr
     explained = done("explain", folder / "m", folder / "weights").stdout
     assert all(word in explained for word, _, _ in ROWS)
-    ranked = [done("rank", folder / "m", folder / name).stdout for name in ("weights", "words")]
+    found = [done("rank", folder / "m", folder / name) for name in ("weights", "words")]
+    assert found[0].stderr.count("is taken for weights without labels and ignored") == 1
+    assert "gold labels" not in found[0].stderr
+    ranked = [each.stdout for each in found]
     assert [row.split()[0] for row in ranked[0].splitlines()] == [row.split()[0] for row in ranked[1].splitlines()]
     told = run("tag", folder / "m", "-", "--stream", input=lines(order.replace("l", "")))
     if order in ("lwc", "cwl"):  # words and weights change places without the label

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Sequence
 
+    from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
     from .kind import Kind
 
@@ -47,7 +48,7 @@ def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Ca
     kinds: list[Any] = _same_kind(members)
     format, first = kinds[0].format(file, arguments.format), kinds[0]
     with rereadable(file) as path:
-        corpora = _corpora(kinds, path, format, arguments)
+        corpora, layout = _corpora(kinds, path, format, arguments)
         corpus = corpora[first.model.template]
         voters = [
             Voter(kind.model, corpora[kind.model.template], kind.model.labels, arguments.threads) for kind in kinds
@@ -55,6 +56,8 @@ def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Ca
         data = Chains(voters, lambda at: corpus_words(corpus[at]), has_spans=first.items == "tokens")
         with naming(file):
             ranking = ranked(data, options, progress)
+        if format == "columns" and layout == first.columns(arguments, format):
+            note_columns(file, start_of(path), layout)
         if is_corpus(path):
             places = [str(position + 1) for position in ranking.positions.tolist()]
             return RankedFile(ranking, places, [sentence.context for sentence in ranking.sentences], b"")
@@ -84,25 +87,26 @@ def _same_kind(members: Sequence[Any]) -> list[Any]:
     return kinds
 
 
-def _corpora(kinds: Sequence[Any], path: str, format: str, arguments: Namespace) -> dict[str | None, Corpus]:
-    """Return the sentences of a file with the attributes of each template that a model has."""
+def _corpora(
+    kinds: Sequence[Any], path: str, format: str, arguments: Namespace
+) -> tuple[dict[str | None, Corpus], ColumnLayout]:
+    """Return the sentences of a file with the attributes of each template, and their layout for the first model."""
     from ...data.corpus import read_unlabelled
 
-    first, start, corpora = kinds[0], start_of(path), {}
+    first, start, corpora, layouts = kinds[0], start_of(path), {}, []
     if format == "columns":
         refuse_json_lines(path, start)
     for kind in kinds:
         if kind.model.template not in corpora:
-            columns = kind.columns_to_label(arguments, format, path)
+            layouts.append(kind.columns_to_label(arguments, format, path))
             with guessing(format, first.guess(arguments.file, arguments.format)):
-                corpora[kind.model.template] = read_unlabelled(path, format, kind.template, columns, arguments.threads)
-    columns = first.columns(arguments, format)
+                corpora[kind.model.template] = read_unlabelled(
+                    path, format, kind.template, layouts[-1], arguments.threads
+                )
     if format == "columns":
-        if columns == first.columns_to_label(arguments, format, path):
-            note_columns(arguments.file, start, columns)
-        warn_of_unknown_words(arguments.file, start, columns, first.model)
+        warn_of_unknown_words(arguments.file, start, first.columns(arguments, format), first.model)
     warn_of_unknown_attributes(arguments.file, start, format, first.model)
-    return corpora
+    return corpora, layouts[0]
 
 
 def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
