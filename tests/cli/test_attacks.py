@@ -38,7 +38,10 @@ EXPECTED = {
     "cut.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "damaged or cut short"),
     # A thousand times as large unpacked.
     "zeros.columns.gz": ([*TRAIN, "columns", "--preset", "ner"], "is a binary file"),
-    "lines.template": (["train", "-m", "model", "data", "--template"], "more than 10000 lines"),
+    "lines.template": (
+        ["train", "-m", "model", "data", "--template"],
+        "lines.template: the template has more than 10,000 lines",
+    ),
     # Columns, each twice as long as the one before it.
     "laughs.template": (
         ["train", "-m", "model", "data", "--template"],

@@ -39,7 +39,7 @@ FILES = [
     ("no label", "conllu", b"#\n1\ta\ta\t_\t_\t_\t_\t_\t_\t_\n", 2, ["UPOS", "conllu:xpos"]),
     ("invalid UTF-8", "conllu", b"#\n1\t\xe9\ta\tX\t_\t_\t_\t_\t_\t_\n", 2, ["UTF-8", "convert"]),
     ("comments alone", "conllu", b"# a\n\n# b\n", None, ["no sentences"]),
-    ("damaged gzip", "columns", b"\x1f\x8b\x08\x00rubbish", None, ["damaged or cut short"]),
+    ("damaged gzip", "columns", b"\x1f\x8b\x08\x00rubbish", None, ["damaged or cut short", "copy or download"]),
     ("damaged xz", "columns", b"\xfd7zXZ\x00rubbish", None, ["damaged or cut short"]),
     ("NaN value", "crfsuite", b"A\tx:1\nB\ty:nan\n", 2, ["'nan'", "finite number", "\\:"]),
     ("infinite value", "crfsuite", b"A\tx:inf\n", 1, ["'inf'", "finite number"]),

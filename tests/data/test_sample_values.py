@@ -15,7 +15,16 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
 
-from loglinear import ClassifierObjective, DataError, DataWarning, MaxEnt, OptionError, PairwiseMRF
+from loglinear import (
+    ChainCRF,
+    ClassifierObjective,
+    Corpus,
+    DataError,
+    DataWarning,
+    MaxEnt,
+    OptionError,
+    PairwiseMRF,
+)
 from loglinear.data.sample_values import classes_of, groups_of, numbers_of, weights_of_samples
 
 X = np.random.default_rng(0).normal(size=(12, 2))
@@ -237,3 +246,22 @@ def test_groups_that_cannot_be_told_apart_are_refused(groups, message):
 
 def test_groups_are_numbered():
     assert groups_of(pd.DataFrame({"g": ["b", "a", "b"]}), 3).tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "sentence_accuracy"])
+def test_scores_need_a_labelled_sample_with_a_weight(metric):
+    sentence, given = [["a"], ["b"]], [["A", "B"], [None, None]]
+    chain = ChainCRF(l2=0.1).fit([sentence] * 4, [["A", "B"]] * 4)
+    with pytest.raises(DataError, match="sample_weight is zero for every sentence with labels; give a weight above 0"):
+        chain.score([sentence] * 2, given, sample_weight=[0, 1], metric=metric)
+    assert chain.score([sentence] * 2, given, sample_weight=[1, 0], metric=metric) == 1.0
+    classifier = MaxEnt(l2=0.1).fit(sentence * 4, ["A", "B"] * 4)
+    corpus = Corpus.encode([sentence], [["A", None]])
+    with pytest.raises(DataError, match="sample_weight is zero for every labelled sample; give a weight above 0"):
+        classifier.score(corpus, sample_weight=[0, 1])
+    assert classifier.score(corpus, sample_weight=[1, 0]) == 1.0
+
+
+def test_another_number_of_columns_is_refused_in_one_sentence():
+    with pytest.raises(DataError, match="as input; give the columns of the training data"):
+        MaxEnt(l2=0.1).fit([[1.0, 2.0], [2.0, 1.0]], [0, 1]).predict([[1.0]])

@@ -331,7 +331,7 @@ def test_what_another_program_cannot_hold_is_refused_with_the_reason(tmp_path):
         (b"#mdl#2#1\n#rdr#0/0/0\n#qrk#4294967295\n", "too short"),
         (b"version: 101\n", "version is 101"),
         (struct.pack("<IidIIII", 100, 0, 1.0, 0xFFFFFFFF, 1, 0, 0) + b"\0\0\0\0", "read as a CRF\\+\\+ model"),
-        (b"hello, world, this is text", "not a loglinear model"),
+        (b"hello, world, this is text", "not a loglinear model .*; give the name of a model, or train one with"),
     ],
 )
 def test_damaged_models_are_named(tmp_path, content, word):

@@ -199,7 +199,10 @@ pub type Expected = (&'static str, Dtype, usize);
 
 /// Checks the bytes of a model file and finds its tensors. An absent tensor of `optional` has an empty range.
 pub fn decode(bytes: &[u8], name: &str, expected: &[Expected], optional: &[Expected]) -> Result<Contents> {
-    let foreign = |why: &str| Error::ModelFile(format!("{name}: not a loglinear model ({why})"));
+    let foreign = |why: &str| {
+        let remedy = "give the name of a model, or train one with `loglinear train`";
+        Error::ModelFile(format!("{name}: not a loglinear model ({why}); {remedy}"))
+    };
     let damaged = || {
         Error::ModelFile(format!(
             "{name}: the model file is damaged or cut short (its checksum is wrong); copy or train it again"

@@ -95,9 +95,9 @@ impl Template {
         };
         for (index, line) in source.lines().enumerate() {
             if index == MOST_LINES {
-                return Err(Error::Template(format!(
-                    "the template has more than {MOST_LINES} lines; is it a template?"
-                )));
+                return Err(Error::Template(
+                    "the template has more than 10,000 lines; check that the file is a template".into(),
+                ));
             }
             let mut line = dialect.without_comment(line).to_owned();
             if dialect == Dialect::Wapiti && line.is_char_boundary(1) {
@@ -371,7 +371,7 @@ mod tests {
             assert!(message.contains(word), "{bad}: {message}");
         }
         let long = "U:%x[0,0]\n".repeat(MOST_LINES + 1);
-        assert!(Template::parse(&long).err().unwrap().to_string().contains("more than 10000 lines"));
+        assert!(Template::parse(&long).err().unwrap().to_string().contains("more than 10,000 lines"));
     }
 
     #[test]

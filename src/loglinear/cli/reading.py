@@ -105,7 +105,8 @@ def guessing(format: str, reason: str | None) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        if reason is None or ": the file is " in str(error) or ": a folder, " in str(error):
+        others = (": the file is ", ": a folder, ", "the compressed data is damaged")
+        if reason is None or any(other in str(error) for other in others):
             raise
         message = f"{error} (read as {format}, {reason}; --format sets another)"
         raise DataError(message) from error
@@ -147,8 +148,7 @@ def read_template(preset: str | None, template: str | None) -> str | None:
         n_columns(text)
         return text
     except TemplateError as error:
-        message = f"{template}, {str(error).removeprefix('template ')}"
-        raise TemplateError(message) from error
+        raise TemplateError(located(template, str(error).removeprefix("template "))) from error
     except UnicodeDecodeError as error:
         message = f"{template}: invalid UTF-8 in the template, byte {error.start}; convert the file to UTF-8"
         raise OptionError(message) from error

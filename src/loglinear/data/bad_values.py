@@ -125,7 +125,7 @@ def _bad_columns(X: Any, error: Exception, columns: tuple[int, Sequence[str] | N
     except DataError as names:
         return DataError(f"{error}{names}")
     remedy = "give the columns of the training data"
-    return DataError(f"{error} {remedy}") if _shape(X)[1] != columns[0] else None
+    return DataError(f"{str(error).rstrip('.')}; {remedy}") if _shape(X)[1] != columns[0] else None
 
 
 def _bad_fill(X: Any, error: Exception) -> DataError | None:

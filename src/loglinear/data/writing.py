@@ -36,7 +36,7 @@ def check_labels(
     labels: Sequence[str],
     remedy: str,
     *,
-    place: Literal["quotes", "line", "blanks"] = "line",
+    place: Literal["quotes", "line", "text", "blanks"] = "line",
     what: str = "the model's label",
 ) -> None:
     """Raise DataError if a text cannot hold a label so that it is read again as it is.
@@ -44,7 +44,8 @@ def check_labels(
     Args:
         labels: to write.
         remedy: what to do, for the message.
-        place: where labels are written: in cells with quotes, as in CSV; on lines or between tabs; between blanks.
+        place: where labels are written: in cells with quotes, as in CSV; between tabs; on lines of their own, or before
+            a tab and a text; between blanks.
         what: what the message calls a label.
     """
     _core.check_labels(labels, place, what, remedy)

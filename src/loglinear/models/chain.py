@@ -534,8 +534,8 @@ class ChainCRF(
 
         Raises:
             OptionError: unknown metric, or a metric of chunks with weights.
-            DataError: invalid data, or the model knows none of the labels; with a metric of chunks, labels that do
-                not follow a tagging scheme.
+            DataError: invalid data, or the model knows none of the labels; no sentence with labels has a weight
+                above 0; with a metric of chunks, labels that do not follow a tagging scheme.
 
         Warns:
             DataWarning: at least a tenth of the tokens have labels that the model does not know.
@@ -545,6 +545,7 @@ class ChainCRF(
         if metric in of_chunks and sample_weight is not None:
             message = f"metric={metric!r} does not support sample_weight; leave it out"
             raise OptionError(message)
+        from ..data.sample_values import check_some_weight
         from ..metrics import labelled_tokens
 
         model, corpus = self._inputs(X, y)
@@ -563,6 +564,9 @@ class ChainCRF(
         if len(weights) != len(corpus):
             message = f"{len(weights)} weights for {len(corpus)} sentences; give one weight per sentence"
             raise DataError(message)
+        if sample_weight is not None:
+            labelled = sum(weight for true, weight in zip(gold, weights, strict=True) if true)
+            check_some_weight(labelled, "sentence with labels")
         right = total = 0.0
         for true, guess, weight in zip(gold, predicted, weights, strict=True):
             tokens = metric == "accuracy"

@@ -23,7 +23,7 @@ from ..data.frames import Frame, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_several
 from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
-from ..data.sample_values import check_count, classes_of, groups_of, weights_of_samples
+from ..data.sample_values import check_count, check_some_weight, classes_of, groups_of, weights_of_samples
 from ..data.samples import (
     attribute_corpus,
     labels_and_weights,
@@ -708,6 +708,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             y: the class of each sample; None for a Corpus with labels, which are compared by name, as
                 `loglinear evaluate` does. Tokens with an unknown label do not count.
             sample_weight: a weight >= 0 for each sample.
+
+        Raises:
+            DataError: invalid data, or no labelled sample has a weight above 0.
         """
         predicted = np.asarray(self.predict(X))
         weights = None if sample_weight is None else weights_of_samples(sample_weight, len(predicted))
@@ -720,7 +723,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         check_known(X, names, "the data")
         is_labelled = [label is not None for label in gold]
         right = np.array([str(label) == str(guess) for label, guess in zip(gold, predicted.tolist(), strict=True)])
-        return float(np.average(right[is_labelled], weights=None if weights is None else weights[is_labelled]))
+        right, weights = right[is_labelled], None if weights is None else weights[is_labelled]
+        if weights is not None:
+            check_some_weight(weights.sum(), "labelled sample")
+        return float(np.average(right, weights=weights))
 
     def predict_proba(self, X: Corpus | Samples) -> Vector:
         """Return p(y | x), shape (n_samples, n_classes); with "ovr" the probabilities of the classes, normalised."""

@@ -19,6 +19,7 @@ from loglinear.errors import OptionError
 from loglinear.models.training import run
 from loglinear.models.training.chain import evaluate_model
 from loglinear.result import Result, Status
+from loglinear.solvers import Grafting
 from loglinear.trace import Trace, TraceRecord
 from oracles.command_line import column_text, sentences
 
@@ -294,6 +295,13 @@ def test_a_penalty_that_leaves_no_feature_is_warned_of_at_the_line_that_fits():
     with pytest.warns(UserWarning, match=r"no attribute is left.*lower min_count") as caught:
         ChainCRF(min_count=100).fit(X, y)
     assert [each.filename for each in caught] == [__file__]
+
+
+@pytest.mark.parametrize("options", [{"max_features": 1}, {"candidates": lambda selection: None}])
+def test_a_solver_that_selects_no_feature_does_not_blame_l1(options):
+    X, y = [{"a": 1}, {"b": 1}, {"a": 1}], ["A", "B", "A"]
+    with pytest.warns(UserWarning, match="no feature is left: the solver selected none; raise max_features, or check"):
+        MaxEnt(l1=0.01, solver=Grafting(**options)).fit(X, y)
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])

@@ -92,7 +92,7 @@ class Tables(Kind):
         withheld = Withheld.of(arguments)
         table, samples = self.read(arguments.file)
         columns = table.columns if table.texts is None else [np.array(cells, dtype=object) for cells in table.texts]
-        columns, sure, remedy = list(columns), {}, "remove control characters from the training data"
+        columns, sure, remedy = list(columns), {}, "rename the state in the training data"
         with naming(arguments.file):
             probabilities_of = self.network.predict_proba(samples)
         for i, (name, column) in enumerate(zip(samples.names, samples.columns, strict=True)):

@@ -71,7 +71,7 @@ class Texts(Samples):
         from ...data.texts import documents
         from ...data.writing import check_labels, write_text
 
-        check_labels(self.model.labels, "rename the label in the training data")
+        check_labels(self.model.labels, "rename the label in the training data", place="text")
         self.format(arguments.file, arguments.format)
         if arguments.rest is not None:
             message = f"{self.path} is {self.called}; leave out --rest, which keeps the labels of a sentence together, "

@@ -174,6 +174,9 @@ def _warn_if_empty(problem: Problem, result: Result) -> None:
     l1, n_free = problem.penalty.l1, problem.penalty.unpenalised
     if not l1 or not result.status.converged or count_nonzero(result.w[: result.w.size - n_free]):
         return
+    if result.status is Status.FEATURES_SELECTED:
+        warn("no feature is left: the solver selected none; raise max_features, or check candidates")
+        return
     largest = largest_l1(problem)
     # The intercept alone labels all samples correctly if a class has no samples of any weight.
     if largest > _NO_REMEDY * min(l1, 1.0):
