@@ -66,7 +66,10 @@ DEFAULTS = {
     "pegasos": VISITS,
     "prox_gradient": {"select": 1000, "iterations": 20, "tolerance": 1e-6, "gradient_tolerance": 1e-6},
     "prox_newton": {"tolerance": 1e-6, "gradient_tolerance": 1e-6, "precision": 0.1, "max_sweeps": 1000},
-    "sag": {"sampling": "nus_star", "saga": False, "pauses": True, "tolerance": 1e-4, "seed": 0},
+    "sag": {
+        "sampling": "nus_star", "saga": False, "pauses": True, "tolerance": 1e-4, "seed": 0, "svrg": False,
+        "batch_size": 1,
+    },
     "sg": VISITS,
     "sgd_l1": VISITS | {
         "penalty": "cumulative", "schedule": "exponential", "decay": 0.85, "tail": 0.0, "line_search": False,

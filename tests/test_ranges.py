@@ -65,7 +65,7 @@ WHOLE = {
     "parameter_mixing": {"passes": PASSES, "seed": SEED},
     "prox_gradient": {"select": COUNT, "iterations": (1, 2**31)},
     "prox_newton": {"max_sweeps": (1, 10**9)},
-    "sag": {"seed": SEED},
+    "sag": {"seed": SEED, "batch_size": BATCH},
     "sg": {"passes": PASSES, "seed": SEED},
     "sgd_l1": {"passes": PASSES, "seed": SEED, "batch_size": BATCH},
     Exact: {"limit": (4, 2**40)},

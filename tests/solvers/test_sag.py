@@ -23,18 +23,26 @@ from oracles.samples import INFERENCES, Classified, Graphed, PerSample, chunky, 
 LAWS = examples(40)
 
 
-class Reference:
-    """Algorithm 1 as printed: g_i, d and w are full vectors, and a step changes all of w."""
+KINDS = {"sag": {}, "saga": {"saga": True}, "svrg": {"svrg": True}, "batches": {"batch_size": 4}}
 
-    def __init__(self, data, sampling, saga, pauses, l1, l2, w):
-        n = data.whole.n_samples
-        self.data, self.sampling, self.saga, self.l1, self.l2 = data, sampling, saga, l1, l2
+
+class Reference:
+    """Algorithm 1 as printed, and its kin: g_i, d and w are full vectors, and a step changes all of w."""
+
+    def __init__(self, data, sampling, kind, pauses, l1, l2, w):
+        self.data, self.sampling, self.l1, self.l2 = data, sampling, l1, l2
+        options = KINDS[kind]
+        self.saga, self.svrg, self.size = "saga" in options, "svrg" in options, options.get("batch_size", 1)
+        self.n_samples = data.whole.n_samples
+        self.n = n = -(-self.n_samples // self.size)  # of batches
         self.pauses, self.left, self.streak = pauses, np.zeros(n, int), np.zeros(n, int)
-        self.n, self.w = n, w.copy()
-        self.g = np.zeros((n, w.size))
+        self.w = w.copy()
+        self.g = np.zeros((self.n_samples, w.size))
         self.seen = np.zeros(n, bool)
         self.l = np.ones(1 if sampling == "uniform" else n)
         self.evaluations = 0
+        if self.svrg:
+            self.g = np.array([self.value(i, w)[1] for i in range(n)])
 
     def probabilities(self):
         """Of the half of the draws that goes by L_i."""
@@ -70,22 +78,18 @@ class Reference:
         if self.sampling == "nus_star" and not self.seen[i]:
             self.l[i] = self.l[self.seen].mean() if self.seen.any() else 1.0
         self.seen[i] = True
-        f, g = self.value(i, self.w)
-        self.evaluations += bool(self.data.tokens[i])
-        squared, start = g @ g, self.l[at]
-        if squared > 1e-8 and search:
-            while True:
-                self.evaluations += 1
-                if self.value(i, self.w - g / self.l[at])[0] <= f - squared / (2.0 * self.l[at]):
-                    break
-                self.l[at] *= 2.0
+        start, before = self.l[at], self.g.sum(axis=0)
+        batch = range(i * self.size, min((i + 1) * self.size, self.n_samples))
+        found = [self.search(k, start, search) for k in batch]
+        self.l[at] = np.mean([constant for constant, _ in found])
         self.left[i] -= not search
-        if self.pauses and search and self.data.tokens[i]:
+        if self.pauses and search and any(self.data.tokens[k] for k in batch):
             self.streak[i] = min(self.streak[i] + 1, 4) if self.l[at] == start else 0
             self.left[i] = 2 ** (self.streak[i] - 1) if self.streak[i] else 0
-        m, before = self.seen.sum(), self.g.sum(axis=0)
-        change = g - self.g[i]
-        self.g[i] = g
+        change = sum(g - self.g[k] for k, (_, g) in zip(batch, found, strict=True))
+        m = min(self.seen.sum() * self.size, self.n_samples)
+        if not self.svrg:
+            self.g[batch.start : batch.stop] = [g for _, g in found]
         if self.sampling == "uniform":
             alpha = 1.0 / (self.l[0] + self.l2)
             self.l[0] *= 2.0 ** (-1.0 / self.n)
@@ -95,29 +99,61 @@ class Reference:
             alpha = 0.5 * (1.0 / (largest + self.l2) + 1.0 / (known.mean() + self.l2))
             if self.sampling == "nus_star" and search:
                 self.l[i] *= 0.9
-        alpha *= 0.5 if self.saga else 1.0
-        direction = change / (self.n * p) + before / m if self.saga else self.g.sum(axis=0) / m
+        alpha *= 0.5 if self.saga or self.svrg else 1.0
+        if self.saga:
+            direction = change / (self.n * p) + before / m
+        elif self.svrg:
+            direction = change / (self.n * p) + before / self.n
+        else:
+            direction = self.g.sum(axis=0) / m
         self.w = (1.0 - alpha * self.l2 * self.data.penalised) * self.w - alpha * direction
         self.w = np.sign(self.w) * np.maximum(np.abs(self.w) - alpha * self.l1 * self.data.penalised, 0.0)
 
+    def search(self, k, constant, search):
+        """L of a sample from the one given, and its gradient."""
+        f, g = self.value(k, self.w)
+        self.evaluations += bool(self.data.tokens[k]) * (1 + self.svrg)
+        squared = g @ g
+        if squared > 1e-8 and search:
+            while True:
+                self.evaluations += 1
+                if self.value(k, self.w - g / constant)[0] <= f - squared / (2.0 * constant):
+                    break
+                constant *= 2.0
+        return constant, g
 
-def lists(objective, sampling, pauses=False):
-    """d, the stored gradients, L, the samples seen, and the pauses."""
-    n = objective.n_samples
-    gradients = tuple(np.zeros(size, np.float32) for size in objective.per_sample().sag_sizes)
+
+def lists(objective, sampling, pauses=False, kind="sag"):
+    """d, the stored gradients, L, the batches seen, and the pauses."""
+    options = KINDS[kind]
+    n = -(-objective.n_samples // options.get("batch_size", 1))
+    sizes = (0, 0, 0) if "svrg" in options else objective.per_sample().sag_sizes
+    gradients = tuple(np.zeros(size, np.float32) for size in sizes)
     constants, paused = np.ones(1 if sampling == "uniform" else n), np.zeros((n if pauses else 0, 2), np.uint8)
     return np.zeros(objective.n_features), gradients, constants, np.zeros(n, bool), paused
 
 
-def compare(data, seed, sampling, saga, pauses, l1, l2, steps=25):
+def options_of(kind, snapshot):
+    """What says to a pass which kind it is."""
+    options = KINDS[kind]
+    return {
+        "saga": "saga" in options,
+        "snapshot": snapshot if "svrg" in options else None,
+        "batch_size": options.get("batch_size", 1),
+    }
+
+
+def compare(data, seed, sampling, kind, pauses, l1, l2, steps=25):
     rng = np.random.default_rng(seed)
     objective = data.whole
-    n = objective.n_samples
-    reference = Reference(data, sampling, saga, pauses, l1, l2, rng.normal(size=objective.n_features))
+    reference = Reference(data, sampling, kind, pauses, l1, l2, rng.normal(size=objective.n_features))
     w = reference.w.copy()
-    memory = lists(objective, sampling, pauses)
+    memory = lists(objective, sampling, pauses, kind)
     d, _, lipschitz, seen, _ = memory
     evaluations, view = 0, objective.per_sample()
+    options = options_of(kind, w.copy()) | {"sampling": sampling, "l1": l1, "l2": l2}
+    if kind == "svrg":
+        d[:] = objective.value_and_gradient(w)[1]
     for _ in range(steps):
         # One step a call: samples are drawn ahead within a call, and the reference draws at the last moment.
         i = None
@@ -125,19 +161,18 @@ def compare(data, seed, sampling, saga, pauses, l1, l2, steps=25):
             draws = rng.random((1, 2))
             i, p = reference.draw(*draws[0])
         reference.visit(i, p)
-        evaluations += view.sag_pass(w, *memory, draws=draws, sampling=sampling, saga=saga, l1=l1, l2=l2)
+        evaluations += view.sag_pass(w, *memory, draws=draws, **options)
         np.testing.assert_array_equal(seen, reference.seen)
         np.testing.assert_allclose(lipschitz, reference.l, rtol=1e-12)
         np.testing.assert_allclose(w, reference.w, rtol=1e-5, atol=1e-5)
     assert evaluations == reference.evaluations
     np.testing.assert_allclose(d, reference.g.sum(axis=0), atol=1e-6)
-    assert n == reference.n
 
 
 CASES = dict(
     seed=st.integers(0, 10_000),
     valued=st.booleans(),
-    saga=st.booleans(),
+    kind=st.sampled_from([*KINDS]),
     pauses=st.booleans(),
     l1=st.sampled_from([0.0, 0.02, 0.5]),
     l2=st.sampled_from([0.0, 0.02, 0.5]),
@@ -147,40 +182,40 @@ CASES = dict(
 @LAWS
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
 @given(**CASES)
-def test_steps_equal_algorithm_1(sampling, seed, valued, saga, pauses, l1, l2):
+def test_steps_equal_algorithm_1(sampling, seed, valued, kind, pauses, l1, l2):
     data = PerSample(*sentences(9, seed, valued=valued))
-    compare(data, seed, sampling, saga, pauses and sampling != "uniform", l1, l2)
+    compare(data, seed, sampling, kind, pauses and sampling != "uniform", l1, l2)
 
 
-@pytest.mark.parametrize("saga", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("l1", [0.0, 0.1])
 @pytest.mark.parametrize("seed", range(4))
-def test_steps_equal_algorithm_1_with_bigram_features_weights_and_dense_rows(seed, l1, saga):
+def test_steps_equal_algorithm_1_with_bigram_features_weights_and_dense_rows(seed, l1, kind):
     rng = np.random.default_rng(seed)
     X, y = sentences(30, seed, kinds=3)
     X = [[(token[0], token[2]) for token in sentence] for sentence in X]
     template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,1]\nB\nB1:%x[0,0]\n"
     data = PerSample(X, y, list(rng.choice([1.0, 2.0, 0.5], len(X))), template)
     assert data.whole.feature_counts[2] > 0
-    compare(data, seed, "nus_star", saga, True, l1, 0.1, steps=60)
+    compare(data, seed, "nus_star", kind, True, l1, 0.1, steps=60)
 
 
 @LAWS
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
 @given(**CASES, n_classes=st.integers(2, 9), intercept=st.booleans())
 def test_classifiers_follow_algorithm_1_and_their_intercept_is_spared(
-    sampling, n_classes, intercept, seed, valued, saga, pauses, l1, l2
+    sampling, n_classes, intercept, seed, valued, kind, pauses, l1, l2
 ):
     data = Classified(seed, n_classes, intercept=intercept, valued=valued)
-    compare(data, seed, sampling, saga, pauses and sampling != "uniform", l1, l2)
+    compare(data, seed, sampling, kind, pauses and sampling != "uniform", l1, l2)
 
 
 @LAWS
 @pytest.mark.parametrize("sampling", ["uniform", "nus", "nus_star"])
 @given(**CASES, inference=st.sampled_from([*INFERENCES]))
-def test_graphs_follow_algorithm_1(sampling, inference, seed, valued, saga, pauses, l1, l2):
+def test_graphs_follow_algorithm_1(sampling, inference, seed, valued, kind, pauses, l1, l2):
     data = Graphed(seed, inference, strength=0.5 + valued)
-    compare(data, seed, sampling, saga, pauses and sampling != "uniform", l1, l2)
+    compare(data, seed, sampling, kind, pauses and sampling != "uniform", l1, l2)
 
 
 @LAWS
@@ -188,9 +223,9 @@ def test_graphs_follow_algorithm_1(sampling, inference, seed, valued, saga, paus
     seed=st.integers(0, 1000),
     l1=st.sampled_from([0.0, 0.02, 0.5]),
     l2=st.sampled_from([0.0, 0.3, 30.0, 1e4]),
-    saga=st.booleans(),
+    kind=st.sampled_from([*KINDS]),
 )
-def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l1, l2, saga):
+def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l1, l2, kind):
     """A call that makes one step leaves all weights up to date, as a dense update does; one of many is lazy."""
     data = PerSample(*sentences(12, seed)), Classified(seed, 2 + seed % 3), Graphed(seed)
     objective = data[seed % 3].whole
@@ -198,10 +233,10 @@ def test_many_lazy_steps_equal_single_ones_written_out_in_full(seed, l1, l2, sag
     found = []
     for size in (1, 60):
         w = np.random.default_rng(1).normal(size=objective.n_features)
-        memory = lists(objective, "uniform", pauses=True)
+        memory = lists(objective, "uniform", pauses=True, kind=kind)
+        options = options_of(kind, w.copy()) | {"sampling": "uniform", "l1": l1, "l2": l2}
         for start in range(0, 60, size):
-            options = {"draws": draws[start : start + size], "sampling": "uniform", "saga": saga, "l1": l1, "l2": l2}
-            objective.per_sample().sag_pass(w, *memory, **options)
+            objective.per_sample().sag_pass(w, *memory, draws=draws[start : start + size], **options)
         found.append((w, memory[0]))
     np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-10, atol=1e-10)
@@ -249,14 +284,18 @@ def problem():
     return Problem(ChainObjective(Corpus.encode(*chunky())), ElasticNet(l2=1.0))
 
 
-SOLVERS = [SAG(sampling=sampling, saga=saga) for sampling in ("uniform", "nus", "nus_star") for saga in (False, True)]
+SOLVERS = [
+    pytest.param(SAG(sampling, tolerance=1e-6, **options), id=f"{sampling}-{kind}")
+    for sampling in ("uniform", "nus", "nus_star")
+    for kind, options in KINDS.items()
+]
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.sampling + "-saga" * solver.saga)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_converges_to_the_optimum_and_its_estimate_to_the_gradient(problem, solver):
     best = minimize(problem, LBFGS(tolerance=0.0, gradient_tolerance=1e-10)).objective
     n = problem.objective.n_samples
-    result = minimize(problem, SAG(solver.sampling, solver.saga, tolerance=1e-6), stop=Stop(max_iterations=3000))
+    result = minimize(problem, solver, stop=Stop(max_iterations=3000))
     assert result.status is Status.CONVERGED
     assert result.violation <= 1e-6 * n
     assert result.objective == pytest.approx(best, rel=1e-9)
@@ -267,11 +306,10 @@ def test_converges_to_the_optimum_and_its_estimate_to_the_gradient(problem, solv
 
 
 @pytest.mark.parametrize("l2", by_day([0.0, 0.3], lambda l2: l2 == 0.0))
-@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.sampling + "-saga" * solver.saga)
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_with_an_l1_penalty_it_comes_to_the_sparse_optimum(problem, solver, l2):
     problem = Problem(problem.objective, ElasticNet(l1=0.5, l2=l2))
     best = minimize(problem, OWLQN(tolerance=0.0, gradient_tolerance=1e-8))
-    solver = SAG(solver.sampling, solver.saga, tolerance=1e-6)
     result = minimize(problem, solver, stop=Stop(max_iterations=5000))
     assert result.status is Status.CONVERGED
     assert result.violation <= 1e-6 * problem.objective.n_samples
@@ -280,15 +318,16 @@ def test_with_an_l1_penalty_it_comes_to_the_sparse_optimum(problem, solver, l2):
     assert set(np.flatnonzero(result.w)) >= set(np.flatnonzero(np.abs(best.w) > 1e-3))
 
 
-def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem):
-    solver = SAG(tolerance=0.0)
+@pytest.mark.parametrize("kind", KINDS)
+def test_resuming_from_a_checkpoint_is_exact_and_threads_do_not_matter(problem, kind):
+    solver = SAG(tolerance=0.0, **KINDS[kind])
     whole = minimize(problem, solver, stop=Stop(max_iterations=6))
     half = minimize(problem, solver, stop=Stop(max_iterations=3))
     rest = minimize(problem, solver, state=pickle.loads(pickle.dumps(half.state)), stop=Stop(max_iterations=6))
     np.testing.assert_array_equal(rest.w, whole.w)
     single = Problem(ChainObjective(Corpus.encode(*chunky()), threads=1), problem.penalty)
     np.testing.assert_array_equal(minimize(single, solver, stop=Stop(max_iterations=6)).w, whole.w)
-    other = minimize(problem, SAG(tolerance=0.0, seed=1), stop=Stop(max_iterations=6))
+    other = minimize(problem, SAG(tolerance=0.0, seed=1, **KINDS[kind]), stop=Stop(max_iterations=6))
     assert not np.array_equal(other.w, whole.w)
 
 
@@ -360,6 +399,11 @@ def test_what_it_cannot_do_is_said(problem, monkeypatch):
     for options in (
         {"sampling": "best"},
         {"saga": 1},
+        {"svrg": 1},
+        {"batch_size": 0},
+        {"saga": True, "svrg": True},
+        {"saga": True, "batch_size": 2},
+        {"svrg": True, "batch_size": 2},
         {"pauses": 2},
         {"tolerance": -1.0},
         {"tolerance": np.nan},

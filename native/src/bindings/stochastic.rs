@@ -7,7 +7,7 @@ use crate::bindings::interrupt::interruptible;
 use crate::error::Result;
 use crate::stochastic::online::{self, Arow, AveragedPerceptron, Learner, PassiveAggressive, Slack};
 use crate::stochastic::sag::averaging::{AveragedView, Sizes};
-use crate::stochastic::sag::{self, Memory, Sampling, Settings as SagSettings};
+use crate::stochastic::sag::{self, Change, Memory, Sampling, Settings as SagSettings};
 use crate::stochastic::sgd_l1::{self, LineSearch, Penalty, Settings, batches};
 use crate::stochastic::view::View;
 use crate::stochastic::{adagrad, samples, sg};
@@ -305,7 +305,9 @@ impl SamplePasses {
     /// also when interrupted.
     ///
     /// l1 and l2 are the penalties over the number of samples. Returns the number of evaluations of a sample.
-    #[pyo3(signature = (w, d, gradients, lipschitz, seen, pauses, *, draws, sampling, saga, l1, l2))]
+    #[pyo3(signature = (
+        w, d, gradients, lipschitz, seen, pauses, *, draws, sampling, saga, l1, l2, snapshot=None, batch_size=1
+    ))]
     #[allow(clippy::too_many_arguments)]
     fn sag_pass(
         &self,
@@ -321,25 +323,38 @@ impl SamplePasses {
         saga: bool,
         l1: f64,
         l2: f64,
+        snapshot: Option<PyReadonlyArray1<'_, f64>>,
+        batch_size: usize,
     ) -> PyResult<usize> {
+        let batches = self.n_samples().div_ceil(batch_size.max(1));
         let (sampling, constants) = match sampling {
             "uniform" => (Sampling::Uniform, 1),
-            "nus" => (Sampling::Nus, self.n_samples()),
-            "nus_star" => (Sampling::NusStar, self.n_samples()),
+            "nus" => (Sampling::Nus, batches),
+            "nus_star" => (Sampling::NusStar, batches),
             other => return Err(OptionError::new_err(format!("unknown sampling {other:?}"))),
         };
         let [states, transitions, edges] = &gradients;
         written!(states, transitions, edges, w, d, lipschitz, seen, pauses);
         let pauses: &mut [[u8; 2]] = pauses.as_chunks_mut().0;
-        let (n, sizes) = (self.n_features(), on_samples!(self, view => view.sizes()));
+        let n = self.n_features();
+        let sizes = if snapshot.is_some() { Sizes::default() } else { on_samples!(self, view => view.sizes()) };
         let lengths = [w.len(), d.len(), states.len(), transitions.len(), edges.len(), lipschitz.len(), seen.len()];
-        let wanted = [n, n, sizes.states, sizes.transitions, sizes.edges, constants, self.n_samples()];
-        if lengths != wanted || draws.shape()[1] != 2 || ![0, self.n_samples()].contains(&pauses.len()) {
+        let wanted = [n, n, sizes.states, sizes.transitions, sizes.edges, constants, batches];
+        if lengths != wanted || draws.shape()[1] != 2 || ![0, batches].contains(&pauses.len()) {
             let message = format!("the arrays have lengths {lengths:?}; expected {wanted:?} and two draws per step");
             return Err(OptionError::new_err(message));
         }
         let draws: &[[f64; 2]] = read(&draws)?.as_chunks().0;
-        let settings = SagSettings { sampling, saga, l1, l2, draws };
+        let change = match &snapshot {
+            Some(w) if w.len() == n => Change::FromSnapshot(read(w)?),
+            Some(_) => return Err(OptionError::new_err(format!("the snapshot must have {n} weights"))),
+            None if saga => Change::Added,
+            None => Change::Averaged,
+        };
+        if batch_size != 1 && (batch_size == 0 || !matches!(change, Change::Averaged)) {
+            return Err(OptionError::new_err("batches are SAG's, and not empty"));
+        }
+        let settings = SagSettings { sampling, change, batch_size, l1, l2, draws };
         let memory = Memory { d, gradients: [states, transitions, edges], lipschitz, seen, pauses };
         on_samples!(self, view => interruptible(py, |interrupt| sag::pass(view, w, memory, &settings, interrupt)))
     }

@@ -1,5 +1,5 @@
-//! Stochastic average gradient with non-uniform sampling (Schmidt, Clifton & Sarkar 2015, Algorithm 1),
-//! and SAGA (Defazio, Bach & Lacoste-Julien 2014) with the same sampling.
+//! Stochastic average gradient with non-uniform sampling (Schmidt, Clifton & Sarkar 2015, Algorithm 1), and with the same sampling
+//! SAGA (Defazio, Bach & Lacoste-Julien 2014) and SVRG (Johnson & Zhang 2013).
 //!
 //! Symbols as in the paper: f_i = -log p(y_i | x_i, w), g_i its gradient when i was last visited, d the sum of the g_i, m the
 //! number of samples visited so far, L_i Lipschitz constants, lambda the L2 penalty over n, alpha the step size.
@@ -12,6 +12,12 @@
 //!
 //! One visit makes lines 4 to 11 of Algorithm 1: gradient, line search, exchange of g_i in d, step. Line 3, the draw, is made
 //! `AHEAD` visits before; line 2, the stopping test, after each pass (`src/loglinear/solvers/sag.py`).
+//!
+//! SVRG stores no g_i: d is the gradient at a snapshot of the weights, and D the difference of g_i from the g_i there, which is
+//! evaluated again. d does not change.
+//!
+//! Samples may go in batches, each of consecutive samples. A batch has one L_i, the mean over its samples of what their searches
+//! find, and makes one step; m counts samples.
 //!
 //! g_i is stored as marginals less the gold labelling, in single precision: for the states of each token, for the transitions as
 //! a sum over the sentence, and for each edge of a bigram feature. d is the sum of exactly the numbers stored.
@@ -28,7 +34,7 @@ pub use sampler::Sampling;
 
 use crate::error::Result;
 use crate::numeric::arch::arch;
-use crate::stochastic::sag::averaging::{AveragedView, Averaging, Point};
+use crate::stochastic::sag::averaging::{Accumulate, AveragedView, Averaging, Point};
 use crate::stochastic::view::{Evaluator, Layout, Visited};
 use crate::threads::Interrupt;
 use proximal::Steps;
@@ -52,14 +58,26 @@ pub struct Memory<'a> {
 /// Options of a pass.
 pub struct Settings<'a> {
     pub sampling: Sampling,
-    /// SAGA's step instead of SAG's.
-    pub saga: bool,
+    pub change: Change<'a>,
+    /// The number of samples in a batch; 1 except with `Change::Averaged`.
+    pub batch_size: usize,
     /// The L1 penalty over n.
     pub l1: f64,
     /// lambda.
     pub l2: f64,
     /// Two random numbers from [0, 1) for each step.
     pub draws: &'a [[f64; 2]],
+}
+
+/// What a step does with the change of a g_i.
+#[derive(Clone, Copy)]
+pub enum Change<'a> {
+    /// SAG: nothing more than to change d.
+    Averaged,
+    /// SAGA: a step along it.
+    Added,
+    /// SVRG: a step along the difference from these weights, the snapshot.
+    FromSnapshot(&'a [f64]),
 }
 
 /// Makes a step for each of `draws`: updates w and the memory in place, also when interrupted. Returns the number of evaluations
@@ -73,11 +91,18 @@ pub fn pass<V: AveragedView>(
 ) -> Result<usize> {
     let Memory { d, gradients, lipschitz, seen, pauses } = memory;
     let is_lazy = settings.l1 > 0.0;
+    let (mut snapshot, mut no_state) = match settings.change {
+        Change::FromSnapshot(w) => (w.to_vec(), vec![0.0; w.len()]),
+        _ => (Vec::new(), Vec::new()),
+    };
+    let taken = !snapshot.is_empty();
     let mut pass = Pass {
         samples: view.averaging(gradients, is_lazy, interrupt),
         sampler: Sampler::new(settings.sampling, settings.l2, lipschitz, seen, pauses),
         steps: is_lazy.then(|| Steps::new(settings.l1)),
         weights: view.weights(w, d, 0.0, |w, d| (w, d)),
+        snapshot: taken.then(|| view.weights(&mut snapshot, &mut no_state, 0.0, |w, _| (w, 0.0))),
+        n_samples: view.n_samples(),
         scale: 1.0,
         sum: 0.0,
         evaluations: 0,
@@ -98,6 +123,9 @@ struct Pass<'a, A: Averaging> {
     steps: Option<Steps>,
     /// z and d.
     weights: <A::Evaluator as Evaluator>::Weights,
+    /// With `Change::FromSnapshot` only.
+    snapshot: Option<<A::Evaluator as Evaluator>::Weights>,
+    n_samples: usize,
     scale: f64,
     /// S.
     sum: f64,
@@ -109,37 +137,50 @@ type Sample<A> = <<A as Averaging>::Evaluator as Evaluator>::Sample;
 impl<A: Averaging> Pass<'_, A> {
     /// The body of Algorithm 1's loop.
     #[inline(always)]
-    fn visit<S: Simd>(&mut self, simd: S, draw: Draw, sample: Sample<A>, settings: &Settings<'_>) {
-        let Draw { sample: i, probability } = draw;
-        let (mut l, searches) = self.sampler.visit(i);
-        if sample.is_empty() {
-            self.samples.nothing(sample);
-        } else {
-            if let Some(steps) = &self.steps {
-                self.samples.catch_up(simd, steps, &mut self.weights, sample);
+    fn visit<S: Simd>(&mut self, simd: S, draw: Draw, batch: &[Sample<A>], settings: &Settings<'_>) {
+        let Draw { sample: number, probability } = draw;
+        let (first, searches) = self.sampler.visit(number);
+        let mut sum_of_l = 0.0;
+        for (i, &sample) in batch.iter().enumerate() {
+            sum_of_l += self.evaluate(simd, sample, first, searches);
+            match &self.snapshot {
+                Some(_) if sample.is_empty() => {}
+                Some(snapshot) => {
+                    self.samples.subtract(simd, snapshot, sample);
+                    self.evaluations += 1;
+                }
+                None => self.samples.exchange(number * settings.batch_size + i, sample),
             }
-            let point = Point { scale: self.scale, sum: self.sum };
-            let nll = self.samples.evaluate(simd, &self.weights, point, sample, searches);
-            self.evaluations += 1;
-            if searches {
-                let accepted = self.search(simd, sample, nll, l);
-                self.sampler.searched(i, accepted == l);
-                l = accepted;
+            if batch.len() > 1 {
+                // The next sample is evaluated at the same w.
+                let rule = Accumulate { of_z: self.sum, of_d: 1.0 };
+                self.samples.accumulate(simd, &mut self.weights, sample, rule);
             }
         }
-        let alpha = self.sampler.step_size(i, l, searches) * if settings.saga { SAGA_SHORTER } else { 1.0 };
-        self.samples.exchange(i, sample);
+        let l = sum_of_l / batch.len() as f64;
+        if searches && !batch.iter().all(|sample| sample.is_empty()) {
+            self.sampler.searched(number, l == first);
+        }
+        let shorter = if matches!(settings.change, Change::Averaged) { 1.0 } else { SHORTER };
+        let alpha = self.sampler.step_size(number, l, searches) * shorter;
         let shrinkage = 1.0 - alpha * settings.l2;
         self.scale *= shrinkage;
         self.spare_intercept(shrinkage);
-        let m = self.sampler.m;
+        let m = match settings.change {
+            Change::FromSnapshot(_) => self.n_samples,
+            _ => (self.sampler.m * settings.batch_size).min(self.n_samples),
+        };
         let beta = alpha / (m as f64 * self.scale);
-        let mut of_z = self.sum;
-        if settings.saga {
-            // w <- (1 - alpha lambda) w - alpha (D / (n p_i) + (d before) / m)
-            of_z += beta - alpha / (self.scale * self.sampler.n() as f64 * probability);
+        let along = alpha / (self.scale * self.n_samples as f64 * probability);
+        // w <- (1 - alpha lambda) w - alpha (D / (n p_i) + (d before) / m), without D in SAG.
+        let rule = match settings.change {
+            Change::Averaged => Accumulate { of_z: self.sum, of_d: 1.0 },
+            Change::Added => Accumulate { of_z: self.sum + (beta - along), of_d: 1.0 },
+            Change::FromSnapshot(_) => Accumulate { of_z: -along, of_d: 0.0 },
+        };
+        if let &[sample] = batch {
+            self.samples.accumulate(simd, &mut self.weights, sample, rule);
         }
-        self.samples.accumulate(simd, &mut self.weights, sample, of_z);
         match &mut self.steps {
             Some(steps) => {
                 steps.record(alpha, m, self.scale);
@@ -147,6 +188,22 @@ impl<A: Averaging> Pass<'_, A> {
             }
             None => self.sum += beta,
         }
+    }
+
+    /// Computes a sample's gradient and, if `searches` is set, searches for its L from the one given; returns L.
+    #[inline(always)]
+    fn evaluate<S: Simd>(&mut self, simd: S, sample: Sample<A>, l: f64, searches: bool) -> f64 {
+        if sample.is_empty() {
+            self.samples.nothing(sample);
+            return l;
+        }
+        if let Some(steps) = &self.steps {
+            self.samples.catch_up(simd, steps, &mut self.weights, sample);
+        }
+        let point = Point { scale: self.scale, sum: self.sum };
+        let nll = self.samples.evaluate(simd, &self.weights, point, sample, searches);
+        self.evaluations += 1;
+        if searches { self.search(simd, sample, nll, l) } else { l }
     }
 
     /// Line 9 of Algorithm 1: doubles L until f(w - g / L) <= f(w) - |g|^2 / (2 L); returns L.
@@ -192,9 +249,9 @@ impl<A: Averaging> Pass<'_, A> {
     }
 }
 
-/// SAGA's step size over SAG's. SAGA's own step along D is noisy: with SAG's step size the method halts in a neighbourhood of the
-/// optimum.
-const SAGA_SHORTER: f64 = 0.5;
+/// The step size of SAGA and SVRG over SAG's. Their own step along D is noisy: with SAG's step size SAGA halts in a neighbourhood of
+/// the optimum.
+const SHORTER: f64 = 0.5;
 const SMALLEST_SCALE: f64 = 1e-100;
 /// The least |g|^2 for which there is a search (line 8).
 const LEAST_SQUARED_NORM: f64 = 1e-8;
@@ -218,6 +275,8 @@ impl<A: Averaging> WithSimd for Run<'_, '_, A> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Run { pass, samples, period, settings, interrupt } = self;
+        let batches: Vec<&[Sample<A>]> = samples.chunks(settings.batch_size).collect();
+        let batch = |draw: Draw| batches[draw.sample];
         let mut drawn = std::collections::VecDeque::with_capacity(AHEAD + 1);
         let mut draws = settings.draws.iter();
         for step in 0..settings.draws.len() {
@@ -228,18 +287,20 @@ impl<A: Averaging> WithSimd for Run<'_, '_, A> {
                 && let Some(&numbers) = draws.next()
             {
                 let draw = pass.sampler.draw(numbers);
-                samples[draw.sample].fetch();
-                pass.samples.fetch(draw.sample, samples[draw.sample]);
+                for (i, sample) in batch(draw).iter().enumerate() {
+                    sample.fetch();
+                    pass.samples.fetch(draw.sample * settings.batch_size + i, *sample);
+                }
                 drawn.push_back(draw);
             }
-            if let Some(next) = drawn.get(1) {
-                pass.weights.fetch(&samples[next.sample]);
+            for sample in drawn.get(1).into_iter().flat_map(|&next| batch(next)) {
+                pass.weights.fetch(sample);
                 if pass.steps.is_some() {
-                    pass.samples.fetch_steps(&pass.weights, samples[next.sample]);
+                    pass.samples.fetch_steps(&pass.weights, *sample);
                 }
             }
             let draw = drawn.pop_front().expect("one is drawn for each step");
-            pass.visit(simd, draw, samples[draw.sample], settings);
+            pass.visit(simd, draw, batch(draw), settings);
             if pass.scale < SMALLEST_SCALE {
                 pass.rescale();
             }

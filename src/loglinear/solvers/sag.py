@@ -7,14 +7,14 @@ of each. The steps themselves are native: `native/src/stochastic/sag.rs`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import ObjectiveError, OptionError
-from ..options import one_of, real_number, seed_number, truth_value
+from ..options import one_of, real_number, seed_number, truth_value, whole_number
 from ..problem import PerSample, Problem, SamplePasses
 from ..result import Status
 from ..vectors import Vector
@@ -27,6 +27,8 @@ from .common.state_schema import Sizes
 
 __all__ = ["SAG", "SAGPasses", "SAGState"]
 
+# Of a batch: more than any data have.
+MOST_SAMPLES = 2**31 - 1
 SAMPLINGS = ("nus_star", "nus", "uniform")
 Marginals = npt.NDArray[np.float32]
 
@@ -50,6 +52,8 @@ class SAGPasses(SamplePasses, Protocol):
         draws: Vector,
         sampling: str,
         saga: bool,
+        snapshot: Vector | None,
+        batch_size: int,
         l1: float,
         l2: float,
     ) -> int:
@@ -64,19 +68,21 @@ class SAGState(PassState):
     to the last step it made: continuing from there leads to the same optimum, by different steps.
 
     Attributes:
-        d: sum of the stored gradients, shape (n_features,).
-        gradients: g_i of every sample, as marginals less the gold labelling, float32.
-        lipschitz: L, or L_i of every sample.
-        seen: the samples visited.
-        pauses: of every sample, visits to come without a line search, and the searches in a row that found L_i at once,
-            shape (n, 2); empty when every visit searches.
+        d: sum of the stored gradients, or the gradient at the snapshot, shape (n_features,).
+        gradients: g_i of every sample, as marginals less the gold labelling, float32; empty with ``svrg``.
+        lipschitz: L, or L_i of every batch.
+        seen: the batches visited.
+        pauses: of every batch, visits to come without a line search, and the searches in a row that found L_i at once,
+            shape (batches, 2); empty when every visit searches.
+        snapshot: weights at which d is the gradient, with ``svrg``; else empty.
     """
 
     d: Annotated[Vector, Sizes(own=True)]
     gradients: Annotated[tuple[Marginals, Marginals, Marginals], Sizes((None,), own=True)]
     lipschitz: Annotated[Vector, Sizes((None,), own=True)]
-    seen: Annotated[npt.NDArray[np.bool_], Sizes(("n_samples",), own=True)]
+    seen: Annotated[npt.NDArray[np.bool_], Sizes((None,), own=True)]
     pauses: Annotated[npt.NDArray[np.uint8], Sizes((None, 2), own=True)]
+    snapshot: Annotated[Vector, Sizes(or_empty=True)] = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,8 @@ class SAG(Unmeasured):
 
     Source: Schmidt, Clifton & Sarkar (2015), Algorithm 1 (``uniform``) and section 3, last paragraph (``nus_star``);
     Schmidt, Le Roux & Bach (2013) (``nus``). ``saga``: Defazio, Bach & Lacoste-Julien (2014), with D / (n p_i) for
-    samples drawn with probability p_i.
+    samples drawn with probability p_i. ``svrg``, the memory-free method of section 5: Johnson & Zhang (2013), with the
+    same factor. ``batch_size``: section 5.
 
     Departures:
 
@@ -101,11 +108,15 @@ class SAG(Unmeasured):
       do not search and do not change L_i: a third fewer evaluations to the same objective.
     - Samples not yet visited count in the sampling of ``nus_star`` like the mean of the others.
     - Samples are drawn two steps ahead, so that they can be fetched.
-    - SAGA uses half of SAG's step: with the whole step it stalls near the optimum.
+    - SAGA and SVRG use half of SAG's step: with the whole step SAGA stalls near the optimum.
+    - SVRG takes its snapshot before each n steps, at the weights reached.
+    - A batch is of consecutive samples. Its L_i is the mean of what line searches find for its samples, each alone. It
+      does not save memory here, where marginals are stored: it is there to be compared.
 
     Cost: a step takes time for the features of its sample and one or two evaluations of it, seldom more; a pass is n
     steps and adds O(n_features) once. Memory: 8 bytes for each token and label, 4 for each sample and transition, and
     for each edge of a bigram feature; the paper stores transitions edge by edge, but their sum over a sample is enough.
+    SVRG stores none of them, but evaluates each sample twice, and all samples once more for a snapshot.
     Graphs take the paper's V K + E K^2 numbers of 4 bytes, with V nodes, E edges and K labels.
 
     Converged when the max-norm of the pseudo-gradient, over n, is at most ``tolerance``.
@@ -117,6 +128,8 @@ class SAG(Unmeasured):
         tolerance: delta of the paper: bound on the max-norm over n, in nats per sample; 0 asks for
             an exact zero.
         seed: of the draws, >= 0.
+        svrg: SVRG's steps; not with ``saga``.
+        batch_size: samples in a batch, >= 1; not more than 1 with ``saga`` or ``svrg``.
 
     Raises:
         OptionError: an option is out of its range; from ``init`` when the objective cannot go sample by sample, or when
@@ -135,6 +148,8 @@ class SAG(Unmeasured):
     pauses: bool = True
     tolerance: float = 1e-4
     seed: int = 0
+    svrg: bool = False
+    batch_size: int = 1
 
     needs: ClassVar[Needs] = Needs(
         objective=(PerSample,), passes=(SAGPasses,), conditions=(intercept_alone_is_spared, convex)
@@ -143,6 +158,11 @@ class SAG(Unmeasured):
     def __post_init__(self) -> None:
         one_of("sampling", self.sampling, SAMPLINGS)
         truth_value("saga", self.saga)
+        truth_value("svrg", self.svrg)
+        whole_number("batch_size", self.batch_size, 1, MOST_SAMPLES)
+        if self.saga + self.svrg + (self.batch_size > 1) > 1:
+            message = "saga, svrg and batch_size are alternatives: give one of them"
+            raise OptionError(message)
         truth_value("pauses", self.pauses)
         real_number("tolerance", self.tolerance, "a finite number >= 0", lambda x: x >= 0.0)
         seed_number("seed", self.seed)
@@ -151,7 +171,8 @@ class SAG(Unmeasured):
         """Return the state before the first pass; w0 is copied."""
         check(self, problem)
         passes: SAGPasses = sample_passes(problem)
-        n, sizes = int(passes.n_samples), passes.sag_sizes
+        n, sizes = int(passes.n_samples), (0, 0, 0) if self.svrg else passes.sag_sizes
+        batches = -(-n // self.batch_size)
         # The line search over chains keeps numbers of the data that take as much memory as the marginals of the states.
         needed, present = 4 * (sum(sizes) + sizes[0]), memory_of_machine()
         if needed > present:
@@ -162,19 +183,20 @@ class SAG(Unmeasured):
             raise OptionError(message)
         w = np.array(w0, dtype=np.float64)
         states, transitions, edges = (np.zeros(size, np.float32) for size in sizes)
-        constants = np.ones(1 if self.sampling == "uniform" else n)
-        return SAGState(
+        constants = np.ones(1 if self.sampling == "uniform" else batches)
+        state = SAGState(
             w=w,
             n_samples=n,
             d=np.zeros_like(w),
             gradients=(states, transitions, edges),
             lipschitz=constants,
-            seen=np.zeros(n, np.bool_),
-            pauses=np.zeros((n if self.pauses and self.sampling != "uniform" else 0, 2), np.uint8),
+            seen=np.zeros(batches, np.bool_),
+            pauses=np.zeros((batches if self.pauses and self.sampling != "uniform" else 0, 2), np.uint8),
         )
+        return self._with_snapshot(problem, state) if self.svrg else state
 
     def step(self, problem: Problem, state: SAGState) -> SAGState:
-        """Make n steps of Algorithm 1; if the gradient then seems small enough, verify it."""
+        """Make n steps of Algorithm 1, or one for each batch; if the gradient then seems small enough, verify it."""
         passes: SAGPasses = sample_passes(problem)
         n, penalty, w = state.n_samples, problem.penalty, state.w.copy()
         evaluations = passes.sag_pass(
@@ -184,9 +206,11 @@ class SAG(Unmeasured):
             state.lipschitz,
             state.seen,
             state.pauses,
-            draws=np.random.default_rng([self.seed, state.iteration]).random((n, 2)),
+            draws=np.random.default_rng([self.seed, state.iteration]).random((state.seen.size, 2)),
             sampling=self.sampling,
             saga=bool(self.saga),
+            snapshot=state.snapshot if self.svrg else None,
+            batch_size=int(self.batch_size),
             l1=penalty.l1 / n,
             l2=penalty.l2 / n,
         )
@@ -194,11 +218,22 @@ class SAG(Unmeasured):
             message = "the weights overflowed in a pass of sag; check the data"
             raise ObjectiveError(message)
         state = after_pass(replace(state, w=w), evaluations)
-        limit = self.tolerance * n
-        if not state.seen.all() or penalty.violation(state.w, state.d) > limit:
+        if self.svrg:
+            return self._with_snapshot(problem, state)
+        if not state.seen.all() or penalty.violation(state.w, state.d) > self.tolerance * n:
             return state
+        return self._verified(problem, state, np.zeros_like(state.w))
+
+    def _with_snapshot(self, problem: Problem, state: SAGState) -> SAGState:
+        """Take the snapshot of SVRG: the weights, and the whole gradient there, which may show that they converged."""
         gradient = np.zeros_like(state.w)
+        state = self._verified(problem, state, gradient)
+        return replace(state, d=gradient, snapshot=state.w.copy())
+
+    def _verified(self, problem: Problem, state: SAGState, gradient: Vector) -> SAGState:
+        """Evaluate the whole gradient, and return the state that has converged if it is small enough."""
         nll = problem.evaluate(state.w, gradient)
         state = replace(state, gradient_evaluations=state.gradient_evaluations + 1)
         state = with_gradient(problem, state, nll, gradient)
-        return replace(state, status=Status.CONVERGED) if penalty.violation(state.w, gradient) <= limit else state
+        converged = problem.penalty.violation(state.w, gradient) <= self.tolerance * state.n_samples
+        return replace(state, status=Status.CONVERGED) if converged else state

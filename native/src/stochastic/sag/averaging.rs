@@ -7,7 +7,7 @@ use crate::threads::Interrupt;
 use pulp::Simd;
 
 /// The lengths of the arrays that hold the gradients of all samples.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Sizes {
     pub states: usize,
     pub transitions: usize,
@@ -72,8 +72,11 @@ pub trait Averaging: Sized {
     /// Stores the gradient of sample i, rounded; the gradient becomes the change of the stored g_i.
     fn exchange(&mut self, i: usize, sample: Sample<Self>);
 
-    /// After `exchange`: d <- d + D, z <- z + of_z D.
-    fn accumulate<S: Simd>(&mut self, simd: S, weights: &mut Weights<Self>, sample: Sample<Self>, of_z: f64);
+    /// After `evaluate`: the gradient becomes g_i less the g_i at a snapshot of the weights. Nothing is stored.
+    fn subtract<S: Simd>(&mut self, simd: S, snapshot: &Weights<Self>, sample: Sample<Self>);
+
+    /// After `exchange` or `subtract`: z and d move along the change D.
+    fn accumulate<S: Simd>(&mut self, simd: S, weights: &mut Weights<Self>, sample: Sample<Self>, rule: Accumulate);
 
     /// Makes the steps that the sample's weights have missed.
     fn catch_up<S: Simd>(&mut self, simd: S, steps: &Steps, weights: &mut Weights<Self>, sample: Sample<Self>);
@@ -85,18 +88,25 @@ pub trait Averaging: Sized {
     fn spare_intercept(&mut self, steps: &Steps, weights: &mut Weights<Self>, beta: f64);
 }
 
-/// d <- d + D, z <- z + of_z D.
+/// z <- z + of_z D, d <- d + of_d D.
 #[derive(Clone, Copy)]
 pub struct Accumulate {
     pub of_z: f64,
+    pub of_d: f64,
 }
 
 impl Rule for Accumulate {
     #[inline(always)]
     fn step<S: Simd>(self, simd: S, z: &mut S::f64s, d: &mut S::f64s, change: S::f64s, _: bool) {
-        *d = simd.add_f64s(*d, change);
+        *d = simd.mul_add_e_f64s(simd.splat_f64s(self.of_d), change, *d);
         *z = simd.mul_add_e_f64s(simd.splat_f64s(self.of_z), change, *z);
     }
+}
+
+/// Each current number, of the gradient of log p, becomes the change of g_i = -current from its number at a snapshot.
+#[inline(always)]
+pub fn subtract(current: &mut [f64], snapshot: &[f64]) {
+    current.iter_mut().zip(snapshot).for_each(|(current, snapshot)| *current = snapshot - *current);
 }
 
 /// Stores -current, rounded; current becomes the change.

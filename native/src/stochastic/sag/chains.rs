@@ -6,7 +6,7 @@ use crate::chain::objective::states::Combined;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
 use crate::stochastic::inference::Inference;
-use crate::stochastic::sag::averaging::{Accumulate, AveragedView, Averaging, Point, Sizes};
+use crate::stochastic::sag::averaging::{Accumulate, AveragedView, Averaging, Point, Sizes, subtract};
 use crate::stochastic::sag::line_search::LineSearch;
 use crate::stochastic::sag::memory::{self, Gradients};
 use crate::stochastic::sag::proximal::Steps;
@@ -121,8 +121,21 @@ impl<'a> Averaging for Chains<'a> {
     }
 
     #[inline(always)]
-    fn accumulate<S: Simd>(&mut self, simd: S, weights: &mut Weights<'a>, sample: Sample<'a>, of_z: f64) {
-        let rule = Masked { rule: Accumulate { of_z }, present: &self.line_search.present };
+    fn subtract<S: Simd>(&mut self, simd: S, snapshot: &Weights<'a>, sample: Sample<'a>) {
+        let (here, there) = (&mut self.inference, &mut self.line_search.trial);
+        there.evaluate(simd, snapshot, 1.0, sample);
+        there.gradient(simd, sample);
+        subtract(&mut here.lattice.marginals, &there.lattice.marginals);
+        if sample.tokens().len() > 1 {
+            subtract(&mut here.expected.direct, &there.expected.direct);
+        }
+        let edges = here.lattice.edges.iter_mut().zip(&there.lattice.edges);
+        edges.for_each(|(here, there)| here.marginal = there.marginal - here.marginal);
+    }
+
+    #[inline(always)]
+    fn accumulate<S: Simd>(&mut self, simd: S, weights: &mut Weights<'a>, sample: Sample<'a>, rule: Accumulate) {
+        let rule = Masked { rule, present: &self.line_search.present };
         steps::step(simd, weights, &self.inference, sample, 1.0, rule);
     }
 

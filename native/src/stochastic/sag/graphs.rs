@@ -5,7 +5,7 @@ use crate::stochastic::graphs::graph::Graph;
 use crate::stochastic::graphs::inference::{Inference, Potentials};
 use crate::stochastic::graphs::view::Graphs;
 use crate::stochastic::graphs::weights::Weights;
-use crate::stochastic::sag::averaging::{Accumulate, AveragedView, Averaging, Point, Sizes, swap};
+use crate::stochastic::sag::averaging::{Accumulate, AveragedView, Averaging, Point, Sizes, subtract, swap};
 use crate::stochastic::sag::proximal::Steps;
 use crate::stochastic::view::Evaluator;
 use crate::threads::Interrupt;
@@ -28,6 +28,7 @@ impl AveragedView for Graphs {
         let n_rows = self.shape.n_node_features + self.shape.n_edge_features;
         Stored {
             inference: Inference::new(&self.shape, interrupt),
+            there: Inference::new(&self.shape, interrupt),
             states,
             edges,
             direction: Potentials::default(),
@@ -40,6 +41,8 @@ impl AveragedView for Graphs {
 /// Buffers for the graphs of an objective, with their stored gradients.
 pub struct Stored<'a> {
     inference: Inference<'a>,
+    /// At a snapshot of the weights.
+    there: Inference<'a>,
     states: &'a mut [f32],
     edges: &'a mut [f32],
     /// The scores that the gradient gives, taken as weights.
@@ -100,8 +103,17 @@ impl<'a> Averaging for Stored<'a> {
         self.inference.collect(graph);
     }
 
-    fn accumulate<S: Simd>(&mut self, simd: S, weights: &mut Weights<'a>, graph: &'a Graph, of_z: f64) {
-        self.inference.step(simd, weights, graph, 1.0, Accumulate { of_z });
+    fn subtract<S: Simd>(&mut self, simd: S, snapshot: &Weights<'a>, graph: &'a Graph) {
+        let (here, there) = (&mut self.inference, &mut self.there);
+        there.evaluate_at(snapshot, graph, |w, _| w);
+        there.gradient(simd, graph);
+        subtract(&mut here.by_score.nodes, &there.by_score.nodes);
+        subtract(&mut here.by_score.pairs, &there.by_score.pairs);
+        here.collect(graph);
+    }
+
+    fn accumulate<S: Simd>(&mut self, simd: S, weights: &mut Weights<'a>, graph: &'a Graph, rule: Accumulate) {
+        self.inference.step(simd, weights, graph, 1.0, rule);
     }
 
     fn catch_up<S: Simd>(&mut self, _: S, steps: &Steps, weights: &mut Weights<'a>, graph: &'a Graph) {

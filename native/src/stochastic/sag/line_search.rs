@@ -13,8 +13,8 @@ use pulp::Simd;
 
 /// The search, with its buffers.
 pub struct LineSearch<'a> {
-    /// Scores and forward recursion at w - g / L.
-    trial: Inference<'a>,
+    /// Scores and forward recursion at w - g / L; between searches free for other use.
+    pub trial: Inference<'a>,
     /// Rows of transitions, then dense rows: 1 where there is a feature, 0 elsewhere.
     pub present: Aligned,
     /// Scores at w.

@@ -73,11 +73,6 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// n, the number of samples.
-    pub fn n(&self) -> usize {
-        self.seen.len()
-    }
-
     /// Draws a sample with two numbers from [0, 1).
     #[inline(always)]
     pub fn draw(&self, [first, second]: [f64; 2]) -> Draw {
