@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
     from .inputs import Classes, Labels, Matrix, Sentences, TokenWeights
 
-__all__ = ["Corpus", "check_same_columns", "checked_weights", "labels_as", "read_to_score", "read_unlabelled"]
+__all__ = [
+    "Corpus",
+    "check_same_columns",
+    "check_some_weight",
+    "checked_weights",
+    "labels_as",
+    "read_to_score",
+    "read_unlabelled",
+]
 
 
 class Corpus:
@@ -550,6 +558,19 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def check_some_weight(total: float, of: str = "sample", called: str = "sample_weight") -> None:
+    """Raise DataError if the sum of weights is 0.
+
+    Args:
+        total: the sum.
+        of: what has the weights.
+        called: what the message calls the weights.
+    """
+    if total == 0.0:
+        message = f"{called} is zero for every {of}; give a weight above 0 to the samples that count"
+        raise DataError(message)
 
 
 def checked_weights(weights: Iterable[float]) -> list[float]:

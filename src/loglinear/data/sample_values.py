@@ -12,12 +12,13 @@ import numpy.typing as npt
 from ..errors import DataError, warn
 from ..vectors import Vector
 from .columns import is_absent
+from .corpus import check_some_weight
 from .frames import as_column
 from .inputs import Array
 from .labels import check_classes, check_small, check_types
 from .matrix import refuse_mask
 
-__all__ = ["check_count", "check_some_weight", "classes_of", "groups_of", "numbers_of", "weights_of_samples"]
+__all__ = ["check_count", "classes_of", "groups_of", "numbers_of", "weights_of_samples"]
 
 # Kinds of arrays of classes, as NumPy calls them: whole numbers, truth values, texts.
 _CLASSES = "biuUS"
@@ -157,19 +158,6 @@ def weights_of_samples(sample_weight: Any, n_samples: int, called: str = "sample
         _refuse_weights(weights, called)
     check_some_weight(total, called=called)
     return np.array(weights)
-
-
-def check_some_weight(total: float, of: str = "sample", called: str = "sample_weight") -> None:
-    """Raise DataError if the sum of weights is 0.
-
-    Args:
-        total: the sum.
-        of: what has the weights.
-        called: what the message calls the weights.
-    """
-    if total == 0.0:
-        message = f"{called} is zero for every {of}; give a weight above 0 to the samples that count"
-        raise DataError(message)
 
 
 def _refuse_weights(weights: Vector, called: str) -> None:

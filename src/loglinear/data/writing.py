@@ -44,8 +44,8 @@ def check_labels(
     Args:
         labels: to write.
         remedy: what to do, for the message.
-        place: where labels are written: in cells with quotes, as in CSV; between tabs; on lines of their own, or before
-            a tab and a text; between blanks.
+        place: where labels are written: in cells with quotes, as in CSV; between tabs; one on a line, or before a tab
+            and a text; between blanks.
         what: what the message calls a label.
     """
     _core.check_labels(labels, place, what, remedy)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 from ..constraints import as_json, check_constraints, resolved, warn_of_no_labelling
 from ..data.column_layout import ColumnLayout, check_tokens
 from ..data.columns import ListColumn, as_items, as_lists, is_column
-from ..data.corpus import Corpus, checked_weights
+from ..data.corpus import Corpus, check_some_weight, checked_weights
 from ..data.labels import check_ordered, typed
 from ..data.per_sentence import PerSentence
 from ..data.survey import check_known
@@ -545,7 +545,6 @@ class ChainCRF(
         if metric in of_chunks and sample_weight is not None:
             message = f"metric={metric!r} does not support sample_weight; leave it out"
             raise OptionError(message)
-        from ..data.sample_values import check_some_weight
         from ..metrics import labelled_tokens
 
         model, corpus = self._inputs(X, y)

@@ -17,13 +17,13 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from ..data.bad_values import checked, named
 from ..data.column_layout import ColumnLayout
-from ..data.corpus import Corpus
+from ..data.corpus import Corpus, check_some_weight
 from ..data.fingerprint import checksum
 from ..data.frames import Frame, as_frame, check_names
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_several
 from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
-from ..data.sample_values import check_count, check_some_weight, classes_of, groups_of, weights_of_samples
+from ..data.sample_values import check_count, classes_of, groups_of, weights_of_samples
 from ..data.samples import (
     attribute_corpus,
     labels_and_weights,

@@ -52,10 +52,10 @@ class SAGPasses(SamplePasses, Protocol):
         draws: Vector,
         sampling: str,
         saga: bool,
-        snapshot: Vector | None,
-        batch_size: int,
         l1: float,
         l2: float,
+        snapshot: Vector | None = None,
+        batch_size: int = 1,
     ) -> int:
         """Make a step for each row of ``draws``, updating the arrays in place; return the evaluations of a sample."""
 
