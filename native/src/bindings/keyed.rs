@@ -69,7 +69,9 @@ pub fn label_attributes(
     let sequence = &mut exclusive(&mut buffers).sequence;
     let mut labelled = Labelled::default();
     loop {
-        labelled.append(inferred(py, inner, piece.tokens(), || piece.label(inner, sequence, probabilities)));
+        labelled.append(inferred(py, inner, piece.tokens(), |interrupt| {
+            sequence.heeding(interrupt, |sequence| piece.label(inner, sequence, probabilities))
+        })?);
         if !more {
             break;
         }

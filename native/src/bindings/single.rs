@@ -1,10 +1,11 @@
 //! Single sentences of Python objects, labelled on the calling thread, without a corpus or a pool.
 
+use crate::bindings::interrupt::interruptible;
 use crate::bindings::items::{AttributeReader, ItemDialect, Problem, Reader};
 use crate::chain::model::Model;
 use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
-use crate::threads::locked;
+use crate::threads::{Interrupt, locked};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyString};
@@ -14,6 +15,9 @@ use std::sync::{Arc, Mutex};
 /// The work, in tokens * labels^2, from which inference lets other threads run Python. Such work takes about 0.1 ms. For less
 /// it is not worth releasing the interpreter's lock, which a busy thread then holds for up to 5 ms.
 const LONG: usize = 1 << 18;
+
+/// Additions of an inference that is watched for Ctrl-C, from another thread: some tenths of a second.
+const VERY_LONG: usize = 1 << 30;
 /// Maximum number of spare buffers of a model: the number of threads that can label at the same time without making new
 /// buffers.
 const MOST_SPARE: usize = 64;
@@ -94,14 +98,23 @@ pub fn exclusive(shared: &mut Shared) -> &mut Buffers {
     mutex.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Runs inference over a sentence of `tokens` tokens; other threads may run Python meanwhile if it is long.
-pub fn inferred<T: Send>(py: Python<'_>, model: &Model, tokens: usize, infer: impl FnOnce() -> T + Send) -> T {
-    if is_long(model, tokens) { py.detach(infer) } else { infer() }
+/// Runs inference over `tokens` tokens. If it is long, other threads may run Python meanwhile, and Ctrl-C ends it.
+pub fn inferred<T: Send>(
+    py: Python<'_>,
+    model: &Model,
+    tokens: usize,
+    infer: impl FnOnce(&Interrupt) -> crate::error::Result<T> + Send,
+) -> PyResult<T> {
+    if model.operations(tokens) > VERY_LONG {
+        return interruptible(py, infer);
+    }
+    let infer = || infer(&Interrupt::default());
+    Ok(if is_long(model, tokens) { py.detach(infer) } else { infer() }?)
 }
 
 /// Whether inference over `tokens` tokens is slow.
 pub fn is_long(model: &Model, tokens: usize) -> bool {
-    tokens.saturating_mul(model.transitions.width * model.transitions.width) > LONG
+    model.operations(tokens) > LONG
 }
 
 impl Singles {
@@ -133,8 +146,10 @@ impl Singles {
         let py = sentence.py();
         self.with_sentence(model, sentence, |sequence| {
             let tokens = sequence.tokens();
-            let labels = inferred(py, model, tokens, || sequence.best_labels(model));
-            self.names(py, model).list(py, labels)
+            inferred(py, model, tokens, |interrupt| {
+                sequence.heeding(interrupt, |sequence| _ = sequence.best_labels(model))
+            })?;
+            self.names(py, model).list(py, sequence.best_labels(model))
         })
     }
 
@@ -142,7 +157,9 @@ impl Singles {
     pub fn marginals_of(&self, model: &Model, sentence: &Bound<'_, PyAny>) -> Result<Vec<Vec<f64>>, Problem> {
         let py = sentence.py();
         self.with_sentence(model, sentence, |sequence| {
-            inferred(py, model, sequence.tokens(), || sequence.infer(model));
+            inferred(py, model, sequence.tokens(), |interrupt| {
+                sequence.heeding(interrupt, |sequence| sequence.infer(model))
+            })?;
             let lattice = &sequence.lattice;
             let rows = lattice.marginals.chunks_exact(lattice.width()).take(lattice.tokens);
             Ok(rows.map(|row| row[..model.labels.len()].to_vec()).collect())

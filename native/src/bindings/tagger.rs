@@ -6,7 +6,7 @@ use crate::bindings::items::ItemDialect;
 use crate::bindings::keyed::label_attributes;
 use crate::bindings::model::ChainModel;
 use crate::bindings::single::{Buffers, Shared, exclusive, inferred};
-use crate::chain::tagging::sequence::SequenceScorer;
+use crate::chain::tagging::sequence::{Sequence, SequenceScorer};
 use crate::corpus::sink::Sink;
 use crate::threads::locked;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -69,14 +69,16 @@ impl SequenceTagger {
         match xseq {
             Some(xseq) => self.read(py, xseq, |model, buffers| {
                 let (sequence, model) = (&mut buffers.sequence, model.get());
-                let labels = inferred(py, &model.inner, sequence.tokens(), || sequence.best_labels(&model.inner));
-                model.singles.names(py, &model.inner).list(py, labels)
+                inferred(py, &model.inner, sequence.tokens(), |interrupt| {
+                    sequence.heeding(interrupt, |sequence| _ = sequence.best_labels(&model.inner))
+                })?;
+                model.singles.names(py, &model.inner).list(py, sequence.best_labels(&model.inner))
             }),
             None => {
                 let (model, sentence) = self.last(py)?;
                 let Some(sentence) = sentence else { return Ok(PyList::empty(py)) };
                 let model = model.get();
-                let labels = ask(py, model, &sentence, |buffers| buffers.sequence.best_labels(&model.inner).to_vec());
+                let labels = ask(py, model, &sentence, |sequence| sequence.best_labels(&model.inner).to_vec())?;
                 model.singles.names(py, &model.inner).list(py, &labels)
             }
         }
@@ -100,7 +102,7 @@ impl SequenceTagger {
         }
         let labels: Vec<u32> = names.iter().map(|name| label(model.get(), name)).collect::<PyResult<_>>()?;
         let model = model.get();
-        let log_p = ask(py, model, &sentence, |buffers| buffers.sequence.log_probability(&model.inner, &labels));
+        let log_p = ask(py, model, &sentence, |sequence| sequence.log_probability(&model.inner, &labels))?;
         Ok(log_p.exp())
     }
 
@@ -112,7 +114,7 @@ impl SequenceTagger {
             return Err(PyValueError::new_err(format!("position {pos} is out of range for {tokens} items")));
         };
         let (label, model) = (label(model.get(), y)? as usize, model.get());
-        Ok(ask(py, model, &sentence, |buffers| buffers.sequence.marginal(&model.inner, token, label)))
+        ask(py, model, &sentence, |sequence| sequence.marginal(&model.inner, token, label))
     }
 }
 
@@ -180,10 +182,10 @@ fn ask<T: Send>(
     py: Python<'_>,
     model: &ChainModel,
     sentence: &Shared,
-    question: impl FnOnce(&mut Buffers) -> T + Send,
-) -> T {
+    question: impl FnOnce(&mut Sequence) -> T + Send,
+) -> PyResult<T> {
     let tokens = locked(sentence).sequence.tokens();
-    inferred(py, &model.inner, tokens, || question(&mut locked(sentence)))
+    inferred(py, &model.inner, tokens, |interrupt| locked(sentence).sequence.heeding(interrupt, question))
 }
 
 /// The number of a label, given as str or bytes. Errors: the model has no such label; it is neither str nor bytes.

@@ -25,8 +25,8 @@ impl View for SamplePasses {
         SamplePasses::samples(self)
     }
 
-    fn evaluator(&self, _: &Interrupt) -> Inference<'_> {
-        Inference::new(&self.objective)
+    fn evaluator(&self, interrupt: &Interrupt) -> Inference<'_> {
+        Inference::new(&self.objective, interrupt)
     }
 
     fn weights<'a>(

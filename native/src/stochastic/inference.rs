@@ -10,6 +10,7 @@ use crate::chain::objective::states::{First, Read, Stored, fill_scores};
 use crate::numeric::arch::simd_task;
 use crate::stochastic::samples::Sample;
 use crate::stochastic::weights::Weights;
+use crate::threads::Interrupt;
 use pulp::Simd;
 
 /// Buffers to evaluate one sample after the other.
@@ -31,13 +32,14 @@ pub struct Inference<'a> {
 
 impl<'a> Inference<'a> {
     /// Buffers for the samples of an objective.
-    pub fn new(objective: &'a ChainObjective) -> Self {
+    /// Once the interrupt is set, a sample contributes nothing.
+    pub fn new(objective: &'a ChainObjective, interrupt: &Interrupt) -> Self {
         let transitions = objective.unset_transitions();
         Inference {
             objective,
-            lattice: Lattice::default(),
+            lattice: Lattice::heeding(interrupt),
             expected: PairCounts::new(&transitions),
-            clamped: Lattice::default(),
+            clamped: Lattice::heeding(interrupt),
             clamped_counts: PairCounts::new(&transitions),
             transitions,
             bigrams: Vec::new(),
@@ -106,14 +108,16 @@ impl<'a> Inference<'a> {
         self.nll(simd, sample)
     }
 
-    /// After `scores`: the forward recursion; returns -log p(y|x).
+    /// After `scores`: the forward recursion; returns -log p(y|x), or -inf once the interrupt is set, which every search for a step
+    /// accepts at once.
     #[inline(always)]
     pub fn nll<S: Simd>(&mut self, simd: S, sample: Sample<'_>) -> f64 {
         let score = match sample.knowledge {
             Known::All => self.lattice.score(&self.transitions, sample.gold.iter().copied()),
             _ => simd.vectorize(Forward(&mut self.clamped, &self.transitions)),
         };
-        self.lattice.forward(simd, &self.transitions) - score
+        let log_z = self.lattice.forward(simd, &self.transitions);
+        if self.lattice.is_interrupted() { f64::NEG_INFINITY } else { log_z - score }
     }
 
     /// After `nll`: the sample's gradient of log p(y|x), times its weight.
@@ -121,6 +125,10 @@ impl<'a> Inference<'a> {
     pub fn gradient<S: Simd>(&mut self, simd: S, sample: Sample<'_>) {
         self.expected.clear();
         self.lattice.backward(simd, &self.transitions, sample.weight, &mut self.expected);
+        if self.lattice.is_interrupted() {
+            self.nothing(sample);
+            return;
+        }
         if sample.knowledge == Known::Some {
             self.subtract_clamped(simd, sample.weight);
             return;

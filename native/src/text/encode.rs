@@ -89,7 +89,9 @@ pub fn map_pieces<T: Send>(
     let pieces = input::pieces(text, size, |line| reading.format.ends(line));
     let answered = |range: Range<usize>| {
         interrupt.check()?;
-        Ok((range.clone(), work(range)))
+        let answer = work(range.clone());
+        interrupt.check()?;
+        Ok((range, answer))
     };
     // A single piece needs no other thread.
     if pieces.len() == 1 {

@@ -13,7 +13,7 @@ use pulp::Simd;
 
 impl Lattice {
     /// Forward recursion; returns log Z, -inf if every labelling is forbidden. It runs on scaled probabilities where the scores
-    /// allow it, else in log space.
+    /// allow it, else in log space. Interrupted, it returns -inf as well.
     #[inline(always)]
     pub fn forward<S: Simd>(&mut self, simd: S, transitions: &Transitions) -> f64 {
         let triples = transitions.triples_of(self.tokens);
@@ -54,6 +54,9 @@ impl Lattice {
             self.patched.copy(transitions);
             self.mask.replace(self.labels, &mut self.scores, f64::NEG_INFINITY);
             self.log_z = self.forward_log(transitions, triples);
+        }
+        if self.is_interrupted() {
+            self.log_z = f64::NEG_INFINITY;
         }
         self.log_z
     }
@@ -109,6 +112,8 @@ impl Lattice {
             return vec![0.0; (self.tokens - 1) * square];
         }
         self.backward_log(transitions, triples, 1.0, &mut pairs, collect);
+        // An interrupt leaves fewer.
+        all.resize((self.tokens - 1) * square, 0.0);
         // The recursion goes from the last token to the first.
         all.reverse();
         all

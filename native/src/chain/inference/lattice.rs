@@ -6,6 +6,7 @@ use crate::chain::inference::transitions::{Edge, Patched, Transitions};
 use crate::corpus::UNKNOWN;
 use crate::numeric;
 use crate::numeric::aligned::Aligned;
+use crate::threads::Interrupt;
 use pulp::Simd;
 use std::ops::Range;
 
@@ -45,6 +46,8 @@ pub struct Lattice {
     pub(super) patched: Patched,
     pub(super) best: Aligned,
     pub(super) second: Buffers,
+    /// Ends recursions between two tokens once it is set. What they leave then means nothing, but is not out of range.
+    pub(super) interrupt: Interrupt,
     /// What `keep_in_range` has subtracted from the state scores of each token; empty if nothing.
     offsets: Vec<f64>,
 }
@@ -88,6 +91,21 @@ impl Lattice {
     fn relative_rows(&mut self) -> impl Iterator<Item = f64> {
         let labels = self.labels;
         self.scores.chunks_exact_mut(self.width).map(move |row| relative(&mut row[..labels]))
+    }
+
+    /// A lattice whose recursions an interrupt ends, however long the sentence. Whoever uses what they leave checks it afterwards.
+    pub fn heeding(interrupt: &Interrupt) -> Self {
+        Lattice { interrupt: interrupt.clone(), ..Lattice::default() }
+    }
+
+    /// Makes the recursions heed an interrupt, as in `heeding`.
+    pub fn heed(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
+    }
+
+    /// Whether the interrupt is set.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.is_set()
     }
 
     /// Makes the lattice's copy of the transitions, which edges change token by token. Call it before the first sentence of

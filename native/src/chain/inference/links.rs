@@ -314,11 +314,14 @@ impl Links {
             return links;
         };
         links.max_abs += scores.max_abs();
+        if triples.len() > MOST {
+            // With so many, or with all triples listed, there are not few links. Making lists of them takes long.
+            return links;
+        }
         if kind != Kind::OverLabels || lowest_over_labels(transitions, scores, pairs, triples) < LEAST {
             links.set_pairs(transitions, scores, triples);
         } else {
             links.set_labels(transitions, pairs);
-            links.are_few &= triples.len() <= MOST;
             links.pairs = Some(Pairs::new(transitions, scores, triples));
         }
         links

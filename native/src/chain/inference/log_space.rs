@@ -160,6 +160,9 @@ impl Lattice {
         self.alpha.resize(steps * nodes, 0.0);
         let mut subtracted = self.make_relative();
         for at in 0..steps {
+            if self.is_interrupted() {
+                return f64::NEG_INFINITY;
+            }
             let token = at + usize::from(SECOND);
             let edges = self.edges_into(token);
             self.patched.apply(&self.edges[edges.clone()]);
@@ -203,6 +206,9 @@ impl Lattice {
         self.marginals.clear();
         self.marginals.resize(self.tokens * width, 0.0);
         for at in (0..self.tokens - usize::from(SECOND)).rev() {
+            if self.is_interrupted() {
+                return;
+            }
             let alpha = &self.alpha[at * nodes..][..nodes];
             self.node_marginals::<SECOND>(at, &beta, (factor, Total::of(alpha, &beta)), counts);
             if SECOND {

@@ -84,6 +84,9 @@ impl Lattice {
         }
         search.labellings.push((path, 0.0));
         while let Some(Deviation { loss, from, token, label }) = search.open.pop_front() {
+            if self.is_interrupted() {
+                break;
+            }
             let mut path = search.labellings[from].0.clone();
             path[token] = label;
             self.trace_back(transitions, token, &mut path, |token, label, scores, path| {

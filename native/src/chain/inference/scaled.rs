@@ -47,6 +47,9 @@ impl Lattice {
         multiply(simd, &mut self.alpha[..width], &self.scores[..width], &transitions.ones, 1.0);
         let mut product = LogProduct::default();
         for token in 1..self.tokens {
+            if self.is_interrupted() {
+                return Some(f64::NEG_INFINITY);
+            }
             let (before, rest) = self.alpha.split_at_mut(token * width);
             let previous = &before[(token - 1) * width..];
             let current = &mut rest[..width];
@@ -99,6 +102,9 @@ impl Lattice {
         }
         self.marginals.resize(self.tokens * width, 0.0);
         for token in (0..self.tokens).rev() {
+            if self.is_interrupted() {
+                return;
+            }
             let at = token * width..(token + 1) * width;
             multiply(simd, &mut self.marginals[at.clone()], &self.alpha[at.clone()], &self.backward, 1.0);
             if token == 0 {

@@ -3,8 +3,10 @@
 use crate::chain::inference::{Edge, Lattice, Links, PairCounts, Transitions, Triples};
 use crate::numeric::arch::simd_task;
 use crate::numeric::log_sum_exp;
+use crate::threads::Interrupt;
 use proptest::prelude::*;
 use pulp::{Arch, Simd};
+use std::num::NonZeroUsize;
 
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -106,8 +108,45 @@ impl Problem {
     }
 
     fn infer(&self) -> Answers {
-        simd_task!(Run<'a>(problem: &'a Problem) -> Answers, |simd| problem.infer_with(simd));
+        self.infer_in(&mut Lattice::default())
+    }
+
+    fn infer_in(&self, lattice: &mut Lattice) -> Answers {
+        simd_task!(
+            Run<'a>(problem: &'a Problem, lattice: &'a mut Lattice) -> Answers,
+            |simd| problem.infer_with(simd, lattice)
+        );
+        Arch::new().dispatch(Run(self, lattice))
+    }
+
+    /// Starts each recursion with an interrupt that is set, or that is set between the way forward and the way back.
+    fn interrupt(&self) -> Lattice {
+        simd_task!(Run<'a>(problem: &'a Problem) -> Lattice, |simd| problem.interrupt_with(simd));
         Arch::new().dispatch(Run(self))
+    }
+
+    #[inline(always)]
+    fn interrupt_with<S: Simd>(&self, simd: S) -> Lattice {
+        let transitions = self.scores_of_transitions();
+        let interrupt = Interrupt::default();
+        let mut lattice = Lattice::heeding(&interrupt);
+        lattice.prepare(&transitions);
+        self.fill(&mut lattice, &transitions);
+        assert!(lattice.forward(simd, &transitions).is_finite());
+        interrupt.set();
+        lattice.backward(simd, &transitions, 1.0, &mut PairCounts::new(&transitions));
+        assert!(lattice.marginals.iter().all(|&p| p == 0.0));
+        lattice.alpha.fill(0.0);
+        self.fill(&mut lattice, &transitions);
+        assert_eq!(lattice.forward(simd, &transitions), f64::NEG_INFINITY);
+        // The first token's are made before the first look.
+        assert!(lattice.alpha.iter().skip(transitions.width).all(|&alpha| alpha == 0.0));
+        assert_eq!(lattice.pair_marginals(&transitions), vec![0.0; (self.tokens - 1) * self.labels.pow(2)]);
+        self.fill(&mut lattice, &transitions);
+        lattice.viterbi(simd, &transitions, &mut Vec::new());
+        assert!(lattice.best.iter().skip(transitions.width).all(|&score| score == 0.0));
+        assert!(lattice.n_best(simd, &transitions, NonZeroUsize::new(9).unwrap()).len() < 2);
+        lattice
     }
 
     /// The scores of transitions, and of triples if there are any.
@@ -139,18 +178,17 @@ impl Problem {
     }
 
     #[inline(always)]
-    fn infer_with<S: Simd>(&self, simd: S) -> Answers {
+    fn infer_with<S: Simd>(&self, simd: S, lattice: &mut Lattice) -> Answers {
         let l = self.labels;
         let transitions = self.scores_of_transitions();
         let width = transitions.width;
-        let mut lattice = Lattice::default();
         lattice.prepare(&transitions);
-        self.fill(&mut lattice, &transitions);
+        self.fill(lattice, &transitions);
         let mut path = Vec::new();
         let best = lattice.viterbi(simd, &transitions, &mut path);
         assert!((lattice.score(&transitions, path.iter().copied()) - best).abs() <= 1e-9 * best.abs().max(1.0));
         let pairs_at = lattice.pair_marginals(&transitions);
-        self.fill(&mut lattice, &transitions);
+        self.fill(lattice, &transitions);
         lattice.forward(simd, &transitions);
         let mut uncounted = PairCounts::without_triples(&transitions);
         lattice.backward(simd, &transitions, 4.0, &mut uncounted);
@@ -159,7 +197,7 @@ impl Problem {
         let mut sums = PairCounts::new(&transitions);
         let mut log_z = 0.0;
         for _ in 0..2 {
-            self.fill(&mut lattice, &transitions);
+            self.fill(lattice, &transitions);
             log_z = lattice.forward(simd, &transitions);
             counts.clear();
             lattice.backward(simd, &transitions, 2.0, &mut counts);
@@ -208,6 +246,19 @@ impl Answers {
 }
 
 proptest! {
+    #[test]
+    fn an_interrupt_ends_each_recursion_and_leaves_buffers_that_others_can_use(
+        problem in prop_oneof![problem(5.0), problem(1e3)], other in problem(5.0)
+    ) {
+        let mut lattice = problem.interrupt();
+        lattice.heed(&Interrupt::default());
+        for problem in [other, problem] {
+            let (got, want) = (problem.infer_in(&mut lattice), problem.infer());
+            prop_assert_eq!((got.log_z, got.best, &got.path), (want.log_z, want.best, &want.path));
+            prop_assert_eq!((got.states, got.pairs, got.triples), (want.states, want.pairs, want.triples));
+        }
+    }
+
     #[test]
     fn scaled_inference_equals_enumeration(problem in problem(5.0)) {
         problem.check(1e-11);

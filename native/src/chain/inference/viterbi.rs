@@ -19,6 +19,9 @@ impl Lattice {
             *best = if j < labels { self.scores[j] } else { f64::NEG_INFINITY };
         }
         for token in 1..self.tokens {
+            if self.is_interrupted() {
+                break;
+            }
             let edges = edges_into(&self.edge_ends, token);
             let (before, rest) = self.best.split_at_mut(token * width);
             let previous = &before[(token - 1) * width..][..labels];

@@ -253,7 +253,7 @@ impl Model {
             keys.par_iter().map(|&key| weights.bigrams.find(key)).collect()
         };
         let fresh = || {
-            let mut lattice = Lattice::default();
+            let mut lattice = Lattice::heeding(interrupt);
             lattice.prepare(&self.transitions);
             (lattice, LabelSets::default())
         };
@@ -281,7 +281,9 @@ impl Model {
                     }
                 }
                 self.complete(lattice, sets);
-                Ok(infer(lattice, sentence))
+                let answer = infer(lattice, sentence);
+                interrupt.check()?;
+                Ok(answer)
             })
             .collect()
     }
@@ -348,6 +350,13 @@ impl Model {
             return 0.0;
         }
         arch().dispatch(ForwardBackward(lattice, &self.transitions))
+    }
+
+    /// About how many additions an inference over `tokens` tokens makes.
+    pub fn operations(&self, tokens: usize) -> usize {
+        let width = self.transitions.width;
+        let links = width * width * if self.transitions.triples.is_some() { width } else { 1 };
+        tokens.saturating_mul(links)
     }
 
     /// The lattice's marginals without padding.

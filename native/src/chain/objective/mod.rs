@@ -401,6 +401,7 @@ impl ChainObjective {
         let next = || locked(&queue).next().filter(|_| !interrupt.is_set());
         let work = || {
             let mut workspace = locked(&spare).1.pop().unwrap_or_default();
+            workspace.lattice.heed(interrupt);
             workspace.lattice.prepare(transitions);
             while let Some((index, (block, ((own_gradient, (met, nlls)), likely)))) = next() {
                 let spare_sums = locked(&spare).0.pop();

@@ -80,6 +80,7 @@ pub fn tag_batch<S: Sentences>(
         interrupt.check()?;
         let buffers = locked(&spare).pop();
         let (mut sequence, mut expander) = buffers.unwrap_or_else(|| (Sequence::new(model), Expander::new(template)));
+        sequence.lattice.heed(interrupt);
         let mut cells = Cells { columns: template.columns, cells: Vec::new() };
         let mut labelled = Labelled::default();
         for sentence in piece {
@@ -91,6 +92,7 @@ pub fn tag_batch<S: Sentences>(
             scorer.end_sentence(1.0);
             labelled.add(model, &mut sequence, probabilities);
         }
+        interrupt.check()?;
         locked(&spare).push((sequence, expander));
         Ok(labelled)
     };

@@ -9,6 +9,7 @@ use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::format::{Reading, Writing};
 use crate::text::layout::Separator;
+use crate::threads::Interrupt;
 use std::ops::Range;
 
 /// What is written for a text.
@@ -155,6 +156,11 @@ impl<'m> Scorer<'m> {
             content,
             copied: 0,
         }
+    }
+
+    /// Ends inference, also within a sentence, once the interrupt is set.
+    pub(super) fn heed(&mut self, interrupt: &Interrupt) {
+        self.sequence.lattice.heed(interrupt);
     }
 
     /// What has been written for the text.

@@ -4,7 +4,9 @@ use crate::chain::inference::{LabelSets, Lattice};
 use crate::chain::model::{Model, ModelWeights, Terms, Viterbi};
 use crate::corpus::UNKNOWN;
 use crate::corpus::sink::{Gold, Sink};
+use crate::error::Result;
 use crate::numeric::arch::arch;
+use crate::threads::Interrupt;
 
 /// One sentence's scores under a model, and the buffers to infer labels in. A buffer stays with its model.
 #[derive(Default)]
@@ -90,6 +92,17 @@ impl Sequence {
             lattice.edge_ends.clear();
         }
         model.complete(lattice, &mut self.sets);
+    }
+
+    /// Makes an inference that the interrupt ends.
+    pub fn heeding<T>(&mut self, interrupt: &Interrupt, infer: impl FnOnce(&mut Self) -> T) -> Result<T> {
+        self.lattice.heed(interrupt);
+        let answer = infer(self);
+        self.lattice.heed(&Interrupt::default());
+        if interrupt.is_set() {
+            (self.has_path, self.log_z) = (false, None);
+        }
+        interrupt.check().map(|()| answer)
     }
 
     /// Number of tokens.

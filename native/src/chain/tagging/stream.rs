@@ -128,7 +128,8 @@ impl<O: Output> Stream<'_, O> {
                 Err(mistake) => {
                     let before = range.start..mistake.offset.clamp(range.start, range.end);
                     let complete = last_line(&content[before.clone()], 0, self.tagger.reading.format);
-                    let sound = self.tagger.piece(content, range.start..range.start + complete);
+                    let sound = self.tagger.piece(content, range.start..range.start + complete, self.interrupt);
+                    self.interrupt.check()?;
                     written.append(sound.unwrap_or_default());
                     wrong = Some(mistake);
                     break;

@@ -64,7 +64,7 @@ impl<'m> TextTagger<'m> {
         }
         self.model.expect(content.len() / BYTES_PER_TOKEN);
         self.check_labels()?;
-        map_pieces(content, PIECE, &self.reading, interrupt, |range| self.piece(content, range))
+        map_pieces(content, PIECE, &self.reading, interrupt, |range| self.piece(content, range, interrupt))
     }
 
     /// Fails if the text cannot hold a label.
@@ -75,10 +75,16 @@ impl<'m> TextTagger<'m> {
         place.check("the model's label", labels, &format!("{tabs}give JSON lines (--format jsonl)"))
     }
 
-    /// Labels a piece.
-    pub(super) fn piece(&self, content: &[u8], range: Range<usize>) -> std::result::Result<Written, Located> {
+    /// Labels a piece. What an interrupted piece has written means nothing.
+    pub(super) fn piece(
+        &self,
+        content: &[u8],
+        range: Range<usize>,
+        interrupt: &Interrupt,
+    ) -> std::result::Result<Written, Located> {
         let mut scorer = Scorer::new(self.model, self.request, &self.reading, &content[..range.end]);
         scorer.copied = range.start;
+        scorer.heed(interrupt);
         self.reading.read(content, range, &mut scorer)?;
         Ok(scorer.written())
     }

@@ -56,7 +56,7 @@ pub fn pass(
     let mut zeros = vec![0.0; objective.features.len()];
     let mut pass = Pass {
         learner,
-        inference: Inference::new(objective),
+        inference: Inference::new(objective, interrupt),
         weights: Weights::new(objective, state.w, state.sum, 0.0, |w, a| (w, a)),
         difference: Weights::new(objective, &mut zeros, state.variances, 0.0, |delta, variance| (delta, variance)),
         iterates: state.iterates as f64,

@@ -23,11 +23,11 @@ impl AveragedView for SamplePasses {
         memory::sizes(&self.objective)
     }
 
-    fn averaging<'a>(&'a self, stored: [&'a mut [f32]; 3], is_lazy: bool, _: &Interrupt) -> Chains<'a> {
+    fn averaging<'a>(&'a self, stored: [&'a mut [f32]; 3], is_lazy: bool, interrupt: &Interrupt) -> Chains<'a> {
         let objective = &*self.objective;
         Chains {
-            inference: Inference::new(objective),
-            line_search: LineSearch::new(Inference::new(objective), present(objective)),
+            inference: Inference::new(objective, interrupt),
+            line_search: LineSearch::new(Inference::new(objective, interrupt), present(objective)),
             gradients: Gradients::new(objective, stored),
             steps_made: StepsMade::new(&objective.features, is_lazy),
             transition_scores: Aligned::default(),

@@ -29,6 +29,10 @@ impl Lattice {
         let mut total: f64 = self.scores[..self.labels].iter().sum();
         let (is_constrained, mut in_range) = (transitions.is_constrained(), true);
         for pair in 0..buffers.pairs {
+            if self.is_interrupted() {
+                total = f64::NAN;
+                break;
+            }
             let token = pair + 1;
             product.multiply(total);
             self.rescale[token] = 1.0 / total;
@@ -80,6 +84,10 @@ impl Lattice {
         buffers.beta.chunks_exact_mut(width).for_each(|row| numeric::scale_into(simd, row, scale, &transitions.ones));
         self.marginals.resize(self.tokens * width, 0.0);
         for pair in (0..buffers.pairs).rev() {
+            if self.is_interrupted() {
+                self.second = buffers;
+                return;
+            }
             self.pair_marginals_scaled(simd, &mut buffers, pair);
             if pair == 0 {
                 break;

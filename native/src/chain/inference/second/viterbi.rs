@@ -21,6 +21,9 @@ impl Lattice {
         buffers.begin(self.tokens, self.labels, self.width);
         let (width, labels, of_triples) = (self.width, self.labels, triples.scores());
         for pair in 0..buffers.pairs {
+            if self.is_interrupted() {
+                break;
+            }
             let token = pair + 1;
             let edges = self.edges_into(token);
             self.patched.apply(&self.edges[edges.clone()]);
