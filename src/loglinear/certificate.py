@@ -20,9 +20,9 @@ from .trace import TraceRecord
 __all__ = [
     "Verdict",
     "check_objective",
-    "check_passes",
     "gap_on_the_way",
     "known_violation",
+    "of_passes",
     "verdict",
     "with_distance",
 ]
@@ -94,7 +94,7 @@ def verdict(
 def check_objective(objective: float, status: Status) -> None:
     """Raise ObjectiveError if a minimisation would end at an objective that is not finite.
 
-    ``check_passes`` says more of passes that have been made.
+    ``of_passes`` says more of passes that have been made.
     """
     if status is not Status.PASSES_MADE and not math.isfinite(objective):
         message = (
@@ -104,10 +104,16 @@ def check_objective(objective: float, status: Status) -> None:
         raise ObjectiveError(message)
 
 
-def check_passes(problem: Problem, final: Verdict) -> None:
-    """Raise ObjectiveError if passes have ended far above the objective at weights of 0. Cost: an evaluation."""
+def of_passes(problem: Problem, final: Verdict) -> Verdict:
+    """Return the verdict on passes: those that end above the objective at weights of 0 have diverged.
+
+    Cost: an evaluation.
+
+    Raises:
+        ObjectiveError: they have ended far above it.
+    """
     if final.status is not Status.PASSES_MADE:
-        return
+        return final
     zeros = np.zeros(problem.n_features)
     at_zero = problem.evaluate(zeros, np.empty_like(zeros)) + problem.penalty.value(zeros)
     if not final.objective <= FAR * abs(at_zero) + 1.0:
@@ -116,6 +122,7 @@ def check_passes(problem: Problem, final: Verdict) -> None:
             f"{at_zero:.4g}; give a smaller learning rate"
         )
         raise ObjectiveError(message)
+    return replace(final, status=Status.PASSES_DIVERGED) if final.objective > at_zero else final
 
 
 def known_violation(problem: Problem, state: State) -> float:

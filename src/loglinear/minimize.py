@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import vectors
-from .certificate import Verdict, check_objective, check_passes, gap_on_the_way, known_violation, verdict
+from .certificate import Verdict, check_objective, gap_on_the_way, known_violation, of_passes, verdict
 from .errors import OptionError
 from .gap import no_bound
 from .options import fail
@@ -175,8 +175,7 @@ def _judged(problem: Problem, solver: Solver[Any], state: State, status: Status,
     """Return the verdict on a state, after a second look where a solver is easily deceived."""
     check_objective(state.objective, status)
     looser = looseness(solver, problem)
-    final = verdict(problem, state, status, gap, looser)
-    check_passes(problem, final)
+    final = of_passes(problem, verdict(problem, state, status, gap, looser))
     if final.status is Status.CONVERGED and not is_confirmed(
         problem, state, final.w, final.objective, final.gap, looser
     ):

@@ -55,6 +55,9 @@ class Status(Enum):
     VIOLATION_REACHED = "converged: the violation is below the requested limit"
     GAP_REACHED = "converged: the objective is within the requested gap of its optimum"
     PASSES_MADE = "finished: the solver made the requested number of passes"
+    PASSES_DIVERGED = (
+        "diverged: the passes ended above the objective at weights of 0; give a smaller learning rate or more passes"
+    )
     FEATURES_SELECTED = "finished: the requested number of features is selected"
     DEV_SCORE_TURNED = "finished: the development score no longer improves"
     MAX_ITERATIONS = "stopped at the iteration limit, before convergence; raise the limit"

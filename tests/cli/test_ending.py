@@ -40,6 +40,7 @@ def result(status=Status.CONVERGED, *, gap=None, violation=1e-9, scores=(), kept
         (result(violation=5.0, gap=5.0), "not certain: at most 5 % from the optimum; lower --tolerance to get closer"),
         (result(Status.MAX_ITERATIONS), "not certain: stopped at the iteration limit, before convergence; raise --max"),
         (result(Status.PASSES_MADE), "not certain: the solver made the requested number of passes"),
+        (result(Status.PASSES_DIVERGED), "not certain: diverged: the passes ended above the objective at weights of 0"),
         (result(Status.DEV_SCORE_TURNED), "the development score no longer improves"),
         (result(Status.STALLED), "not certain: stalled"),
     ],

@@ -152,6 +152,16 @@ def test_with_its_own_learning_rate_comes_near_the_optimum(problem, optimum, sol
     assert optimum.objective <= result.objective < optimum.objective * 1.05
 
 
+def test_passes_that_end_above_the_objective_without_weights_have_diverged(problem):
+    at_zero = problem.evaluate(np.zeros(problem.n_features), np.empty(problem.n_features))
+    ends = [minimize(problem, SG(learning_rate=rate, passes=2)) for rate in (0.01, 0.1, 1.0, 30.0, 100.0)]
+    assert {result.objective > at_zero for result in ends} == {False, True}
+    for result in ends:
+        diverged = result.objective > at_zero
+        assert result.status is (Status.PASSES_DIVERGED if diverged else Status.PASSES_MADE)
+        assert result.status.converged != diverged
+
+
 @pytest.mark.parametrize("rates", [(0.1, 0.01), pytest.param((0.01, 0.001), marks=pytest.mark.slow)])
 def test_the_neighbourhood_of_a_constant_step_shrinks_with_it(problem, optimum, rates):
     solvers = [SG(learning_rate=rate, passes=int(20 / rate)) for rate in rates]
