@@ -21,7 +21,7 @@ FILES = [
     ("too few columns", "columns", b"a DT D\nb NN N\n\nc PRP\n", 4, ["3 columns", "found 2", "label"]),
     ("too many columns", "columns", b"a DT D\r\n\r\nb NN N extra\r\n", 3, ["3 columns", "found 4"]),
     ("too few columns far away", "columns", b"a DT D\n\n" * 200_000 + b"b\n", 400_001, ["found 1;"]),
-    ("one column", "columns", b"\na\nb\n", None, ["at least 2 columns", "found 1"]),
+    ("one column", "columns", b"\na\nb\n", 2, ["at least 2 columns", "found 1"]),
     ("invalid UTF-8", "columns", b"a DT D\nb NN N\n\xe9t\xe9 NN N\n", 3, ["UTF-8", "convert"]),
     ("UTF-8 cut short", "columns", b"a DT D\nb NN \xf0\x9f\x98", 2, ["UTF-8"]),
     ("invalid UTF-8", "crfsuite", b"A\tx\nB\ty\xff\n", 2, ["UTF-8", "convert"]),
@@ -143,7 +143,7 @@ def test_what_cannot_be_opened_is_named(misuse, train, sample, tmp_path):
 
 # Template, line of the template in the message (None: no line; ...: either), what the message has to say.
 TEMPLATES = [
-    ("U0:%x[0,0]\nU1:%x[0,5]\nB\n", None, ["column 5", "2 columns"]),
+    ("U0:%x[0,0]\nU1:%x[0,5]\nB\n", ..., ["line 2 of the template", "column 5", "2 columns"]),
     ("U0:%x[0,0]\nX1:%x[0,0]\n", 2, ["U, B, *"]),
     ("# comment\n\n  U0:%x[0,0]\n", 3, ["start with U"]),
     ("U0:%x[0,0\n", 1, ["%x[-1,0]"]),

@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+from loglinear import MaxEnt
+
 SENTENCES = "Jan Peeters woont in Gent .\n\nHoe gaat het met u ?\n"
 WORDS = "Jan\nPeeters\n\nHoe\n"
 
@@ -117,6 +119,20 @@ def test_an_svmlight_file_without_known_attributes_is_warned_of(done, tmp_path, 
         assert f"warning: {tmp_path / 'f'}: {warning}" in said(strange)
     for known in (trained, "a 7:1\nb 3:2\n", "# a comment\na 3:1\n"):
         assert "the model knows" not in said(known)
+
+
+@pytest.mark.parametrize("command", ["tag", "evaluate"])
+def test_an_svmlight_file_that_counts_columns_from_1_is_warned_of(done, tmp_path, command):
+    MaxEnt().fit([[1.0, 0.5, 2.0], [-1.0, 0.3, 0.1]], ["a", "b"]).save(tmp_path / "m")
+
+    def said(text):
+        (tmp_path / "f").write_text(text)
+        return done(command, tmp_path / "m", tmp_path / "f", "--format", "svmlight").stderr
+
+    assert f"warning: {tmp_path / 'f'}: columns are numbered from 1 to 3, as it seems" in said("a 1:1 2:1\nb 3:2\n")
+    # The first and the last column of sparse data may be missing.
+    for sound in ("a 0:1 1:1\nb 2:2\n", "a 1:1\nb 2:1\n", "a 0:1\nb 3:2\n", "a 2:1\nb 3:1\n"):
+        assert "columns are numbered" not in said(sound)
 
 
 def test_words_that_weights_of_strong_penalties_left_out_are_known_by_their_neighbours(done, tmp_path):

@@ -148,7 +148,9 @@ pub fn problem(error: &Error) -> String {
              such as xz -9 or zstd -19, or give it uncompressed"
         );
     }
-    format!("the compressed data is damaged or cut short ({error}); copy or download the file again")
+    format!(
+        "the compressed data is damaged or cut short, or other bytes follow it ({error}); copy or download the file again"
+    )
 }
 
 /// Zstandard frames that follow one another; skippable frames are passed over.

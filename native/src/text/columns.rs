@@ -4,6 +4,7 @@
 use crate::corpus::MOST_COST;
 use crate::corpus::notes::{Look, Notes};
 use crate::error::{Error, Result};
+use crate::text::input::lines;
 use crate::text::labels::{Labels, no_cost};
 use crate::text::layout::{DOCUMENT, Layout, Roles, Separator, is_markup, is_odd, split, tabbed};
 use crate::text::look::{advice, delimiter, look};
@@ -48,8 +49,9 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
     let columns = separator.count(line);
     if labels.given() && columns == 1 {
         let message = "expected at least 2 columns in labelled data, one of them the label, found 1";
+        let number = 1 + lines(start).position(|(_, other)| std::ptr::eq(other, line)).unwrap_or(0);
         let remedy = separator.remedy(line, look(start, layout, separator, Roles::default()));
-        return Err(Error::Data(format!("{name}: {message}{remedy}")));
+        return Err(Error::Data(format!("{name}, line {number}: {message}{remedy}")));
     }
     let roles = layout.roles(name, columns, labels.given())?;
     let look = look(start, layout, separator, roles);
@@ -61,7 +63,8 @@ pub fn shape(name: &str, text: &[u8], template: &Template, labels: Labels, layou
             (true, Some(_)) => " besides the label and the weight",
         };
         return Err(Error::Template(format!(
-            "the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}{}",
+            "line {} of the template looks at column {} (counted from 0), but {name} has {inputs} column{}{beside}{}",
+            template.widest_line,
             template.columns - 1,
             if inputs == 1 { "" } else { "s" },
             separator.remedy(line, look),

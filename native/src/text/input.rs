@@ -45,8 +45,8 @@ pub fn too_large_at(text: &[u8], ends: &dyn Fn(&[u8]) -> bool) -> Option<usize> 
 /// The error for a sentence that is too large, after some lines of a file.
 pub fn too_large(name: &str, lines_before: usize) -> Error {
     Error::Data(format!(
-        "{name}, line {}: the sentence that begins here has more than {} MiB of text; check where sentences end, or \
-         raise --max-sentence (set_max_sentence in Python)",
+        "{name}, line {}: the sentence that begins here has more than {} MiB of text; check where sentences end (in \
+         svmlight and JSON lines each line is one), or raise --max-sentence (set_max_sentence in Python)",
         lines_before + 1,
         max_sentence()
     ))

@@ -66,6 +66,8 @@ pub struct Template {
     pub triples: bool,
     /// Number of columns that the data needs: the largest column of a macro plus one, and at least 1.
     pub columns: usize,
+    /// The line of the template, from 1, that needs the last of these columns.
+    pub widest_line: usize,
 }
 
 /// The most lines of a template: real templates have up to a few hundred.
@@ -92,6 +94,7 @@ impl Template {
             transitions: false,
             triples: false,
             columns: 1,
+            widest_line: 1,
         };
         for (index, line) in source.lines().enumerate() {
             if index == MOST_LINES {
@@ -104,10 +107,14 @@ impl Template {
                 line[..1].make_ascii_lowercase();
             }
             if !line.is_empty() {
+                let columns = template.columns;
                 template
                     .parse_line(&line)
                     .map_err(|error| Error::Template(format!("template line {}: {error} in: {line}", index + 1)))?;
                 template.patterns.push(line);
+                if template.columns > columns {
+                    template.widest_line = index + 1;
+                }
             }
         }
         if template.lines.is_empty() && !template.transitions && !template.triples {

@@ -327,6 +327,9 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
 def warn_of_unknown_attributes(path: str, start: bytes, format: str, model: ChainModel) -> None:
     """Warn if the model knows none of the attributes of the first samples of a file in svmlight's format.
 
+    Warn as well if the file seems to count columns from 1: it has no column 0, which the model has, and its last
+    column, which the model lacks.
+
     Args:
         path: the file, for the message; `-` is standard input.
         start: the first bytes of the text, or all of it.
@@ -344,6 +347,13 @@ def warn_of_unknown_attributes(path: str, start: bytes, format: str, model: Chai
             f"warning: {file_name(path)}: the model knows none of the attributes at the beginning; it reads svmlight's "
             "format, a label and attributes such as 3:0.5 between blanks"
         )
+    elif names and all(name.isdecimal() for name in names):
+        first, last = min(names, key=int), max(names, key=int)
+        if int(first) == 1 and list(model.knows(["0", last])) == [True, False]:
+            say(
+                f"warning: {file_name(path)}: columns are numbered from {first} to {last}, as it seems, and those of "
+                "the model from 0; write the file with zero_based=True (sklearn.datasets.dump_svmlight_file)"
+            )
 
 
 def warn_of_tokens(name: str, documents: Documents) -> None:
