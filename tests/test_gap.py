@@ -492,3 +492,18 @@ def test_a_bound_survives_values_whose_rounding_hides_the_radius():
     problem = Problem(objective, ElasticNet(l1=0.1, l2=0.2))
     w = np.zeros(problem.n_features)
     assert duality_gap(problem, w, *objective.value_and_gradient(w)) >= 0.0
+
+
+@pytest.mark.parametrize("l1", [1e-3, 0.02, 0.3, 2.0])
+@pytest.mark.parametrize("l2", [0.0, 1e-3])
+def test_the_gap_is_a_bound_under_weak_and_strong_penalties(l1, l2):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(12, 3)), rng.integers(0, 2, 12)
+        problem = Problem(ClassifierObjective(X, y, n_classes=2, intercept=False), ElasticNet(l1=l1, l2=l2))
+        best = minimize(problem, OWLQN(tolerance=0.0, gradient_tolerance=1e-9), stop=Stop(max_iterations=300))
+        for share in (0.0, 0.3, 0.7, 0.9, 0.97, 0.99, 1.01, 1.1):
+            w = share * best.w
+            nll, gradient = problem.objective.value_and_gradient(w)
+            distance = nll + problem.penalty.value(w) - best.objective
+            assert duality_gap(problem, w, nll, gradient) >= distance - 1e-9

@@ -8,11 +8,14 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
+from unittest import mock
 
+import numpy as np
 import pycrfsuite as peer
 import pytest
 
-from loglinear.compat.pycrfsuite import BaseTrainer, Trainer
+from loglinear.compat.pycrfsuite import BaseTrainer, Trainer, _training
 from loglinear.datasets import demo_paths
 from loglinear.models.files.chain import ChainModel
 from oracles.patience import patience
@@ -509,3 +512,20 @@ def test_group_0_can_be_held_out(tmp_path):
         trainer.append([["a"], ["b"]], ["A", "B"], group)
     trainer.train(str(tmp_path / "m"), 0)
     assert "Holdout group: 1\n" in heard
+
+
+def test_l2sgd_keeps_the_weights_of_the_lowest_loss(monkeypatch):
+    def passes(problem, solver, callbacks):
+        for k, loss in enumerate([9.0, 3.0, 1.0, 2.0]):
+            record = SimpleNamespace(iteration=k, objective=loss)
+            callbacks[0](record, SimpleNamespace(w=np.full(2, float(k))))
+        return SimpleNamespace(status=None)
+
+    monkeypatch.setattr(_training, "minimize", passes)
+    monkeypatch.setattr(_training, "Problem", lambda objective, penalty: None)
+    options = {"max_iterations": 10, "period": 5, "delta": 0.0, "c2": 1.0}
+    messages = mock.MagicMock()
+    objective = SimpleNamespace(n_features=2, n_samples=1)
+    w = _training._l2sgd(objective, "l2sgd", options, messages, lambda w: None)
+    np.testing.assert_array_equal(w, [2.0, 2.0])
+    messages.line.assert_any_call("Loss: 1.000000")

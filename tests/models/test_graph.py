@@ -765,3 +765,11 @@ def test_large_costs_neither_hide_the_optimum_nor_break_constraints():
     large = GraphCRF(**options, class_weight={0: 0.0, 1: 1e6}).fit(X, y)
     np.testing.assert_allclose(large.node_weights_, best.node_weights_, rtol=0.01, atol=0.01)
     assert best.node_weights_.max() > 0.5
+
+
+def test_class_weights_of_a_field_leave_costs_of_nodes_without_a_label():
+    labels = np.array([1, -1, 0, 0, 0])
+    for class_weight, expected in (({"b": 3.0}, [3, 1, 1, 1, 1]), ("balanced", [2, 1, 2 / 3, 2 / 3, 2 / 3])):
+        crf = GraphCRF(class_weight=class_weight)
+        crf.classes_ = np.array(["a", "b"])
+        np.testing.assert_allclose(crf._costs(labels, None, None), expected)

@@ -514,3 +514,11 @@ def test_parts_that_no_longer_hold_the_samples_that_were_counted_are_refused():
     objective.group.objects.pop()
     with pytest.raises(DataError, match="20 samples at the start, 12 now"):
         objective.value_and_gradient(w)
+
+
+@pytest.mark.parametrize("y", [[["O", "I-X"], ["I-X", "O"]], [["O", "B-X"], ["B-X", "I-X"]]])
+def test_auto_constraints_of_parts_are_the_scheme_of_the_joined_labels(y):
+    X, features = [[["a"], ["b"]], [["a"], ["c"]]], ChainFeatures(constraints="auto")
+    whole = ChainObjective(Corpus.encode(X, y), features)
+    parts = ChainParts([ListedPart(str(k), X[k : k + 1], y[k : k + 1]) for k in range(2)], features)
+    assert parts.features.constraints == whole.features.constraints

@@ -12,6 +12,7 @@ import signal
 import threading
 from functools import partial
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from examples import by_day
 from loglinear import ChainCRF, Checkpoint, MaxEnt
 from loglinear.errors import DataError, OptionError
 from loglinear.models.files import checkpoint as checkpoint_file
+from loglinear.models.training import checkpoint as checkpoint_module
 from loglinear.models.training.interrupts import Postponed
 from loglinear.models.training.terms import Terms, changes, of_solver
 from loglinear.result import Status
@@ -535,3 +537,19 @@ def test_an_interrupted_write_leaves_the_older_checkpoint(tmp_path, monkeypatch)
         crf.fit(*CHAIN, checkpoint=resumed(path, minutes=0))
     assert [each.name for each in tmp_path.iterdir()] == ["c"]
     assert path.read_bytes() == content
+
+
+def test_minutes_between_checkpoints_are_minutes(tmp_path, monkeypatch):
+    path, now, existed = tmp_path / "checkpoint", [0.0], []
+    monkeypatch.setattr(checkpoint_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def pass_time(record, state):
+        existed.append(path.exists())
+        now[0] += 5.0
+
+    X, y = [[["a"], ["b"]], [["b"], ["c"], ["a"]]], [["A", "B"], ["B", "A", "A"]]
+    crf = ChainCRF(tolerance=0.0, max_iterations=6)
+    with pytest.warns(match="iteration limit"):
+        crf.fit(X, y, checkpoint=Checkpoint(path, minutes=1.0), callbacks=[pass_time])
+    assert not any(existed)
+    assert path.exists()

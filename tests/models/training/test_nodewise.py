@@ -8,6 +8,8 @@ import scipy.special
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from loglinear import PairwiseMRF
+from loglinear.datasets import make_network
 from loglinear.errors import OptionError
 from loglinear.minimize import minimize
 from loglinear.models.training.nodewise import nodewise
@@ -117,3 +119,10 @@ def test_without_an_l1_every_variable_has_the_regression_of_one_next_to_none():
     tight = {"tolerance": 0.0, "gradient_tolerance": 1e-9}
     without, almost = (nodewise(codes, numbering, ElasticNet(l1, 1.0), **tight) for l1 in (0.0, 1e-9))
     np.testing.assert_allclose(without.w, almost.w, atol=1e-6)
+
+
+def test_a_path_of_regressions_begins_where_the_first_edge_appears():
+    X = make_network("random", n_variables=5, n_samples=200, strength=1.5, degree=2.0, random_state=0).X
+    first = PairwiseMRF(objective="nodewise", rule="or", path_options={"l1": 3}).fit(X).path_.points[0].l1
+    for share, has_edges in ((1.01, False), (0.95, True)):
+        assert bool(len(PairwiseMRF(objective="nodewise", rule="or", l1=share * first).fit(X).edges_)) == has_edges

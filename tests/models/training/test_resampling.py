@@ -187,3 +187,9 @@ def test_stars_survives_ctrl_c_with_the_subsamples_that_are_done(monkeypatch):
     assert made == [0, 1, 2]
     assert network.path_.interrupted
     assert network.path_.best.l1 == network.l1_
+
+
+def test_edges_are_listed_by_share_then_strength_then_number():
+    edges = np.array([[0, 1], [0, 2], [1, 2], [1, 3]])
+    samples = [(edges, np.array([1.0, 2.0, 1.0, 9.0])), (edges[:3], np.array([1.0, 2.0, 1.0]))]
+    assert confidence_of(samples, 4, level=0.9).edges.tolist() == [[0, 2], [0, 1], [1, 2], [1, 3]]
