@@ -14,7 +14,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// How often to look for a signal.
-const PERIOD: Duration = Duration::from_millis(50);
+pub const PERIOD: Duration = Duration::from_millis(50);
 
 /// Runs `work` on this thread, without the GIL unless `work` acquires it.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {

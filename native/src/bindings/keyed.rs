@@ -1,7 +1,7 @@
 //! Many sentences of Python objects that hold attributes: the calling thread reads them while other threads label the sentences
 //! read so far.
 
-use crate::bindings::interrupt::detached;
+use crate::bindings::interrupt::{PERIOD, detached};
 use crate::bindings::item_sequence::read_attributes;
 use crate::bindings::items::{AttributeReader, ItemDialect};
 use crate::bindings::model::ChainModel;
@@ -11,10 +11,12 @@ use crate::chain::tagging::batch::Labelled;
 use crate::chain::tagging::keyed::KeyedSentences;
 use crate::chain::tagging::sequence::Sequence;
 use crate::corpus::sink::Sink;
-use crate::threads::{self, locked};
+use crate::error::Result;
+use crate::threads::{self, Interrupt, locked};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 
 /// Number of tokens that a thread labels at a time; fewer if their inference is slow.
@@ -97,28 +99,36 @@ fn label_while_reading(
     let waiting = AtomicUsize::new(0);
     let (pieces, sequences) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let (all, mut more) = (Mutex::new(Vec::new()), true);
-    let label = |number: usize, mut piece: KeyedSentences| {
+    let label = |number: usize, mut piece: KeyedSentences, interrupt: &Interrupt| -> Result<()> {
         let spare = locked(&sequences).pop();
         let mut sequence = spare.unwrap_or_else(|| Sequence::new(model));
-        let labelled = piece.label(model, &mut sequence, probabilities);
+        let labelled = sequence.heeding(interrupt, |sequence| piece.label(model, sequence, probabilities))?;
         piece.clear();
         locked(&all).push((number, labelled));
         locked(&pieces).push(piece);
         locked(&sequences).push(sequence);
+        Ok(())
     };
+    let stop = Interrupt::default();
     let ends = detached(py, || {
-        let (label, waiting) = (&label, &waiting);
+        let (label, waiting, stop) = (&label, &waiting, &stop);
         pool.scope(|scope| {
-            Python::attach(|py| {
+            let read = |py: Python<'_>| {
+                // Nothing is sent: each piece that waits or is at work holds a sender.
+                let (at_work, done) = channel::<()>();
+                let done = Mutex::new(done);
                 for number in 0.. {
                     if waiting.load(Ordering::Relaxed) < most_waiting {
                         waiting.fetch_add(1, Ordering::Relaxed);
+                        let at_work = at_work.clone();
                         scope.spawn(move |_| {
-                            label(number, piece);
+                            // The error says that it was interrupted, as `read` does.
+                            _ = label(number, piece, stop);
                             waiting.fetch_sub(1, Ordering::Relaxed);
+                            drop(at_work);
                         });
                     } else {
-                        py.detach(|| label(number, piece));
+                        inferred(py, model, piece.tokens(), |interrupt| label(number, piece, interrupt))?;
                     }
                     if !more {
                         break;
@@ -127,8 +137,13 @@ fn label_while_reading(
                     piece = locked(&pieces).pop().unwrap_or_default();
                     more = reading.piece(py, model, &mut piece)?;
                 }
+                drop(at_work);
+                while py.detach(|| locked(&done).recv_timeout(PERIOD)) == Err(RecvTimeoutError::Timeout) {
+                    py.check_signals()?;
+                }
                 Ok(reading.ends)
-            })
+            };
+            Python::attach(read).inspect_err(|_| stop.set())
         })
     })?;
     let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
