@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 from ..constraints import as_json, check_constraints, resolved, warn_of_no_labelling
 from ..data.column_layout import ColumnLayout, check_tokens
-from ..data.columns import ListColumn, as_items, as_lists, is_column
+from ..data.columns import ListColumn, as_lists, is_column
 from ..data.corpus import Corpus, check_some_weight, checked_weights
-from ..data.labels import check_ordered, typed
+from ..data.labels import typed
 from ..data.per_sentence import PerSentence
 from ..data.survey import check_known
 from ..data.templates import TemplateText
@@ -466,12 +466,18 @@ class ChainCRF(
         """Explain why each token of a sentence has its label.
 
         Args:
-            tokens: a sentence, as for `predict`.
+            tokens: one sentence, as for `predict_single`.
 
         Returns:
-            For each token its label, its label in the best sequence in which it has a different one, and the
-            contribution of each feature to the difference between the two scores. Printing it shows the strongest
-            features; a notebook shows a table.
+            For each token its label, which is the one that `predict` gives, its label in the best sequence in which it
+            has a different one, and the contribution of each feature to the difference between the two scores. Printing
+            it shows the strongest features; a notebook shows the sentence with its labels, and bars.
+
+        Raises:
+            DataError: the sentence cannot be used; names the token.
+
+        Warns:
+            DataWarning: the constraints allow no label sequence; the label of every token is then `?`.
 
         Example:
             >>> from loglinear import ChainCRF
@@ -484,11 +490,13 @@ class ChainCRF(
             from ..data.tokens import shown_words
             from .explain.explainer import Explainer
 
-        tokens = as_items(tokens, tuples=self._constrained_model.template is not None)
-        check_ordered(tokens, "the sentence")
-        tokens = list(tokens)
-        model, corpus = self._inputs([tokens])
-        return Explainer(model).explain(corpus, shown_words([tokens], corpus), self._threads)[0]
+        def explanation(x: Sentence) -> Explanation:
+            model.predict_single(x)  # refuses what other methods for one sentence refuse, in the same words
+            _, corpus = self._inputs([x])
+            return Explainer(model).explain(corpus, shown_words([x], corpus), self._threads)[0]
+
+        model = self._constrained_model
+        return self._of_one(explanation, tokens)
 
     def log_partition(self, X: Corpus | Sentences) -> npt.NDArray[np.float64]:
         """Return log Z(x) of each sentence, in nats, shape (sentences,)."""

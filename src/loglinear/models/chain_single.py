@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.columns import as_items
 from ..data.labels import check_ordered, typed
+from ..errors import DataError
 from .files.chain import tag_lists
 from .one_state import OneState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..data.inputs import Sentence
     from .files.chain import ChainModel
 
 __all__ = ["SingleSentences"]
+
+T = TypeVar("T")
 
 
 class SingleSentences(OneState):
@@ -58,21 +61,32 @@ class SingleSentences(OneState):
             >>> crf.predict_single([["the"], ["dog"]])
             ['DET', 'NOUN']
         """
-        model = self._constrained_model
-        x = as_items(x, tuples=model.template is not None)
-        if type(x) is not list:
-            check_ordered(x, "the sentence")
-        names = model.predict_single(x)
+        names = self._of_one(self._constrained_model.predict_single, x)
         kind = self._label_type
         return names if kind == "str" else typed([names], kind)[0]
 
     def predict_marginals_single(self, x: Sentence) -> list[dict[Any, float]]:
         """For each token of one sentence p(label | sentence) by label; see `predict_single`."""
-        model = self._constrained_model
-        x = as_items(x, tuples=model.template is not None)
+        rows = self._of_one(self._constrained_model.marginals_single, x)
+        return [dict(zip(self.classes_, row, strict=True)) for row in rows]
+
+    def _of_one(self, ask: Callable[[Sentence], T], x: Sentence) -> T:
+        """The answer of a method of the model to one sentence.
+
+        Raises:
+            DataError: the sentence cannot be used; names the token.
+        """
+        x = as_items(x, tuples=self._constrained_model.template is not None)
         if type(x) is not list:
             check_ordered(x, "the sentence")
-        return [dict(zip(self.classes_, row, strict=True)) for row in model.marginals_single(x)]
+        try:
+            return ask(x)
+        except DataError as error:
+            hint = "is this a list of sentences?"
+            if hint in str(error) or not _has_deep_tokens(x):
+                raise
+            message = f"{error}: {hint}"
+            raise DataError(message) from None
 
     def _predicted_at_once(self, sentences: object, threads: int) -> list[list[str]] | None:
         """The labels of a list of lists or tuples of tokens; None of anything else. A few short ones wake no thread."""
@@ -80,3 +94,9 @@ class SingleSentences(OneState):
             return None
         sentences = [as_items(sentence, tuples=self._constrained_model.template is not None) for sentence in sentences]
         return tag_lists(self._constrained_model, sentences, threads=threads)[0]
+
+
+def _has_deep_tokens(x: Sentence) -> bool:
+    """Whether the first token contains collections, as the first sentence of a list of sentences does."""
+    first = next(iter(x), None)
+    return isinstance(first, (list, tuple)) and bool(first) and not isinstance(first[0], str)

@@ -908,6 +908,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         probabilities = self.predict_proba(X)
         return explain_samples(
             self._matrix(X),
+            self._scores(X),
             self.coef_,
             self.intercept_,
             probabilities,

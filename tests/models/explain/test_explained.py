@@ -131,3 +131,12 @@ def test_a_missing_value_is_taken_as_its_most_probable_state():
     for found, filled in zip(model.explain(gap), model.explain(model.predict(gap)), strict=True):
         assert found[1].text == "b"
         assert [entry.difference for entry in found] == [entry.difference for entry in filled]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_in_a_tie_the_class_is_the_one_that_predict_gives(n_classes):
+    X, y = samples(n_classes)
+    model = MaxEnt(fit_intercept=False).fit(X, y)
+    (entry,) = model.explain(np.zeros((1, 5)))
+    assert [entry.label] == [str(each) for each in model.predict(np.zeros((1, 5)))]
+    assert (entry.other, entry.difference, entry.contributions) == ("1" if entry.label == "0" else "0", 0.0, [])

@@ -24,6 +24,7 @@ OWN = "(its own weight)"
 
 def explain_samples(
     matrix: Vector | scipy.sparse.csr_array,
+    scores: Vector,
     coef: Vector | scipy.sparse.csr_array,
     intercept: Vector,
     probabilities: Vector,
@@ -36,6 +37,7 @@ def explain_samples(
 
     Args:
         matrix: shape (n_samples, n_columns), dense or sparse.
+        scores: those that predictions follow, shape (n_samples, 1) with two classes, else (n_samples, n_classes).
         coef: weights, shape (n_columns,) times 1 with two classes, else (n_classes, n_columns); dense or sparse.
         intercept: shape (1,) or (n_classes,).
         probabilities: shape (n_samples, n_classes).
@@ -47,8 +49,7 @@ def explain_samples(
     weights = coef if isinstance(coef, np.ndarray) else coef.toarray()
     if len(weights) == 1:  # The first of two classes has score 0.
         weights = np.vstack([np.zeros_like(weights), weights])
-        intercept = np.append(0.0, intercept)
-    scores = rows @ weights.T + intercept
+        intercept, scores = np.append(0.0, intercept), np.hstack([np.zeros_like(scores), scores])
     best, other = _first_two(scores)
     entries = []
     for at, (first, second) in enumerate(zip(best.tolist(), other.tolist(), strict=True)):

@@ -34,7 +34,7 @@ class Explainer:
 
     def __init__(self, model: ChainModel) -> None:
         self.model, self.labels = model, model.labels
-        number = {label: at for at, label in enumerate(self.labels)}
+        self._number = number = {label: at for at, label in enumerate(self.labels)}
         n = len(number)
         self._states: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for attribute, label, weight in model.state_features():
@@ -75,6 +75,7 @@ class Explainer:
             DataWarning: the constraints allow no labelling of a sentence, whose tokens then have the label `?`.
         """
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
+        predicted, number = self.model.predict(corpus.core, threads=threads), self._number
         called_by = {**attributes_called(self.model, names), BIAS: "label bias"}
         states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
         explanations, forbidden = [], []
@@ -85,7 +86,6 @@ class Explainer:
                 attributes = [[*token_attributes, (self.model.intercept, 1.0)] for token_attributes in attributes]
             if self._has_bias:
                 attributes = [[*token_attributes, (BIAS, 1.0)] for token_attributes in attributes]
-            sentence = _Sentence(self, attributes, pairs, called_by)
             called = texts[at] if texts is not None else [""] * length
             probabilities = np.array(marginals[at]).reshape(length, len(self.labels))
             if length and not probabilities.any():
@@ -93,7 +93,8 @@ class Explainer:
                 nothing = [TokenExplanation(token, text, "?", 0.0) for token, text in enumerate(called)]
                 explanations.append(Explanation(nothing))
                 continue
-            explanations.append(Explanation(sentence.explained(called, probabilities)))
+            sentence, best = _Sentence(self, attributes, pairs, called_by), [number[label] for label in predicted[at]]
+            explanations.append(Explanation(sentence.explained(best, called, probabilities)))
         warn_of_no_labelling(forbidden)
         return explanations
 
@@ -124,22 +125,21 @@ class _Sentence:
             for name, _ in pairs:
                 for before, label, weight in explainer._bigrams.get(name, ()):
                     self.edges[token, before, label] += weight
-        self.scores[0] += explainer._first
-        self.scores[-1] += explainer._last
+        self.scores[:1] += explainer._first
+        self.scores[-1:] += explainer._last
 
-    def explained(self, texts: Sequence[str], probabilities: Scores) -> list[TokenExplanation]:
-        """Return the explanation of each token."""
-        labels, best = self.explainer.labels, self.best(self.scores)
-        explanations = []
+    def explained(self, best: list[int], texts: Sequence[str], probabilities: Scores) -> list[TokenExplanation]:
+        """Return the explanation of each token of the best labelling."""
+        labels, explanations = self.explainer.labels, []
         for token, label in enumerate(best):
             name, sure = labels[label], float(probabilities[token, label])
             scores = self.scores.copy()
             scores[token, label] = -np.inf
-            other = self.best(scores) if np.isfinite(scores[token]).any() else []
-            contributions = list(self.contributions(best, other)) if other else []
-            if not other or not np.isfinite(sum(contribution.weight for contribution in contributions)):
+            other = self.best(scores)
+            if other is None:
                 explanations.append(TokenExplanation(token, texts[token], name, sure))
                 continue
+            contributions = list(self.contributions(best, other))
             contributions.sort(key=lambda contribution: -abs(contribution.weight))
             explanations.append(
                 TokenExplanation(
@@ -150,17 +150,23 @@ class _Sentence:
                     labels[other[token]],
                     float(probabilities[token, other[token]]),
                     [labels[rival] for rival in other],
-                    float(sum(contribution.weight for contribution in contributions)),
+                    # Rounding must not make the runner-up better.
+                    max(0.0, float(sum(contribution.weight for contribution in contributions))),
                     contributions,
                 )
             )
         return explanations
 
-    def best(self, scores: Scores) -> list[int]:
-        """Return the best labelling with these scores of states (Viterbi); of second order over pairs of labels."""
+    def best(self, scores: Scores) -> list[int] | None:
+        """Return the best labelling with these scores of states (Viterbi); of second order over pairs of labels.
+
+        In a tie, the labelling whose label comes first at the last token where they differ wins, as in `predict`. None
+        if every labelling is forbidden.
+        """
         triples = self.explainer._triples
+        back: list[npt.NDArray[np.intp]] = []
         if triples is None or len(scores) < 3:
-            value, back = scores[0], []
+            value = scores[0]
             for token in range(1, len(scores)):
                 sums = value[:, None] + self.edges[token]
                 back.append(sums.argmax(axis=0))
@@ -168,18 +174,17 @@ class _Sentence:
             path = [int(value.argmax())]
             for pointers in reversed(back):
                 path.append(int(pointers[path[-1]]))
-            return path[::-1]
-        pair = scores[0][:, None] + self.edges[1] + scores[1]
-        back = []
-        for token in range(2, len(scores)):
-            sums = pair[:, :, None] + triples
-            back.append(sums.argmax(axis=0))
-            pair = sums.max(axis=0) + self.edges[token] + scores[token]
-        middle, last = (int(place) for place in np.unravel_index(pair.argmax(), pair.shape))
-        path = [last, middle]
-        for pointers in reversed(back):
-            path.append(int(pointers[path[-1], path[-2]]))
-        return path[::-1]
+        else:
+            value = scores[0][:, None] + self.edges[1] + scores[1]
+            for token in range(2, len(scores)):
+                sums = value[:, :, None] + triples
+                back.append(sums.argmax(axis=0))
+                value = sums.max(axis=0) + self.edges[token] + scores[token]
+            # The last label is the row: it decides ties before the label in the middle.
+            path = [int(place) for place in np.unravel_index(value.T.argmax(), value.shape)]
+            for pointers in reversed(back):
+                path.append(int(pointers[path[-1], path[-2]]))
+        return path[::-1] if np.isfinite(value.max()) else None
 
     def contributions(self, best: list[int], other: list[int]) -> Iterator[Contribution]:
         """Yield the features whose weights differ between two labellings."""
