@@ -45,4 +45,4 @@ def test_a_sample_is_called_a_sample_and_its_columns_by_their_names(done, tmp_pa
     assert "  mean radius\n" in shown
     page = done("explain", tmp_path / "m", tmp_path / "data.svmlight", "--html").stdout
     assert "<h2>Sample 2</h2>" in page
-    assert "For each sample: its label" in page
+    assert "Each sample has its label" in page

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 __all__ = ["PerSentence"]
 
 T = TypeVar("T")
+# Number of entries that a notebook shows.
+_SHOWN = 10
 
 
 class PerSentence(list[T]):
@@ -25,3 +27,11 @@ class PerSentence(list[T]):
 
         array = np.fromiter(self, dtype=object, count=len(self))
         return array if dtype is None else array.astype(dtype)
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows of the first entries; None if it shows the list as text."""
+        first: list[Any] = self[:_SHOWN]
+        if not first or not all(hasattr(entry, "_repr_html_") for entry in first):
+            return None
+        rest = f"<p>… and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
+        return "".join(entry._repr_html_() for entry in first) + rest

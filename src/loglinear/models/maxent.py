@@ -915,6 +915,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             classes=[str(label) for label in self.classes_.tolist()],
             texts=sample_texts(X, corpus, len(probabilities)) if words is None else words,
             name=(lambda column: f"column {column}") if named is None else named.__getitem__,
+            items=self._items,
         )
 
     def _column_names(self) -> Sequence[str] | None:

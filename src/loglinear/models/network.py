@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.filled import as_fillable, filled_in
 from ..data.frames import Frame, check_names, columns_called
 from ..data.inputs import Array, ArrowData, Observations
+from ..data.per_sentence import PerSentence
 from ..data.sample_values import weights_of_samples
 from ..data.table import Table
 from ..errors import DataError, DataWarning, warn
@@ -534,7 +535,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             states=[[str(state) for state in self.categories_[i].tolist()] for i in self._varying.tolist()],
             missing=codes < 0,
         )
-        return list(explanations)
+        return PerSentence(explanations)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a file, atomically.

@@ -18,6 +18,7 @@ from ..visible import encodable
 from . import charts
 from .intervals import Intervals
 from .mistakes import Confusions, Mistake
+from .style import style_sheet
 from .weights import Strongest, Transitions
 
 __all__ = ["Report", "check_report"]
@@ -118,6 +119,7 @@ class Report:
             largest=_largest(self.transitions),
             graph=Markup(self.graph),
             unit=self._unit(),
+            style=Markup(style_sheet()),
         )
         return encodable(page)
 

@@ -23,10 +23,16 @@ def test_the_labels_are_those_of_tag_and_the_sums_those_of_python(done, sample, 
 
 
 def test_the_page_is_whole_and_asks_nothing_of_elsewhere(done, sample, tmp_path):
-    done("explain", "-m", sample.model, sample.test, "--html", "-o", tmp_path / "page.html")
+    lines = sample.test.read_text(encoding="utf-8").splitlines()[:60]
+    (tmp_path / "data").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    done("explain", "-m", sample.model, tmp_path / "data", "--html", "-o", tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     page.check_alone()
-    assert page.tables
+    explained = done("explain", "-m", sample.model, tmp_path / "data", "--json").stdout.splitlines()
+    tokens = [token for line in explained for token in json.loads(line)["tokens"]]
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(tokens)
+    assert all(f"{part['weight']:+.3f}" in page.text for token in tokens for part in token["contributions"][:8])
 
 
 def test_tokens_are_cut_as_tag_cuts_them_from_files_and_from_a_pipe(done, sample, tmp_path):

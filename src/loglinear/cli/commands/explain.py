@@ -9,6 +9,7 @@ its most probable value given the rest of its row is compared with the second mo
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
@@ -61,9 +62,11 @@ def _shown(explanations: list[Explanation], arguments: Namespace, model: Kind) -
     if arguments.json:
         return "".join(json.dumps(explanation.to_dict(), ensure_ascii=False) + "\n" for explanation in explanations)
     if arguments.html:
-        from ...models.explain.explanation import page
+        from ...models.explain.explanation_page import explanation_page
 
-        return page(explanations, f"Labels by {arguments.model}", arguments.top, model.noun, model.explained)
+        return explanation_page(
+            explanations, f"Labels by {os.path.basename(arguments.model)}", arguments.top, model.noun
+        )
     texts = [explanation.text(arguments.top) for explanation in explanations]
     if len(texts) > 1 and model.noun != "Text":  # texts are numbered themselves
         texts = [f"{model.noun} {number}\n{text}" for number, text in enumerate(texts, start=1)]

@@ -49,13 +49,11 @@ class Kind:
         called: what messages call the model.
         estimator: the public class that answers in Python what the commands refuse.
         noun: what an explanation explains: Sentence, Text or Sample.
-        explained: what has a label in it: tokens, texts, samples or variables.
     """
 
     called: str
     estimator: str
     noun = "Sentence"
-    explained = "tokens"
 
     def __init__(self, path: str) -> None:
         self.path = path

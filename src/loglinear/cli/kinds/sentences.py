@@ -465,7 +465,7 @@ class Sentences(Kind):
             message = f"{file_name(arguments.file)}: no sentences found; put one token per line and a blank line "
             message += "between sentences"
             raise DataError(message)
-        explanations = Explainer(self.model).explain(corpus, words, threads)
+        explanations = Explainer(self.model).explain(corpus, words, threads, explained=self.items)
         if self.items == "samples" and all(len(explanation) == 1 for explanation in explanations):
             self.noun = "Sample"
         return explanations
@@ -577,7 +577,6 @@ class Samples(Sentences):
     called = "a classifier"
     estimator = "MaxEnt"
     items = "samples"
-    explained = "samples"
     judged = "token"
 
     def tag(self, arguments: Namespace) -> None:

@@ -46,7 +46,6 @@ class Tables(Kind):
     called = "a network model, which reads tables"
     estimator = "PairwiseMRF"
     noun = "Sample"
-    explained = "variables"
 
     def __init__(self, path: str) -> None:
         super().__init__(path)

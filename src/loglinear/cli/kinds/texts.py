@@ -38,7 +38,6 @@ class Texts(Samples):
 
     called = "a text classifier"
     noun = "Text"
-    explained = "texts"
     items = "texts"
 
     @cached_property
@@ -197,7 +196,7 @@ class Texts(Samples):
         numbered = []
         for number, (text,) in enumerate(explanations):
             parts = [replace(part, token=number) for part in text.contributions]
-            numbered.append(Explanation([replace(text, token=number, contributions=parts)]))
+            numbered.append(Explanation([replace(text, token=number, contributions=parts)], "texts"))
         return numbered
 
     def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:

@@ -13,7 +13,8 @@ from ...networks.graph import Graph
 from ...networks.numbering import Codes
 from ...vectors import Vector
 from ..files.maxent import INTERCEPT
-from .explanation import Contribution, Explanation, TokenExplanation
+from .explanation import Explanation
+from .token_explanation import Contribution, TokenExplanation
 
 __all__ = ["explain_samples", "explain_states"]
 
@@ -32,6 +33,7 @@ def explain_samples(
     classes: Sequence[str],
     texts: Sequence[str],
     name: Callable[[int], str],
+    items: str,
 ) -> Explanation:
     """Explain the class of each sample: what each feature adds to the lead of its score over the second best class.
 
@@ -44,6 +46,7 @@ def explain_samples(
         classes: what the classes are called.
         texts: what the samples are called.
         name: what a column is called.
+        items: what the samples are: samples or texts.
     """
     rows = scipy.sparse.csr_array(matrix)
     weights = coef if isinstance(coef, np.ndarray) else coef.toarray()
@@ -60,7 +63,7 @@ def explain_samples(
         differences.append((INTERCEPT, float(intercept[first] - intercept[second])))
         sure = probabilities[at, [first, second]].tolist()
         entries.append(_entry(at, texts[at], [classes[first], classes[second]], sure, differences))
-    return Explanation(entries)
+    return Explanation(entries, items)
 
 
 def explain_states(
@@ -102,7 +105,7 @@ def explain_states(
             text = name if unknown[variable] else f"{name}={states[variable][row[variable]]}"
             called = [states[variable][state] for state in (best, other)]
             entries.append(_entry(variable, text, called, sure, differences))
-        yield Explanation(entries)
+        yield Explanation(entries, "variables")
 
 
 def _first_two(scores: Vector) -> tuple[Places, Places]:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from ...constraints import warn_of_no_labelling
 from ..files.chain import attributes_called
-from .explanation import Contribution, Explanation, TokenExplanation
+from .explanation import Explanation
+from .token_explanation import Contribution, TokenExplanation
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
@@ -62,7 +63,12 @@ class Explainer:
                 self._last[first] = -np.inf
 
     def explain(
-        self, corpus: Corpus, texts: Sequence[Sequence[str]] | None = None, threads: int = 0
+        self,
+        corpus: Corpus,
+        texts: Sequence[Sequence[str]] | None = None,
+        threads: int = 0,
+        *,
+        explained: str = "tokens",
     ) -> list[Explanation]:
         """Explain the labels of all sentences.
 
@@ -70,6 +76,7 @@ class Explainer:
             corpus: sentences; labels do not matter.
             texts: what the tokens of each sentence are called.
             threads: 0 for all cores.
+            explained: what has labels: tokens, samples or texts.
 
         Warns:
             DataWarning: the constraints allow no labelling of a sentence, whose tokens then have the label `?`.
@@ -91,10 +98,10 @@ class Explainer:
             if length and not probabilities.any():
                 forbidden.append(at)
                 nothing = [TokenExplanation(token, text, "?", 0.0) for token, text in enumerate(called)]
-                explanations.append(Explanation(nothing))
+                explanations.append(Explanation(nothing, explained))
                 continue
             sentence, best = _Sentence(self, attributes, pairs, called_by), [number[label] for label in predicted[at]]
-            explanations.append(Explanation(sentence.explained(best, called, probabilities)))
+            explanations.append(Explanation(sentence.explained(best, called, probabilities), explained))
         warn_of_no_labelling(forbidden)
         return explanations
 
@@ -202,16 +209,18 @@ class _Sentence:
                     by_move = {(before, label): weight for before, label, weight in explainer._bigrams.get(name, ())}
                     yield from self._difference(token, name, by_move.get(moves[0], 0.0) - by_move.get(moves[1], 0.0))
                 weight = explainer._transitions[moves[0]] - explainer._transitions[moves[1]]
-                yield from self._difference(token, self._moves(moves), float(weight))
+                yield from self._moves(token, moves, weight)
             if explainer._triples is not None and token > 1:
                 threes = [tuple(labels[token - 2 : token + 1]) for labels in (best, other)]
                 weight = explainer._triples[threes[0]] - explainer._triples[threes[1]]
-                yield from self._difference(token, self._moves(threes), float(weight))
+                yield from self._moves(token, threes, weight)
 
-    def _moves(self, moves: Sequence[tuple[int, ...]]) -> str:
-        """Return the names of labels in a row in two labellings."""
-        first, second = (" > ".join(self.explainer.labels[label] for label in move) for move in moves)
-        return f"{first}, not {second}"
+    def _moves(self, token: int, moves: Sequence[tuple[int, ...]], weight: float) -> Iterator[Contribution]:
+        """Yield the difference of the weights of labels in a row in two labellings, unless it is 0."""
+        first, second = ([self.explainer.labels[label] for label in move] for move in moves)
+        if weight != 0.0:
+            feature, name = (f"{by.join(first)}, not {by.join(second)}" for by in (" > ", " then "))
+            yield Contribution(token, feature, float(weight), name)
 
     def _difference(self, token: int, feature: str, weight: float) -> Iterator[Contribution]:
         if weight != 0.0:

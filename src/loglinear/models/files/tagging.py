@@ -66,6 +66,23 @@ class Tagging(NamedTuple):
     spans: list[Span]
     log_probability: float
 
+    def _repr_html_(self) -> str:
+        """Return the labels in colour, each with its probability, and each span with its own."""
+        from ...report.labelled import Labelled, in_notebook, shown
+
+        labels = [str(label) for label in self.labels]
+        spans, colours = {span[:3]: span.probability for span in self.spans}, Labelled(labels)
+        pieces = []
+        for type_, start, end in colours.pieces(labels):
+            sure = [f'<small class="soft">{p:.3f}</small>' for p in self.probabilities[start:end]]
+            words = zip(labels[start:end], sure, strict=True)
+            html = " ".join(f'<span class="number">{shown(label)} {p}</span>' for label, p in words)
+            probability = spans.get((type_ or "", start, end))
+            note = "" if probability is None else f"{shown(type_ or '')} {probability:.3f}"
+            pieces.append(colours.coloured(html, type_, note))
+        below = f'<p class="soft">probability of all labels together: {self.probability:.3g}</p>'
+        return in_notebook(f'<p class="text">{" ".join(pieces)}</p>{below}')
+
     @property
     def probability(self) -> float:
         """The probability of all labels together; 0 for long sentences whose probability no float can hold."""

@@ -1,0 +1,111 @@
+"""Text with coloured labels as HTML, for pages and notebooks. It needs no JavaScript and no other package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import NamedTuple
+
+from ..schemes import chunks, detect_scheme
+from ..visible import visible_name
+from .style import style_sheet
+
+__all__ = ["FIRST_IDEOGRAPH", "Labelled", "Piece", "in_notebook", "joined", "shown"]
+
+# The first hue, and the angle to the next one, degrees: hues in a row at the golden angle stay apart, however many.
+_BLUE, _GOLDEN_ANGLE = 210.0, 137.508
+# In place of a label that is not known.
+UNKNOWN = "?"
+# From this character on, words of Chinese and Japanese have no blanks between them.
+FIRST_IDEOGRAPH = "\u2e80"
+
+
+class Piece(NamedTuple):
+    """Tokens in a row that share a label.
+
+    Attributes:
+        type: type of the chunk, or the label where labels follow no tagging scheme; None outside chunks.
+        start: number of the first token, from 0.
+        end: one past the last token.
+    """
+
+    type: str | None
+    start: int
+    end: int
+
+
+class Labelled:
+    """Colours of labels, and how they are read: chunk by chunk, or token by token.
+
+    Args:
+        labels: all labels that are shown together, in the order in which they get their colours; "?" gets none.
+        sequences: whether they label tokens of sentences, which may form chunks.
+    """
+
+    def __init__(self, labels: Iterable[str], *, sequences: bool = True) -> None:
+        labels = [label for label in dict.fromkeys(labels) if label != UNKNOWN]
+        self.scheme = detect_scheme(labels) if sequences else None
+        types = dict.fromkeys(self._type(label) for label in labels)
+        types.pop(None, None)
+        self._hues = {type_: (_BLUE + at * _GOLDEN_ANGLE) % 360.0 for at, type_ in enumerate(types)}
+
+    def _type(self, label: str) -> str | None:
+        """The type of a label's chunks, or the label itself; None outside chunks."""
+        if label == UNKNOWN or (self.scheme is not None and label == "O"):
+            return None
+        return label if self.scheme is None else label.partition("-")[2]
+
+    def is_outside(self, label: str) -> bool:
+        """Whether a label means that a token belongs to no chunk."""
+        return self._type(label) is None
+
+    def pieces(self, labels: Sequence[str]) -> Iterator[Piece]:
+        """Yield the chunks of a sentence and the tokens between them, from left to right."""
+        if self.scheme is None or UNKNOWN in labels:
+            yield from (Piece(self._type(label), at, at + 1) for at, label in enumerate(labels))
+            return
+        end = 0
+        for type_, start, stop in [*chunks(labels, self.scheme), (None, len(labels), len(labels))]:
+            yield from (Piece(None, at, at + 1) for at in range(end, start))
+            if type_ is not None:
+                yield Piece(type_, start, stop)
+            end = stop
+
+    def label(self, label: str) -> str:
+        """Return a label as HTML in its colour, which labels outside chunks do not have."""
+        return self.coloured(f"<b>{shown(label)}</b>", self._type(label))
+
+    def types(self) -> list[str]:
+        """Return the types of chunks, or the labels that follow no scheme, as HTML in their colours."""
+        return [self.coloured(f"<b>{shown(type_)}</b>", type_) for type_ in self._hues if type_]
+
+    def coloured(self, html: str, type_: str | None, note: str = "") -> str:
+        """Return HTML in the colour of a type, if there is one, with a note after it."""
+        if type_ is None:
+            return html
+        after = f'<small class="type">{note}</small>' if note else ""
+        return f'<span class="label" style="--hue:{self._hues[type_]:.0f}">{html}{after}</span>'
+
+
+def shown(text: str) -> str:
+    """Return a text of data or of a model as HTML: markup and control characters are shown, not obeyed."""
+    return escape(visible_name(text))
+
+
+def joined(words: Sequence[str], parts: Sequence[str]) -> str:
+    """Return the HTML of words with blanks between them, except between ideographs.
+
+    Args:
+        words: the words.
+        parts: their HTML.
+    """
+    html = "".join(parts[:1])
+    for before, word, part in zip(words, words[1:], parts[1:], strict=False):
+        close = before[-1:] >= FIRST_IDEOGRAPH and word[:1] >= FIRST_IDEOGRAPH
+        html += ("<wbr>" if close else " ") + part
+    return html
+
+
+def in_notebook(html: str) -> str:
+    """Return HTML with the style that it needs anywhere."""
+    return f'<div class="loglinear"><style>{style_sheet("labelled")}</style>{html}</div>'

@@ -1,0 +1,14 @@
+"""The style sheets of pages: that of whole pages, and that of labelled text, which notebooks show too."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+__all__ = ["style_sheet"]
+
+
+@cache
+def style_sheet(name: str = "style") -> str:
+    """Return a style sheet: "style" of whole pages, or "labelled" of labelled text and its explanation."""
+    return Path(__file__).with_name(f"{name}.css").read_text(encoding="utf-8")
