@@ -46,6 +46,18 @@ def test_tokens_are_cut_as_tag_cuts_them_from_files_and_from_a_pipe(done, sample
     assert json.loads(piped)["tokens"] == found
 
 
+def test_json_lines_without_tokens_are_answered_as_tag_answers_them(done, sample, tmp_path):
+    sentences = [[["The", "DT"], ["dog", "NN"]], [], [["barks", "VB"]]]
+    (tmp_path / "data.jsonl").write_text("\n".join(json.dumps({"tokens": tokens}) for tokens in sentences))
+    tagged = done("tag", "-m", sample.model, tmp_path / "data.jsonl").stdout.splitlines()
+    explained = done("explain", "-m", sample.model, tmp_path / "data.jsonl", "--json").stdout.splitlines()
+    labels = [[token["label"] for token in json.loads(line)["tokens"]] for line in explained]
+    assert labels == [json.loads(line)["predicted"] for line in tagged]
+    assert [token["text"] for token in json.loads(explained[0])["tokens"]] == ["The", "dog"]
+    page = done("explain", "-m", sample.model, tmp_path / "data.jsonl", "--html").stdout
+    assert page.count("<h2>Sentence") == 3
+
+
 def test_classifiers_are_explained_with_their_intercept(done, tmp_path):
     X = [{"good": 1.0}, {"bad": 2.0}, {"good": 0.5, "long": 1.0}, {"long": 1.0}, {"odd": 1.0}]
     classifier = MaxEnt(l2=0.1).fit(X, ["yes", "no", "yes", "no", "perhaps"])

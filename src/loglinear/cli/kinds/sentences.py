@@ -27,7 +27,7 @@ from ..layout import (
 )
 from ..options import flags_of
 from ..output import say
-from ..reading import guessing, naming, rereadable
+from ..reading import guessing, naming
 from ..withheld import Withheld
 from .kind import Kind
 
@@ -448,24 +448,10 @@ class Sentences(Kind):
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the labels of a file's sentences."""
-        from ...data.corpus import read_unlabelled
-        from ...data.formats import file_name
-        from ...data.tokens import file_words
-        from ...models.explain.explainer import Explainer
+        from .explained import explained_sentences
 
-        format, threads = self.format(arguments.file, arguments.format), arguments.threads
         self.need_joint("explain, and use inspect for the strongest weights")
-        with rereadable(arguments.file) as path:
-            columns = self.columns_to_label(arguments, format, path)
-            with guessing(format, self.guess(arguments.file, arguments.format)):
-                corpus = read_unlabelled(path, format, self.template, columns, threads)
-            # A sample of numbered columns has no name.
-            words = None if self.settings.get("n_columns") else file_words(path, format, corpus)
-        if not len(corpus):
-            message = f"{file_name(arguments.file)}: no sentences found; put one token per line and a blank line "
-            message += "between sentences"
-            raise DataError(message)
-        explanations = Explainer(self.model).explain(corpus, words, threads, explained=self.items)
+        explanations = explained_sentences(self, arguments)
         if self.items == "samples" and all(len(explanation) == 1 for explanation in explanations):
             self.noun = "Sample"
         return explanations
