@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 __all__ = [
+    "UNSPACED",
     "WORDS",
     "CountedTexts",
     "WordCounts",
@@ -41,14 +42,14 @@ UNITS = (WORDS, "blanks")
 
 # How models that say nothing of their words cut texts, as scikit-learn does.
 _PLAIN = re.compile(r"(?u)\b\w\w+\b")
-# The scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese and Chinese.
-_UNSPACED = (
+# Characters of the scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese and Chinese.
+UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 )
-_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_HAS_BLANKS = re.compile(f"[{_UNSPACED}] +[{_UNSPACED}]")
-_RUN = re.compile(f"[{_UNSPACED}]+")
+_HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
+_HAS_BLANKS = re.compile(f"[{UNSPACED}] +[{UNSPACED}]")
+_RUN = re.compile(f"[{UNSPACED}]+")
 # Most characters that words of such scripts have on average; phrases have more.
 _LONGEST_WORDS = 4
 # Zero-width joiners stand inside words of Persian and of Indic languages.
@@ -183,7 +184,7 @@ def _word_pattern(marks: frozenset[str]) -> re.Pattern[str]:
 @lru_cache
 def _parts(marks: frozenset[str]) -> re.Pattern[str]:
     """Return the pattern of the parts of a word, each in scripts without blanks or in others."""
-    return re.compile(f"[{_UNSPACED}][{_UNSPACED}{_JOINERS}{''.join(sorted(marks))}]*|[^{_UNSPACED}]+")
+    return re.compile(f"[{UNSPACED}][{UNSPACED}{_JOINERS}{''.join(sorted(marks))}]*|[^{UNSPACED}]+")
 
 
 @lru_cache

@@ -885,7 +885,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
         Returns:
             A sequence with an entry for each sample; its contributions, the intercept's among them, add up to the
-            difference of the two scores. It prints as text and is a table in notebooks.
+            difference of the two scores. It prints as text; notebooks show bars.
 
         Raises:
             DataError: invalid data.

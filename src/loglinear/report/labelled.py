@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
+from ..data.words import UNSPACED
 from ..schemes import chunks, detect_scheme
 from ..visible import visible_name
 from .style import style_sheet
 
-__all__ = ["FIRST_IDEOGRAPH", "Labelled", "Piece", "in_notebook", "joined", "shown"]
+__all__ = ["Labelled", "Piece", "in_notebook", "is_unspaced", "joined", "shown"]
 
 # The first hue, and the angle to the next one, degrees: hues in a row at the golden angle stay apart, however many.
 _BLUE, _GOLDEN_ANGLE = 210.0, 137.508
 # In place of a label that is not known.
 UNKNOWN = "?"
-# From this character on, words of Chinese and Japanese have no blanks between them.
-FIRST_IDEOGRAPH = "\u2e80"
+# A character of a script without blanks between words, or of its punctuation.
+_UNSPACED = re.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff65]")
 
 
 class Piece(NamedTuple):
@@ -92,8 +94,13 @@ def shown(text: str) -> str:
     return escape(visible_name(text))
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text begins with a character of a script without blanks between words."""
+    return _UNSPACED.match(text) is not None
+
+
 def joined(words: Sequence[str], parts: Sequence[str]) -> str:
-    """Return the HTML of words with blanks between them, except between ideographs.
+    """Return the HTML of words with blanks between them, unless their script has none, such as Chinese.
 
     Args:
         words: the words.
@@ -101,7 +108,7 @@ def joined(words: Sequence[str], parts: Sequence[str]) -> str:
     """
     html = "".join(parts[:1])
     for before, word, part in zip(words, words[1:], parts[1:], strict=False):
-        close = before[-1:] >= FIRST_IDEOGRAPH and word[:1] >= FIRST_IDEOGRAPH
+        close = is_unspaced(before[-1:]) and is_unspaced(word)
         html += ("<wbr>" if close else " ") + part
     return html
 

@@ -87,6 +87,22 @@ def test_bars_are_as_long_as_contributions_and_lie_on_the_side_of_their_label():
     assert re.findall('<li class="sides soft"><span><span>(.*?)</span><span>(.*?)</span>', html) == [("O", "A")]
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["中国", "、", "人"], "中国、人"),
+        (["한국", "사람"], "한국 사람"),
+        (["a", "中", "b"], "a 中 b"),
+        (["ไทย", "คน"], "ไทยคน"),
+    ],
+)
+def test_words_have_blanks_between_them_as_their_script_has(words, text):
+    other = {"other": "B", "runner_up": ["B"] * len(words)}
+    html = Explanation([token(at, word, "A", 0.95, **other) for at, word in enumerate(words)]).html()
+    marked = re.search('<p class="text".*?</p>', html)[0]
+    assert re.sub("<.*?>", "", marked.replace('<small class="type">A</small>', "")) == text
+
+
 def test_neighbours_with_the_same_runner_up_are_unfolded_once():
     tokens = [token(at, "w", "A", 0.5, runner_up=["B", "B"], other="B", parts=[(0, "f", 1.0, "f")]) for at in (0, 1)]
     html = Explanation(tokens).html()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...report.labelled import FIRST_IDEOGRAPH, Labelled, joined, shown
+from ...report.labelled import Labelled, is_unspaced, joined, shown
 from ..files.maxent import INTERCEPT
 from .token_explanation import Contribution, TokenExplanation, called
 
@@ -188,6 +188,6 @@ def _pattern(contribution: Contribution) -> re.Pattern[str]:
     inside = r"[\W_]+".join(map(re.escape, name.split()))
     if not inside or name == INTERCEPT:
         return re.compile("(?!)")
-    if name[0] >= FIRST_IDEOGRAPH:
+    if is_unspaced(name):
         return re.compile(inside, re.IGNORECASE)
     return re.compile(rf"(?<!\w){inside}(?!\w)", re.IGNORECASE)
