@@ -12,7 +12,7 @@ import scipy.sparse
 from loglinear import ChainCRF, ChainObjective, Corpus, ElasticNet, GraphCRF, MaxEnt, Problem, minimize
 from loglinear.data.graphs import Graphs
 from loglinear.data.parts import ListedPart
-from loglinear.errors import ObjectiveError
+from loglinear.errors import ConvergenceWarning, ObjectiveError
 from loglinear.gain import largest_gain
 from loglinear.models.training.chain import evaluate_model, train_chain
 from loglinear.models.training.options import SolverOptions
@@ -146,7 +146,8 @@ def test_uneven_attributes_get_a_solver_that_scales(monkeypatch, penalty, name):
 
 def test_a_solver_that_does_not_scale_warns_of_the_attribute_and_its_values():
     X, y = told_apart(1e6)
-    with pytest.warns(UserWarning, match=r"values of attribute 't' reach 1\.14e\+06, which solver sgd_l1 .*--solver"):
+    uneven = r"values of attribute 't' reach 1\.14e\+06, which solver sgd_l1 .*--solver"
+    with pytest.warns(UserWarning, match=uneven), pytest.warns(ConvergenceWarning, match="diverged"):
         ChainCRF(l1=0.1, solver="sgd_l1").fit(X, y)
     with pytest.raises(ObjectiveError, match=r"diverged.*attribute 't' reach 1\.94e\+12"):
         ChainCRF(l1=0.1, solver="sgd_l1").fit(*told_apart(1.7e12))
@@ -158,7 +159,8 @@ def test_a_classifier_whose_solver_does_not_scale_warns_of_the_column(named):
     y = rng.integers(0, 3, 100)
     X = np.column_stack([np.eye(3)[y], 1e6 * (1.0 + rng.random(100))])
     samples = [dict(zip(["a", "b", "c", "year"], map(float, row), strict=True)) for row in X] if named else X
-    with pytest.warns(UserWarning, match="values of attribute 'year' reach" if named else "values of column 3 reach"):
+    uneven = "values of attribute 'year' reach" if named else "values of column 3 reach"
+    with pytest.warns(UserWarning, match=uneven), pytest.warns(ConvergenceWarning, match="diverged"):
         MaxEnt(l1=0.1, solver="sgd_l1").fit(samples, y)
 
 
