@@ -11,38 +11,22 @@ This example labels parts of speech. It has a few sentences labelled in full and
 with a dictionary alone.
 """
 
-import lzma
 from collections import defaultdict
 
 import matplotlib.pyplot as plt
 
 from loglinear import ChainCRF
-from loglinear.datasets import demo_paths
+from loglinear.datasets import load_demo
 
 # %%
 # The data
 # --------
 #
-# The library brings a part of the English Web Treebank: a word and its part of speech a
-# line, an empty line behind each sentence. The dictionary is made of the sentences of
-# the second half, as if someone had written it down: a word that stands there at least
-# twice, with all parts of speech that it has there.
+# The library brings a part of the English Web Treebank, words and their parts of
+# speech. The dictionary comes from the sentences of the second half, as if someone had
+# written it by hand: all words that occur there at least twice, with all their tags.
 
-
-def read(path):
-    """Sentences of words, and their parts of speech."""
-    with lzma.open(path, "rt", encoding="utf-8") as file:
-        blocks = [
-            [line.split("\t") for line in block.splitlines()]
-            for block in file.read().split("\n\n")
-        ]
-    blocks = [block for block in blocks if block]
-    return [[word for word, *_ in block] for block in blocks], [
-        [cells[-1] for cells in block] for block in blocks
-    ]
-
-
-(X, y), (X_test, y_test) = map(read, demo_paths())
+(X, y), (X_test, y_test) = load_demo()
 half = len(X) // 2
 
 seen = defaultdict(list)

@@ -11,7 +11,6 @@ selects the features that it needs.
 The task is to tell the parts of speech of words in the sample that the library brings.
 """
 
-import lzma
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -20,7 +19,7 @@ from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
 from loglinear import ElasticNet, Problem, minimize
-from loglinear.datasets import demo_paths
+from loglinear.datasets import load_demo
 from loglinear.solvers import GraftingLight
 
 # %%
@@ -32,15 +31,6 @@ from loglinear.solvers import GraftingLight
 # by the word before it. Attributes that occur once are left out.
 
 
-def sentences(path, count):
-    """The first sentences of a file: lists of words, and of their labels."""
-    with lzma.open(path, "rt", encoding="utf-8") as text:
-        blocks = text.read().strip().split("\n\n")[:count]
-    lines = [[line.split("\t") for line in block.split("\n")] for block in blocks]
-    words, labels = ([[line[k] for line in block] for block in lines] for k in (0, 2))
-    return words, labels
-
-
 def attributes(words):
     """The attributes of each word of a sentence."""
     before = ["", *words[:-1]]
@@ -49,7 +39,7 @@ def attributes(words):
         yield [f"w={word.lower()}", f"end={word[-2:]}", f"before={last}", capital]
 
 
-train, test = (sentences(path, 300) for path in demo_paths())
+train, test = ((words[:300], labels[:300]) for words, labels in load_demo())
 described = [[list(attributes(words)) for words in part[0]] for part in (train, test)]
 known, counts = np.unique(
     [a for sentence in described[0] for token in sentence for a in token],

@@ -35,6 +35,7 @@ import scipy.sparse
 from typing_extensions import assert_type
 
 from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, Tagging, grid_edges, minimize
+from loglinear.datasets import load_demo
 from loglinear.solvers import LabelSets
 
 X, y = [[["w=the"], ["w=dog"]]], [["DET", "NOUN"]]
@@ -53,6 +54,7 @@ crf = ChainCRF(template=None, l1=0.5, solver="owlqn", order=2, constraints="BIO"
 assert_type(crf.l1, float)
 assert_type(crf.l2, float | None)
 assert_type(crf.fit(X, y), ChainCRF)
+assert_type(crf.fit(*load_demo()[0]).score(*load_demo()[1]), float)
 assert_type(crf.result_, Result)
 assert_type(crf.result_.gap, float | None)
 crf.nothing  # error

@@ -39,6 +39,13 @@ def test_labels_are_the_17_upos(sentences, split):
     assert {row[2] for sentence in sentences[split] for row in sentence} == UPOS
 
 
+@pytest.mark.parametrize("split", SIZES)
+def test_load_demo_returns_words_and_labels_of_the_files(sentences, split):
+    words, tags = datasets.load_demo()[list(SIZES).index(split)]
+    assert words == [[row[0] for row in sentence] for sentence in sentences[split]]
+    assert tags == [[row[2] for row in sentence] for sentence in sentences[split]]
+
+
 def test_no_long_sentence_is_in_both_files(sentences):
     train, test = ({tuple(row[0] for row in s) for s in sentences[split] if len(s) > 10} for split in SIZES)
     assert train.isdisjoint(test)

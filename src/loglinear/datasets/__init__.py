@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import DataError
 from ..extras import needed_by
+from ..text_file import read_text
 from .chain import ChainSample, make_chain
 
 if TYPE_CHECKING:
     from .network import NetworkSample, make_network
 
-__all__ = ["ChainSample", "NetworkSample", "data_dir", "demo_paths", "make_chain", "make_network"]
+__all__ = ["ChainSample", "NetworkSample", "data_dir", "demo_paths", "load_demo", "make_chain", "make_network"]
 
 _HERE = Path(__file__).parent
 
@@ -46,6 +47,40 @@ def demo_paths() -> tuple[Path, Path]:
         <Corpus of 1655 sentences, 20304 tokens, 66420 attributes, 17 labels>
     """
     return _HERE / "ud-english-ewt-train.txt.xz", _HERE / "ud-english-ewt-test.txt.xz"
+
+
+def load_demo() -> tuple[tuple[list[list[str]], list[list[str]]], tuple[list[list[str]], list[list[str]]]]:
+    """Return the sentences of the embedded sample and their parts of speech.
+
+    The training part has 10,445 sentences and 170,047 words, the test part 1,655 sentences and 20,304 words. `fit`
+    takes words and tags as they are. `demo_paths` gives the files, which also have the tags of the Penn Treebank.
+
+    Returns:
+        Two pairs, training and test. Each pair has the words, a list of str for each sentence, and the tags, a list of
+        the same length for each sentence, from the 17 UPOS tags.
+
+    Raises:
+        DataError: a file of the sample is damaged.
+        OSError: a file of the sample cannot be read.
+
+    Example:
+        >>> from loglinear.datasets import load_demo
+        >>> (X, y), (X_test, y_test) = load_demo()
+        >>> X[3][:3], y[3][:3]
+        (['Two', 'of', 'them'], ['NUM', 'ADP', 'PRON'])
+        >>> len(X), len(X_test)
+        (10445, 1655)
+    """
+    train, test = map(_words_and_tags, demo_paths())
+    return train, test
+
+
+def _words_and_tags(path: Path) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the first and the last column of a file of the sample, as lists for each sentence."""
+    sentences = read_text(path).decode().removesuffix("\n\n").split("\n\n")
+    rows = [[line.split("\t") for line in sentence.split("\n")] for sentence in sentences]
+    words, tags = ([[row[column] for row in sentence] for sentence in rows] for column in (0, -1))
+    return words, tags
 
 
 def data_dir() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ import sys
 import pytest
 
 from loglinear.cli.progress import Progress
+from loglinear.datasets import demo_paths
 
 
 @pytest.mark.slow
@@ -44,6 +46,46 @@ def test_the_demonstration_needs_no_scipy(tmp_path):
     path = tmp_path / "demo.loglinear"
     finished = subprocess.run([sys.executable, "-c", program, "demo", "-m", path], capture_output=True, text=True)
     assert (finished.returncode, path.exists()) == (0, True), finished.stderr
+
+
+def test_the_written_data_are_the_sample(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, mode: os.path.realpath(path) != os.fspath(tmp_path))
+    (tmp_path / "sample").mkdir()
+    (tmp_path / "sample" / "train.txt").write_text("of an earlier run")
+    said = done("demo", "--write", "sample/").stdout
+    assert "CC BY-SA 4.0" in said
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "sample").iterdir()}
+    unpacked = [lzma.open(path, "rt", encoding="utf-8").read() for path in demo_paths()]
+    assert texts == dict(zip(("train.txt", "test.txt"), unpacked, strict=True))
+    assert [path.name for path in tmp_path.iterdir()] == ["sample"]  # no model
+
+
+def test_a_missing_folder_is_made(done, tmp_path):
+    done("demo", "--write", tmp_path / "new folder")
+    assert {path.name for path in (tmp_path / "new folder").iterdir()} == {"train.txt", "test.txt"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "problem"),
+    [
+        ("nowhere/sample", ": its folder does not exist; create it first"),
+        ("file", ": a file, not a folder; give the name of a folder"),
+        ("full", "/test.txt: a folder, not a file; give the name of a file"),
+        ("closed", "/train.txt: the folder is not writable; choose another one"),
+    ],
+)
+def test_a_folder_that_cannot_hold_the_data_is_refused(misuse, tmp_path, monkeypatch, folder, problem):
+    (tmp_path / "file").touch()
+    (tmp_path / "full" / "test.txt").mkdir(parents=True)
+    (tmp_path / "closed").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: not os.fspath(path).endswith("closed"))
+    assert misuse("demo", "--write", tmp_path / folder) == os.fspath(tmp_path / folder) + problem.replace("/", os.sep)
+    assert not list(tmp_path.rglob("train.txt"))
+
+
+def test_data_and_a_model_are_not_written_together(misuse, tmp_path):
+    assert "not allowed with" in misuse("demo", "--write", tmp_path, "--model", tmp_path / "m", usage=True)
 
 
 def test_help_shows_an_example(done):

@@ -1,8 +1,13 @@
-"""Train a part-of-speech tagger on embedded data, evaluate it and tag a sentence."""
+"""Train a part-of-speech tagger on embedded data, evaluate it and tag a sentence.
+
+With --write, only write the data as text: FOLDER/train.txt and FOLDER/test.txt, with a word, its Penn tag and its
+universal tag (the label) on each line and an empty line after each sentence.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
@@ -11,26 +16,38 @@ from ..options import add_threads
 from ..output import Interrupted
 from ..wrapping import fitted
 
-EXAMPLE = "example: loglinear demo --model pos.loglinear"
+EXAMPLE = """example: loglinear demo --model pos.loglinear
+         loglinear demo --write sample"""
+# The folder of --write is not a file: `_write_sample` checks it.
 READS: tuple[str, ...] = ()
 WRITES: tuple[str, ...] = ("model",)
 
+DEFAULT = "demo.loglinear"
+ABOUT = "English web text (a slice of UD English EWT, CC BY-SA 4.0)"
 SENTENCE = "The quick brown fox jumped over my lazy dogs , did n't it ?".split()
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    default = "demo.loglinear"
-    parser.add_argument(
-        "-m", "--model", default=default, metavar="MODEL", help=f"model file to write (default: {default})"
-    )
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("-m", "--model", metavar="MODEL", help=f"model file to write (default: {DEFAULT})")
+    add("--write", metavar="FOLDER", help="only write the data as text to this folder; existing files are replaced")
     add_threads(parser)
 
 
 def run(arguments: Namespace) -> None:
-    """Run the demonstration."""
+    """Run the demonstration, or write its data."""
+    if arguments.write is None:
+        _train(arguments.model or DEFAULT, arguments.threads)
+    else:
+        _write_sample(os.path.normpath(arguments.write))
+
+
+def _train(model: str, threads: int) -> None:
+    """Train on the sample, save the model, evaluate it and tag a sentence."""
     from ...data.corpus import Corpus
     from ...data.templates import TemplateText, preset
+    from ...data.writing import check_writable
     from ...datasets import demo_paths
     from ...models.files.chain import open_model
     from ...models.training.chain import evaluate_model, train_chain
@@ -40,9 +57,9 @@ def run(arguments: Namespace) -> None:
     from ..progress import Progress
     from ..reading import Reading
 
-    model, threads = arguments.model, arguments.threads
+    check_writable(model)
     train, test = map(str, demo_paths())
-    _print("Part-of-speech tagging on English web text (a slice of UD English EWT, CC BY-SA 4.0)")
+    _print(f"Part-of-speech tagging on {ABOUT}")
     options = SolverOptions(l1=0.5, tolerance=2e-3)
     with Progress(options.make_solver()[1]) as progress:
         reading = Reading(template=preset("pos"), threads=threads)
@@ -71,6 +88,38 @@ Next, on your own file (a token per line, its label in the last column, a blank 
   loglinear evaluate my.loglinear test.txt
   loglinear tag my.loglinear new.txt
   loglinear inspect {model} --top 10"""
+    )
+
+
+def _write_sample(folder: str) -> None:
+    """Write the sample as text.
+
+    Raises:
+        OptionError: the folder cannot be made, or its files cannot be written.
+    """
+    from ...data.writing import check_writable, write_output
+    from ...datasets import demo_paths
+    from ...errors import OptionError
+    from ...text_file import read_text
+
+    if not os.path.isdir(folder):
+        if os.path.exists(folder):
+            message = f"{folder}: a file, not a folder; give the name of a folder"
+            raise OptionError(message)
+        check_writable(folder)
+        os.mkdir(folder)
+    places = [os.path.join(folder, name) for name in ("train.txt", "test.txt")]
+    for place in places:
+        check_writable(place)
+    for place, path in zip(places, demo_paths(), strict=True):
+        write_output(place, read_text(path))
+    train, test = map(shlex.quote, places)
+    _print(
+        f"""wrote {train} and {test}: {ABOUT}
+
+Next:
+  loglinear train {train} --preset pos --l1 0.5 --tolerance 0.002 -m pos.loglinear
+  loglinear evaluate pos.loglinear {test}"""
     )
 
 
