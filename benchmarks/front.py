@@ -29,6 +29,7 @@ SECONDS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 REACHED = 0.1
 HUES = {"PRON": 265, "VERB": 12, "PART": 200, "DET": 150, "NOUN": 215}
 STYLE = """
+svg { background: #ffffff; }
 text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; }
 .title { font-size: 15px; font-weight: 600; }
 .small { font-size: 12px; fill: #59636e; }
@@ -40,6 +41,7 @@ polyline { fill: none; stroke-width: 2.5; stroke-linejoin: round; }
 .word { font-size: 17px; }
 .tag { fill: #ffffff; font-size: 12px; font-weight: 600; }
 @media (prefers-color-scheme: dark) {
+  svg { background: #131416; }
   text { fill: #e6edf3; } .small { fill: #9aa4af; } .grid { stroke: #363d46; } .reached { stroke: #9aa4af; }
   .theirs { stroke: #e0a84a; } .ours { stroke: #5aa9ff; }
   .name-theirs { fill: #e0a84a; } .name-ours { fill: #5aa9ff; } .tag { fill: #ffffff; }

@@ -8,6 +8,7 @@ from argparse import SUPPRESS
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
@@ -35,6 +36,11 @@ default_role = "py:obj"
 highlight_language = "none"
 
 myst_heading_anchors = 4
+# Classes of paragraphs and lists, `{.cards}`; formulas in ```math blocks, as GitHub shows them, too.
+myst_enable_extensions = ["attrs_block"]
+myst_fence_as_directive = ["math"]
+# MathML: browsers typeset it without a script.
+html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -140,6 +146,14 @@ def described(text: str) -> list[nodes.Node]:
     return found
 
 
+def as_mathml(translator: Any, formula: nodes.math | nodes.math_block) -> None:
+    """Write a formula in TeX as MathML."""
+    is_block = isinstance(formula, nodes.math_block)
+    written = tex2mathml(formula.astext(), as_block=is_block)
+    translator.body.append(f'<div class="math">{written}</div>\n' if is_block else written)
+    raise nodes.SkipNode
+
+
 class Commands(SphinxDirective):
     """The help of every command, from its parser: `{commands}`."""
 
@@ -176,6 +190,7 @@ class Commands(SphinxDirective):
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.add_directive("commands", Commands)
+    app.add_html_math_renderer("mathml", (as_mathml, None), (as_mathml, None))
     app.connect("source-read", link_to_the_site)
     app.connect("doctree-read", link_to_pages)
     # Behind napoleon, whose priority is 500.

@@ -103,6 +103,9 @@ def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path)
     fetched = {link for page in pages.values() for link in page.links if link.endswith((".js", ".css", ".woff2"))}
     assert [link for link in fetched if urlsplit(link).netloc] == []
 
+    formulas = sum(page.read_text(encoding="utf-8").count("```math") for page in DOCS.rglob("*.md"))
+    assert sum(path.read_text(encoding="utf-8").count('display="block"') for path in pages) == formulas > 5
+
     documented = set().union(*(page.anchors for path, page in pages.items() if path.parent.name == "api"))
     homes = ("loglinear.", "loglinear.solvers.", "loglinear.metrics.")
     assert [name for name in loglinear.__all__ if documented.isdisjoint({home + name for home in homes})] == []
