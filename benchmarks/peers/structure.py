@@ -1,6 +1,6 @@
 """Recovery of known graphs, and its time, beside scikit-learn, plgpm, pxpy and gglasso.
 
-    python benchmarks/peers/structure.py --json structure.json --page docs/benchmarks.md --figure docs/structure.svg
+    python benchmarks/peers/structure.py --json s.json --page docs/benchmark-tables.md --figure docs/structure.svg
     python benchmarks/peers/structure.py --quick
 
 Ising models of Ravikumar, Wainwright & Lafferty (2010), section 6: couplings +-1/2, no field. Peers that are not
