@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs" / "papers").glob("*20*.md"))
+PAPERS = sorted((ROOT / "docs" / "papers").glob("*20*.md"))
+PAGES = [*PAPERS, ROOT / "docs" / "papers" / "reasons.md"]
 MARKS = re.compile(r"<!-- (end of )?(?:table|text): (.*?) -->")
 BETWEEN = re.compile(r"(<!-- (table|text): (.*?) -->\n)(.*?)(\n<!-- end of \2: \3 -->)", re.DOTALL)
 # Tables and figures that report no results: templates, algorithms, illustrations.
@@ -27,8 +28,9 @@ WITHOUT_RESULTS = {
 sys.path.insert(0, str(ROOT / "benchmarks" / "papers"))
 
 from clock import minimised  # noqa: E402
-from findings import Findings  # noqa: E402
+from findings import Findings, verdict  # noqa: E402
 from index import cells, claims_of, indexed  # noqa: E402
+from presumed import removed  # noqa: E402
 from rows import Rows, fill, kept, markdown  # noqa: E402
 from tasks import continued  # noqa: E402
 
@@ -77,7 +79,7 @@ def test_the_rows_beside_a_page_give_its_tables_and_sentences_and_the_verdicts_o
     assert (tmp_path / "README.md").read_text(encoding="utf-8") == index
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAPERS, ids=lambda page: page.stem)
 def test_every_table_and_figure_with_results_has_claims(page):
     section = section_of((page.parent / "README.md").read_text(encoding="utf-8"), page.stem)
     items = {cells(line)[0] for line in section.splitlines() if re.match(r"\| (Table|Figure|Fig\.) ", line)}
@@ -181,6 +183,18 @@ def test_a_grid_is_continued_while_its_end_is_the_best(best):
     assert list(found) == sorted(found)
     assert min(found) == min(0.5, best / 2)
     assert max(found) == max(2.0, 2 * best)
+
+
+def test_a_reason_holds_in_part_if_it_removes_a_quarter_of_a_distance_and_holds_if_half():
+    assert [removed(8.0, after) for after in (-1.0, 4.0, 5.0, 6.0, 7.0, 9.0)] == [True, True, None, None, False, False]
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [([True, True], True), ([False, False], False), ([True, False], None), ([None, False], None), ([True, None], None)],
+)
+def test_a_verdict_is_in_part_unless_all_hold_or_none_does_even_in_part(held, expected):
+    assert verdict(held) is expected
 
 
 def test_tables_go_between_their_marks_alone(tmp_path):

@@ -7,11 +7,15 @@ Tables go between the marks ``<!-- table: NAME -->`` and ``<!-- end of table: NA
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from index import HEADS, indexed
 from rows import Rows, fill, markdown
+
+# A verdict in a table.
+WORDS = {True: "yes", False: "no", None: "in part"}
 
 
 class Claim(NamedTuple):
@@ -65,8 +69,7 @@ class Findings(Rows):
 
     def claims(self, name: str, claims: list[Claim]) -> None:
         """A table of what the paper says, here and in the index of the papers."""
-        words = {True: "yes", False: "no", None: "in part"}
-        self.table(name, HEADS, [[*claim[:-1], words[claim.held]] for claim in claims])
+        self.table(name, HEADS, [[*claim[:-1], WORDS[claim.held]] for claim in claims])
         if self.page and self.page.exists():
             readme = self.page.with_name("README.md")
             text = indexed(readme.read_text(encoding="utf-8"), self.page.stem, self.page.read_text(encoding="utf-8"))
@@ -80,6 +83,6 @@ class Findings(Rows):
             getattr(figures, kind)(*content, self.folder / f"{name}.svg", **options)
 
 
-def verdict(held: list[bool]) -> bool | None:
-    """Whether all hold, or none; None for some."""
-    return True if all(held) else None if any(held) else False
+def verdict(held: Sequence[bool | None]) -> bool | None:
+    """Whether all hold, or none, not even in part; None for the rest."""
+    return True if all(held) else None if any(each is not False for each in held) else False

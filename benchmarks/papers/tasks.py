@@ -130,6 +130,14 @@ TASKS = {
 }
 
 
+def folder() -> Path:
+    """The folder of the corpora."""
+    if "LOGLINEAR_DATA" not in os.environ:
+        message = "set the environment variable LOGLINEAR_DATA to the folder of the corpora"
+        raise SystemExit(message)
+    return Path(os.environ["LOGLINEAR_DATA"])
+
+
 class Data:
     """A task's corpora and the objective of its training data, which are loaded when a row has to be made.
 
@@ -156,10 +164,7 @@ class Data:
     @cached_property
     def corpora(self) -> tuple[Corpus, Corpus]:
         """For training and for testing."""
-        if "LOGLINEAR_DATA" not in os.environ:
-            message = "set the environment variable LOGLINEAR_DATA to the folder of the corpora"
-            raise SystemExit(message)
-        train, test = self.task.read(Path(os.environ["LOGLINEAR_DATA"]))
+        train, test = self.task.read(folder())
         order = np.random.default_rng(0).permutation(len(train))[: self.size]
         return encoded([train[i] for i in order], self.task.preset), encoded(test, self.task.preset)
 
@@ -186,10 +191,16 @@ class Data:
         """The training objective with a penalty."""
         return Problem(self.objective, ElasticNet(l1=l1, l2=l2))
 
-    def score(self, w: Any) -> tuple[float, dict[str, float]]:
-        """F1 (of words, where the task is to find them) or accuracy on the test data, in per cent; F1 of each type."""
-        gold = self.test.gold()
-        predicted = self.objective.model(w).predict(self.test.core, threads=self.threads)
+    def score(self, w: Any, corpus: Corpus | None = None) -> tuple[float, dict[str, float]]:
+        """F1 (of words, where the task is to find them) or accuracy, in per cent; F1 of each type.
+
+        Args:
+            w: weights.
+            corpus: to be labelled; None for the test data.
+        """
+        corpus = corpus or self.test
+        gold = corpus.gold()
+        predicted = self.objective.model(w).predict(corpus.core, threads=self.threads)
         if self.task.score == "words":
             gold, predicted = ([[_word(tag) for tag in tags] for tags in each] for each in (gold, predicted))
         scores = evaluate(gold, predicted)
@@ -253,11 +264,12 @@ def continued(grid: Sequence[float], judged: Callable[[float], float]) -> dict[f
 
 
 def options(
-    description: str | None, tasks: list[str], quick: str = "2,000 sentences of each task: two minutes"
+    description: str | None, tasks: list[str], quick: str | None = "2,000 sentences of each task: two minutes"
 ) -> argparse.ArgumentParser:
-    """The arguments that all scripts take."""
+    """The arguments that all scripts take; ``quick`` is the help of ``--quick``, None for a script without it."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help=quick)
+    if quick:
+        parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--tasks", nargs="+", choices=tasks, default=tasks)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", help="keep the rows with their curves in this file; what is there is not run again")

@@ -248,7 +248,11 @@ def spoken(study: Study, courses: list[tuple[str, list[dict[str, Any]]]], accoun
     )
     text += f"needs for the whole problem. In the end the weights have {min(norms):.1f} to {max(norms):.1f} times the "
     text += f"norm of the weights of L-BFGS, and F1 is {min(tops):.1f} to {max(tops):.1f} points lower than its "
-    study.findings.text("comparison", f"{text}highest value on the way. Why F1 falls is not known.")
+    text += "highest value on the way. With a larger ridge F1 does not fall: "
+    study.findings.text(
+        "comparison",
+        f"{text}at these ridges weights with nearly the same objective differ in F1 ([reasons](reasons.md)).",
+    )
     basic = [rows[0] for _, rows in courses]
     counts, longest = [row["evaluations"] for row in basic], max(row["seconds"] for row in basic)
     paper = [value for values in PAPER_BASIC.values() for value in values if value]
