@@ -16,6 +16,7 @@ PAPERS = sorted((ROOT / "docs" / "papers").glob("*20*.md"))
 PAGES = [*PAPERS, ROOT / "docs" / "papers" / "reasons.md"]
 MARKS = re.compile(r"<!-- (end of )?(?:table|text): (.*?) -->")
 BETWEEN = re.compile(r"(<!-- (table|text): (.*?) -->\n)(.*?)(\n<!-- end of \2: \3 -->)", re.DOTALL)
+PAGE_WIDTH = 6.5 * 72  # points, between the margins of a letter or of A4
 # Tables and figures that report no results: templates, algorithms, illustrations.
 WITHOUT_RESULTS = {
     "tsuruoka2009": {"Figure 1", "Figure 2"},
@@ -85,6 +86,15 @@ def test_every_table_and_figure_with_results_has_claims(page):
     items = {cells(line)[0] for line in section.splitlines() if re.match(r"\| (Table|Figure|Fig\.) ", line)}
     assert items - judged(page.read_text(encoding="utf-8")) == WITHOUT_RESULTS[page.stem]
     assert judged(page.read_text(encoding="utf-8")) <= {cells(line)[0] for line in section.splitlines()}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_figures_of_a_page_are_in_it_and_no_wider_than_a_printed_page(page):
+    drawn = {path.name for path in page.parent.glob(f"{page.stem}-*.*")}
+    assert set(re.findall(r"!\[.+?\]\((.+?)\)", page.read_text(encoding="utf-8"))) == drawn
+    for path in page.parent.glob(f"{page.stem}-*.svg"):
+        width = re.search(r'<svg [^>]*width="([\d.]+)pt"', path.read_text(encoding="utf-8")[:2000])
+        assert float(width[1]) <= PAGE_WIDTH, path.name
 
 
 def test_a_cell_of_the_index_says_what_its_claims_say():

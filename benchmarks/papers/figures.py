@@ -1,38 +1,44 @@
-"""Figures of the papers' benchmarks, against passes and against seconds, as SVG."""
+"""Figures of the papers' benchmarks, against passes and against seconds, as SVG.
+
+All are as wide as the text of a printed page, so that their type is about 8 pixels or larger on a phone that is 390
+pixels wide. At most two panels stand side by side, and legends that would hide a curve are below or beside the panels.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
 mpl.use("svg")
-mpl.rcParams.update({"svg.hashsalt": "loglinear", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
+mpl.rcParams.update({"svg.hashsalt": "loglinear", "font.size": 10, "axes.grid": True, "grid.alpha": 0.3})
+mpl.rcParams.update({"axes.titlesize": 10, "figure.titlesize": 11, "legend.fontsize": 9, "legend.handlelength": 1.6})
+WIDTH = 6.2  # inches
+TITLE = 60  # letters in a line of a title
+SECONDS = "CPU seconds"
 # Lines of many points, to a quarter of a pixel.
 SIMPLE = {"path.simplify_threshold": 0.25}
 
 import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import NullFormatter  # noqa: E402
+from matplotlib.ticker import LogLocator, NullFormatter  # noqa: E402
 
 
-def curves(rows: list[dict[str, Any]], title: str, path: Path, *, top: float = 1.6) -> None:
+def curves(rows: list[dict[str, Any]], best: float, title: str, path: Path, *, top: float = 1.6) -> None:
     """Four panels: objective over the best and active features, against passes and seconds."""
-    best = min(point[2] for row in rows for point in row["curve"])
-    figure, axes = plt.subplots(2, 2, figsize=(9.5, 6.5), layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.4), layout="constrained", sharex="col", sharey="row")
     for row in rows:
         passes, seconds, objective, features = zip(*row["curve"], strict=True)
         for column, x in enumerate((passes, seconds)):
             axes[0, column].plot(x, [value / best for value in objective], label=row["method"], linewidth=1.3)
             axes[1, column].plot(x[1:], features[1:], label=row["method"], linewidth=1.3)  # it starts from none
-    for column, label in enumerate(("effective passes", "seconds")):
-        longest = max(row["curve"][-1][column] for row in rows if "OWL-QN" in row["method"])
-        axes[0, column].set(ylim=(0.99, top), ylabel="objective / best objective")
-        axes[1, column].set(yscale="log", ylabel="active features", xlabel=label)
-        for line in axes[:, column]:
-            line.set_xlim(0, longest)
-    axes[0, 1].legend(fontsize=8)
+    for column, label in enumerate(("effective passes", SECONDS)):
+        axes[1, column].set(xlabel=label, xlim=(0, max(row["curve"][-1][column] for row in rows)))
+    axes[0, 0].set(ylim=(0.99, top), ylabel="objective / best objective")
+    axes[1, 0].set(yscale="log", ylabel="active features")
+    _legend(figure, axes[0, 0])
     _save(figure, title, path)
 
 
@@ -42,7 +48,7 @@ def gaps(rows: dict[str, list[dict[str, Any]]], best: float, title: str, path: P
     Lines are medians over seeds, bands reach from the least to the most. Methods that were given a learning rate are
     dashed; those with non-uniform sampling are thick.
     """
-    figure, axes = plt.subplots(2, 2, figsize=(9.5, 8.0), layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 6.6), layout="constrained", sharex="col", sharey="row")
     for number, (name, seeds) in enumerate(rows.items()):
         style: dict[str, Any] = {
             "linestyle": "--" if seeds[0]["learning_rate"] else "-",
@@ -67,13 +73,12 @@ def gaps(rows: dict[str, list[dict[str, Any]]], best: float, title: str, path: P
     nearest = min(point[2] for row in every for point in row["curve"]) - best
     # Long enough for most: AdaGrad takes several times as long as the others.
     longest = sorted(seeds[0]["curve"][-1][1] for seeds in rows.values())[-3]
-    for column, (label, end) in enumerate((("effective passes", None), ("seconds, one thread", longest))):
-        axes[0, column].set(yscale="log", ylim=(max(nearest, 1e-6 * best) / 2, 10.0 * best))
-        axes[0, column].set(ylabel="objective less the optimum, nats")
-        axes[1, column].set(ylabel="100 - score on the test data", xlabel=label, ylim=(0.97 * lowest, 1.5 * lowest))
-        for axis in axes[:, column]:
-            axis.set_xlim(0, end)
-    axes[1, 1].legend(fontsize=8, loc="upper right")
+    for column, (label, end) in enumerate((("effective passes", None), (SECONDS, longest))):
+        axes[1, column].set(xlabel=label, xlim=(0, end))
+    axes[0, 0].set(yscale="log", ylim=(max(nearest, 1e-6 * best) / 2, 10.0 * best))
+    axes[0, 0].set_ylabel("objective less the optimum, nats")
+    axes[1, 0].set(ylabel="100 - score on the test data", ylim=(0.97 * lowest, 1.5 * lowest))
+    _legend(figure, axes[0, 0])
     _save(figure, title, path)
 
 
@@ -86,13 +91,13 @@ def courses(curves: dict[str, list[Any]], best: float, title: str, path: Path) -
         title: of the figure.
         path: of the file.
     """
-    figure, axes = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.5), layout="constrained")
     for program, points in curves.items():
         seconds, objective, *_ = zip(*points, strict=True)
         above = [max(value / best - 1.0, 1e-9) for value in objective]
         axes.plot(seconds, above, label=program, linewidth=2.2 if program.startswith("loglinear") else 1.1)
     axes.set(xscale="log", yscale="log", ylim=(1e-6, 10.0), xlabel="seconds", ylabel="objective / best objective - 1")
-    axes.legend(fontsize=7)
+    axes.legend()
     _save(figure, title, path)
 
 
@@ -122,11 +127,11 @@ def objectives(
     for at, (axes, (name, rows)) in enumerate(zip(panels, courses, strict=True)):
         for number, row in enumerate(rows):
             _course(axes, row, f"C{number}", 2, bests[at] if bests else 0.0)
-        axes.set(title=name, xscale="log", yscale="log", xlabel="seconds of the processor")
+        axes.set(title=name, xscale="log", yscale="log")
         if bests:
             axes.set_ylim(bottom=1e-3)
     _label(panels, "nats above the lowest" if bests else "objective, nats")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    _legend(figure, panels[0])
     _save(figure, title, path)
 
 
@@ -136,9 +141,9 @@ def scores(courses: list[tuple[str, list[dict[str, Any]]]], title: str, path: Pa
     for axes, (name, rows) in zip(panels, courses, strict=True):
         for number, row in enumerate(rows):
             _course(axes, row, f"C{number}", 5)
-        axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(40, 95))
+        axes.set(title=name, xscale="log", ylim=(40, 95))
     _label(panels, "F1, %")
-    panels[0].legend(fontsize=8)
+    _legend(figure, panels[0])
     _save(figure, title, path)
 
 
@@ -150,34 +155,31 @@ def types(rows: list[dict[str, Any]], title: str, path: Path) -> None:
         for number, row in enumerate(rows):
             curve = [[*point[:5], point[5] and point[5][1].get(name, 0.0)] for point in row["curve"]]
             _course(axes, row | {"curve": curve}, f"C{number}", 5)
-        axes.set(title=name, xscale="log", xlabel="seconds of the processor", ylim=(0, 90))
+        axes.set(title=name, xscale="log", ylim=(0, 90))
     _label(panels, "F1, %")
-    panels[0].legend(fontsize=8)
+    _legend(figure, panels[0])
     _save(figure, title, path)
 
 
 def ridges(lines: dict[str, list[dict[str, Any]]], title: str, path: Path) -> None:
     """Three panels: F1, seconds and evaluations against the ridge parameter, a line for each topic."""
-    figure, panels = plt.subplots(1, 3, figsize=(7.5, 3.2), layout="constrained")
-    wanted = (
-        ("score", "F1 on the test documents, %"),
-        ("seconds", "seconds of the processor"),
-        ("evaluations", "evaluations"),
-    )
+    figure, panels = _panels(3)
+    wanted = (("score", "F1 on the test data, %"), ("seconds", SECONDS), ("evaluations", "evaluations"))
     for axes, (name, label) in zip(panels, wanted, strict=True):
         for topic, rows in lines.items():
             axes.plot([row["l2"] for row in rows], [row[name] for row in rows], "o-", label=topic, markersize=3)
         axes.set(xscale="log", xlabel="ridge parameter", ylabel=label, ylim=(0, None))
-    panels[0].legend(fontsize=8)
+    _legend(figure, panels[0])
     _save(figure, title, path)
 
 
 def evolution(weights: Any, title: str, path: Path) -> None:
     """Two panels: all weights against iterations, and those in the middle."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 4.0), layout="constrained")
+    figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 4.0), layout="constrained")
     for axes in (left, right):
         axes.plot(weights, linewidth=0.6)
-        axes.set(xlabel="iterations", ylabel="weight", xlim=(0, len(weights) - 1))
+        axes.set(xlabel="iterations", xlim=(0, len(weights) - 1))
+    left.set_ylabel("weight")
     first, last = len(weights) // 8, len(weights) * 2 // 3
     low, *_, high = sorted(weights[last])[len(weights[0]) // 4 : -len(weights[0]) // 4]
     right.set(xlim=(first, last), ylim=(low, high), title="close-up")
@@ -190,17 +192,19 @@ def criteria(rows: list[dict[str, Any]], score: str, title: str, path: Path) -> 
 
     Runs that a limit ended have open markers. Evaluations over all features are dotted.
     """
-    figure, panels = plt.subplots(2, 3, figsize=(12.0, 6.5), layout="constrained")
-    wanted = {"seconds": "seconds of the processor", "nll": "negative log-likelihood, nats", "score": score}
+    figure, panels = _panels(6)
+    wanted = {"seconds": SECONDS, "nll": "NLL, nats", "score": score}
     wanted |= {"nonzero": "non-zero features", "selected": "features ever selected", "evaluations": "evaluations"}
     methods = dict.fromkeys(row["method"] for row in rows)
-    for axes, (name, label) in zip(panels.flat, wanted.items(), strict=True):
-        axes.set(xlabel="select unit M", ylabel=label)
+    for axes, (name, label) in zip(panels, wanted.items(), strict=True):
+        axes.set_ylabel(label)
         if name in ("seconds", "nll", "selected", "evaluations"):
             axes.set_yscale("log")
         for number, method in enumerate(methods):
             _against_unit(axes, [row for row in rows if row["method"] == method], name, f"C{number}")
-    figure.legend(*panels[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods), fontsize=8)
+    for axes in panels[-2:]:
+        axes.set_xlabel("select unit M")
+    _legend(figure, panels[1])
     _save(figure, title, path)
 
 
@@ -222,94 +226,113 @@ def _against_unit(axes: plt.Axes, rows: list[dict[str, Any]], name: str, color: 
 
 
 def _panels(count: int) -> tuple[plt.Figure, list[plt.Axes]]:
-    columns = min(count, 2 if count in (1, 2, 4, 6) else 3)
-    rows = -(-count // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(7.0, 2.6 * rows), layout="constrained", squeeze=False)
-    return figure, list(axes.flat)
+    """Panels in two columns. An odd number, 1 excepted, leaves a place for the legend."""
+    columns, lines = min(count, 2), -(-count // 2)
+    figure, axes = plt.subplots(lines, columns, figsize=(WIDTH, 0.6 + 2.4 * lines), layout="constrained", squeeze=False)
+    for place in axes.flat[count:]:
+        place.set_axis_off()
+    return figure, list(axes.flat[:count])
 
 
 def _label(panels: list[plt.Axes], name: str) -> None:
-    """Name the vertical axis of the panels at the left."""
-    for axes in panels:
-        if axes.get_subplotspec().is_first_col():
-            axes.set_ylabel(name)
+    """Name the vertical axis of the panels at the left, and the seconds below the lowest of each column."""
+    for axes in panels[::2]:
+        axes.set_ylabel(name)
+    for axes in panels[-2:]:
+        axes.set_xlabel(SECONDS)
+
+
+def _legend(figure: plt.Figure, panel: plt.Axes) -> None:
+    """Draw one legend for all panels, with the entries of one: in the place left for it, or below the panels."""
+    handles, labels = panel.get_legend_handles_labels()
+    if not figure.axes[-1].axison:
+        figure.axes[-1].legend(handles, labels, loc="center")
+        return
+    columns = max(1, int(WIDTH / (0.5 + 0.075 * max(map(len, labels)))))
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)))
 
 
 def _save(figure: plt.Figure, title: str, path: Path) -> None:
-    figure.suptitle(title)
+    figure.suptitle(fill(title, TITLE))
     for axes in figure.axes:
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        for axis in (axes.xaxis, axes.yaxis):
+            _number(axis)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
+
+
+def _number(axis: Any) -> None:
+    """Name the powers of ten on a logarithmic axis, and some multiples if it has less than two decades."""
+    if axis.get_scale() != "log":
+        return
+    axis.set_minor_formatter(NullFormatter())
+    low, high = axis.get_view_interval()
+    if high < 100.0 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high < 5.0 * low else (1.0, 2.0, 5.0)))
+        axis.set_major_formatter(lambda value, at: f"{value:,.10g}")
 
 
 def structure_bars(rows: list[dict[str, Any]], path: Path) -> None:
     """Three panels of bars, a group for each letter: seconds, NLL per pixel, gradient evaluations."""
     letters = list(dict.fromkeys(row["letter"] for row in rows))
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.6), layout="constrained")
-    panels = (("seconds", "CPU seconds"), ("nll_sampled_train", "NLL per pixel, by samples"), ("evaluations", None))
-    for axis, (name, label) in zip(axes, panels, strict=True):
+    figure, axes = _panels(3)
+    panels = (("seconds", SECONDS), ("nll_sampled_train", "NLL per pixel, sampled"))
+    for axis, (name, label) in zip(axes, (*panels, ("evaluations", "gradient evaluations")), strict=True):
         for k, method in enumerate(methods):
             heights = [row[name] for row in rows if row["method"] == method]
             places = [x + (k - (len(methods) - 1) / 2) * 0.8 / len(methods) for x in range(len(letters))]
             axis.bar(places, heights, 0.8 / len(methods), label=method)
         axis.set_xticks(range(len(letters)), letters)
-        axis.set_ylabel(label or "gradient evaluations")
-        if name != "nll_sampled_train":
+        axis.set_ylabel(label)
+        if name == "seconds":
             axis.set_yscale("log")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods), fontsize=8)
+    _legend(figure, axes[0])
     _save(figure, "structures of letters", path)
 
 
 def images(rows: list[dict[str, Any]], means: dict[str, Any], side: int, path: Path) -> None:
-    """Average images: of the data, then of each method, by samples of what it learned."""
+    """Average images, a column for each letter: of the data, then of each method, by samples and beliefs."""
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, axes = plt.subplots(
-        len(means), 1 + 2 * len(methods), figsize=(1.1 + 2.2 * len(methods), 1.1 * len(means) + 0.5), squeeze=False
-    )
-    for line, (letter, mean) in zip(axes, means.items(), strict=True):
-        found = {row["method"]: row for row in rows if row["letter"] == letter}
-        shown = [("data", mean.reshape(side, side))]
-        for method in methods:
-            short = method.replace("Grafting-Light", "G.-Light").replace("Full-Opt-L1", "Full")
-            short = short.replace(", ", ",\n").replace(" graph", "")
-            for by in ("sampled", "bethe"):
-                label = f"{short}\n{'samples' if by == 'sampled' else 'beliefs'}"
-                shown.append((label, [found[method][f"image_{by}"][i : i + side] for i in range(0, side * side, side)]))
-        for axis, (title, image) in zip(line, shown, strict=True):
-            axis.imshow(image, cmap="gray", vmin=0.0, vmax=1.0)
+    kinds = {"samples": "image_sampled", "beliefs": "image_bethe"}
+    shown = [(fill(f"{method}, {by}", 16), method, image) for method in methods for by, image in kinds.items()]
+    figure, axes = plt.subplots(1 + len(shown), len(means), figsize=(WIDTH, 0.7 * (1 + len(shown))), squeeze=False)
+    found = {(row["letter"], row["method"]): row for row in rows}
+    for column, (letter, mean) in zip(axes.T, means.items(), strict=True):
+        pictures = [mean, *(found[letter, method][image] for _, method, image in shown)]
+        for axis, picture in zip(column, pictures, strict=True):
+            axis.imshow(np.reshape(picture, (side, side)), cmap="gray", vmin=0.0, vmax=1.0)
             axis.set_axis_off()
-            if letter == next(iter(means)):
-                axis.set_title(title, fontsize=6)
+    for axis, label in zip(axes[:, 0], ("data", *(label for label, *_ in shown)), strict=True):
+        axis.text(-0.1, 0.5, label, ha="right", va="center", transform=axis.transAxes)
     figure.tight_layout(pad=0.3)
-    figure.savefig(path.with_suffix(".png"), dpi=100)
+    figure.savefig(path.with_suffix(".png"), dpi=200)
     plt.close(figure)
 
 
 def structure_units(level: list[dict[str, Any]], rows: list[dict[str, Any]], title: str, path: Path) -> None:
     """Four panels against the select unit M; methods without one are level lines."""
-    figure, axes = plt.subplots(2, 2, figsize=(9.5, 6.0), layout="constrained")
-    panels = (("seconds", "CPU seconds"), ("nll_sampled_train", "NLL per pixel, by samples"))
+    figure, axes = _panels(4)
+    panels = (("seconds", SECONDS), ("nll_sampled_train", "NLL per pixel, sampled"))
     panels += (("nonzero", "edges"), ("evaluations", "gradient evaluations"))
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    for axis, (name, label) in zip(axes.ravel(), panels, strict=True):
+    for axis, (name, label) in zip(axes, panels, strict=True):
         for method in methods:
             points = sorted((row["unit"], row[name]) for row in rows if row["method"] == method)
             axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=method)
         for k, row in enumerate(level):
             axis.axhline(row[name], color=f"C{len(methods) + k}", linestyle="--", label=row["method"])
-        axis.set(ylabel=label, xlabel="select unit M")
+        axis.set(ylabel=label, xlabel="select unit M" if axis in axes[2:] else None)
         if name in ("seconds", "evaluations"):
             axis.set_yscale("log")
-    axes[0, 0].legend(fontsize=8)
+    _legend(figure, axes[0])
     _save(figure, title, path)
 
 
 def searches(rows: list[dict[str, Any]], best: float, title: str, path: Path) -> None:
     """Two panels: the objective against passes over the data by eta_0 and by alpha; plain SGD is dashed."""
-    figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.2), layout="constrained")
+    figure, panels = plt.subplots(2, 1, figsize=(WIDTH, 7.0), layout="constrained", sharex=True)
     wanted = (("learning_rate", "decay", 0.85), ("decay", "learning_rate", 1.0))
     names = {"learning_rate": "eta_0", "decay": "alpha"}
     for axes, (varied, fixed, at) in zip(panels, wanted, strict=True):
@@ -319,12 +342,7 @@ def searches(rows: list[dict[str, Any]], best: float, title: str, path: Path) ->
             label = f"SGD{' + HLS' if row['search'] else ''}, {names[varied]} = {row[varied]:g}"
             style = "-" if row["search"] else "--"
             axes.plot(range(1, len(objectives)), objectives[1:], style, color=f"C{number // 2}", label=label)
-        axes.set(xlabel="passes over the data", title=f"{names[fixed]} = {at:g}", yscale="log", xlim=(1, None))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        lowest, highest = axes.get_ylim()
-        fine, coarse = (1.0, 1.1, 1.2, 1.5, 2.0, 3.0), (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
-        ticks = [tick for tick in (coarse if highest > 5.0 else fine) if lowest < tick < highest]
-        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.legend(fontsize=7)
-    panels[0].set_ylabel("objective / OWL-QN's")
+        axes.set(title=f"{names[fixed]} = {at:g}", ylabel="objective / OWL-QN's", yscale="log", xlim=(1, None))
+        axes.legend()
+    panels[1].set_xlabel("passes over the data")
     _save(figure, title, path)
