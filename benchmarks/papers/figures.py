@@ -26,8 +26,10 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import LogLocator, NullFormatter  # noqa: E402
 
 
-def curves(rows: list[dict[str, Any]], best: float, title: str, path: Path, *, top: float = 1.6) -> None:
-    """Four panels: objective over the best and active features, against passes and seconds."""
+def curves(
+    rows: list[dict[str, Any]], best: float, title: str, path: Path, *, top: float = 1.6, most: float = np.inf
+) -> None:
+    """Four panels: objective over the best and active features, against at most so many passes and their seconds."""
     figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 5.4), layout="constrained", sharex="col", sharey="row")
     for row in rows:
         passes, seconds, objective, features = zip(*row["curve"], strict=True)
@@ -35,7 +37,8 @@ def curves(rows: list[dict[str, Any]], best: float, title: str, path: Path, *, t
             axes[0, column].plot(x, [value / best for value in objective], label=row["method"], linewidth=1.3)
             axes[1, column].plot(x[1:], features[1:], label=row["method"], linewidth=1.3)  # it starts from none
     for column, label in enumerate(("effective passes", SECONDS)):
-        axes[1, column].set(xlabel=label, xlim=(0, max(row["curve"][-1][column] for row in rows)))
+        end = max(point[column] for row in rows for point in row["curve"] if point[0] <= most)
+        axes[1, column].set(xlabel=label, xlim=(0, end if column or np.isinf(most) else most))
     axes[0, 0].set(ylim=(0.99, top), ylabel="objective / best objective")
     axes[1, 0].set(yscale="log", ylabel="active features")
     _legend(figure, axes[0, 0])
