@@ -328,7 +328,8 @@ def sentences(findings: Findings, all_rows: dict[str, dict[str, dict[str, Any]]]
     text = f"On MASC 30 passes end {above[0]} (exponential decay) and {above[1]} (cumulative) from OWL-QN's objective, "
     wsj = PAPER["masc-pos"]
     above = [percent(wsj[name][1] / wsj[OWLQN_NAME][1]) for name in (DECAYING, CUMULATIVE)]
-    findings.text("masc-pos", f"{text}in the paper, on the WSJ, {above[0]} and {above[1]}. Why is not known.")
+    text += f"in the paper, on the WSJ, {above[0]} and {above[1]}. "
+    findings.text("masc-pos", f"{text}[Reasons](reasons.md) has experiments.")
     features = all_rows["conll2000"][NAIVE]["candidates"]
     text = f"The chunking preset pads sentences as CRF++ does, which gives {features:,} features. "
     findings.text("features", f"{text}The paper's naive row has {PAPER['conll2000'][NAIVE][2]:,}.")
