@@ -51,7 +51,7 @@ FLAGS = {
     "convert": "-m --model, -o --output, --to",
     "solvers": "name, --json",
     "presets": "name",
-    "demo": "-m --model=demo.loglinear, -j --threads",
+    "demo": "-m --model, --write, -j --threads",
     "doctor": "--json",
     "completion": "shell",
 }  # fmt: skip
