@@ -67,9 +67,13 @@ class Findings(Rows):
         """Tables in Markdown."""
         self.text(name, text, "table")
 
+    def judged(self, name: str, heads: list[str], judged: Sequence[Any]) -> None:
+        """A table of tuples whose last entry, ``held``, is a verdict; the last of the heads is its head."""
+        self.table(name, heads, [[*each[:-1], WORDS[each.held]] for each in judged])
+
     def claims(self, name: str, claims: list[Claim]) -> None:
         """A table of what the paper says, here and in the index of the papers."""
-        self.table(name, HEADS, [[*claim[:-1], WORDS[claim.held]] for claim in claims])
+        self.judged(name, HEADS, claims)
         if self.page and self.page.exists():
             readme = self.page.with_name("README.md")
             text = indexed(readme.read_text(encoding="utf-8"), self.page.stem, self.page.read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from findings import WORDS, Findings
+from findings import Findings
 from rows import Rows
 from tasks import Data, Task, run
 
@@ -77,7 +77,7 @@ class Study:
 
     def reasons(self, paper: str, reasons: list[Reason]) -> None:
         """A paper's table."""
-        self.findings.table(f"reasons, {paper}", HEADS, [[*each[:-1], WORDS[each.held]] for each in reasons])
+        self.findings.judged(f"reasons, {paper}", HEADS, reasons)
 
 
 def removed(before: float, after: float) -> bool | None:
