@@ -22,7 +22,7 @@ PYTHON_FLOORS = (
     ("_core", "version", "errors", "visible"),
     ("text_file",),
     ("options", "protocols", "vectors", "memory", "replacing", "extras", "processor", "forks"),
-    ("schema",),
+    ("schema", "display"),
     ("penalty", "trace"),
     ("problem", "result"),
     ("gap", "gain"),

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 from loglinear.calibration import calibration, tagging_calibration
 from loglinear.data.columns import as_lists
 from loglinear.data.labels import check_comparable
+from loglinear.display.fragment import in_notebook
+from loglinear.display.table import LISTED, counted, data_frame, facts, listing, more
 from loglinear.errors import DataError, DataWarning, warn
+from loglinear.options import one_of
 from loglinear.schemes import (
     Chunk,
     checked_scheme,
@@ -28,6 +31,8 @@ from loglinear.schemes import (
 from loglinear.visible import listed, visible_name
 
 if TYPE_CHECKING:
+    import pandas
+
     from loglinear.data.inputs import Labels
 
 __all__ = [
@@ -128,6 +133,49 @@ class Evaluation(NamedTuple):
             del values["sentence_accuracy"], values["n_sentences"]
             values["n_samples"] = values.pop("n_tokens")
         return values
+
+    def to_frame(self, by: Literal["type", "label"] | None = None) -> pandas.DataFrame:
+        """Return the scores of chunk types, or of labels, as a pandas DataFrame with the columns of `Score`.
+
+        Args:
+            by: "type" or "label"; by default types if the labels follow a tagging scheme.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+            OptionError: unknown rows, or types of labels without a scheme.
+        """
+        if by is None:
+            by = "label" if self.scheme is None else "type"
+        one_of("by", by, ("label",) if self.scheme is None else ("type", "label"))
+        rows = self.per_label if by == "label" else self.per_type
+        columns = {by: [*rows]} | {name: [dict(row)[name] for row in rows.values()] for name in Score.__annotations__}
+        return data_frame("Evaluation.to_frame", columns, by)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: accuracies, scores of chunks or else of labels, and confusions to unfold."""
+        by, scores = ("label", self.per_label) if self.scheme is None else ("type", self.per_type)
+        sizes = f"{counted(self.n_sentences, 'sentence')}, {counted(self.n_tokens, 'token')}"
+        overall = {"accuracy": self.accuracy, "sentence accuracy": self.sentence_accuracy}
+        overall |= {"precision": self.precision, "recall": self.recall, "F1": self.f1}
+        rows = {name: f"{_per_cent(share)} %" for name, share in overall.items() if share is not None}
+        first = [*scores.items()][:LISTED]
+        columns = {by: [str(name) for name, _ in first]}
+        columns["precision"] = [_per_cent(row["precision"]) for _, row in first]
+        columns["recall"] = [_per_cent(row["recall"]) for _, row in first]
+        columns["F1"] = [_per_cent(row["f1"]) for _, row in first]
+        columns |= {name: [f"{dict(row)[name]:,}" for _, row in first] for name in ("support", "predicted", "correct")}
+        caption = f"{'chunks' if by == 'type' else 'labels'}; precision, recall and F1 in per cent"
+        table = listing(columns, caption) + more(len(scores), by) if scores else ""
+        return in_notebook(facts({"data": sizes} | rows) + table + self._confusions_html())
+
+    def _confusions_html(self) -> str:
+        """Return the most frequent confusions as HTML, to unfold; nothing without a mistake."""
+        confusions = [(n, g, p) for g, row in self.confusion.items() for p, n in row.items() if g != p]
+        first = sorted(confusions, key=lambda confusion: -confusion[0])[:LISTED]
+        columns = {"gold": [str(g) for _, g, _ in first], "predicted": [str(p) for _, _, p in first]}
+        columns["tokens"] = [f"{n:,}" for n, _, _ in first]
+        table = listing(columns, texts=("predicted",)) + more(len(confusions), "confusion", "`confusion` has all")
+        return f"<details><summary>most frequent confusions</summary>{table}</details>" if first else ""
 
     def report(self, *, samples: bool = False, noun: str = "sample", width: int = 80) -> str:
         """Return tables for people, in per cent: accuracies; scores of chunks, or else of labels; confusions.
@@ -444,6 +492,10 @@ def _aligned(cells: Sequence[str], *, left: bool = False) -> list[str]:
     """Return the cells of a column, filled up with blanks to its width."""
     width = max(map(len, cells))
     return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
+
+
+def _per_cent(share: float) -> str:
+    return f"{100 * share:.2f}"
 
 
 def _shown(label: object) -> str:

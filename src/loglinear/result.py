@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from .display.fragment import in_notebook
+from .display.table import facts
 from .protocols import satisfies
 from .trace import Trace, TraceRecord, upper_bound
-from .vectors import Vector
+from .vectors import Vector, count_nonzero
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = [
     "OnSome",
@@ -32,6 +38,8 @@ __all__ = [
 
 # Last steps whose mean decrease is told.
 _WINDOW = 5
+# Columns of the account on a screen.
+_COLUMNS = 80
 
 
 class Status(Enum):
@@ -231,7 +239,7 @@ def _new_labels(names: Sequence[str]) -> str:
     return f"; {count} label{' is' if count == 1 else 's are'} new" if count else ""
 
 
-@dataclass
+@dataclass(repr=False)
 class Result:
     """The end of a minimisation.
 
@@ -267,9 +275,9 @@ class Result:
         (True, [0.224], True)
     """
 
-    w: Vector = field(repr=False)
+    w: Vector
     status: Status
-    trace: Trace = field(repr=False)
+    trace: Trace
     objective: float
     nll: float
     violation: float
@@ -277,7 +285,7 @@ class Result:
     passes: float
     gradient_evaluations: int
     seconds: float
-    state: State | None = field(repr=False)
+    state: State | None
     kept: int | None = None
     start: WarmStart | None = None
     prior: Prior | None = None
@@ -287,8 +295,42 @@ class Result:
     requested_gap: float | None = None
 
     def __str__(self) -> str:
-        """Return the account for people."""
-        return self.account
+        """Return the account for people, in lines that fit a screen."""
+        return textwrap.fill(self.account, _COLUMNS)
+
+    def __repr__(self) -> str:
+        """Return how the minimisation ended on one line."""
+        return f"<Result: {self.ending.partition(' (')[0]}, objective {self.objective:,.2f}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the end of the minimisation and, to unfold, the trace."""
+        trace = f"<details><summary>trace</summary>{self.trace.html()}</details>" if self.trace else ""
+        return in_notebook(facts(self._facts()) + trace)
+
+    def _facts(self) -> dict[str, str]:
+        """Return names and texts of what the minimisation has reached."""
+        rows = {"ended": self.ending.partition(";")[0], "objective": f"{self.objective:,.2f}"}
+        far = distance(self.gap, self.objective, self.unbounded).removeprefix("distance from the optimum ")
+        rows["distance from the optimum"] = far.removesuffix(" of the optimum")
+        rows["violation"] = violation_text(self.violation).removeprefix("violation ")
+        rows["passes"] = f"{self.passes:,.1f}"
+        rows["weights"] = f"{count_nonzero(self.w):,} of {len(self.w):,} are not 0"
+        others = {
+            "solver": self.chosen,
+            "weights of": None if self.kept is None else kept_text(self.kept).removeprefix("weights of "),
+            "score": f"dev {self.record.headline}" if self.trace and self.record.dev else None,
+            "start": None if self.start is None else str(self.start),
+            "prior": None if self.prior is None else str(self.prior),
+        }
+        return rows | {name: text for name, text in others.items() if text is not None}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the trace as a pandas DataFrame: a row for each iteration; see `Trace.to_frame`.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        return self.trace.to_frame()
 
     @property
     def relative_gap(self) -> float | None:

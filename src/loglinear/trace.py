@@ -8,15 +8,20 @@ import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from .display.fragment import in_notebook
+from .display.table import LISTED, counted, data_frame, listing
 from .errors import DataError, OptionError, warn
 from .options import Check, optional, truth_value
 from .replacing import replacing
 from .schema import check_fields, count, is_a, is_finite, json_object, number
 from .text_file import read_text
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Trace", "TraceRecord", "TraceWriter", "percentage", "scores_text", "upper_bound"]
 
@@ -145,7 +150,48 @@ class Trace(Sequence[TraceRecord]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Trace of {len(self)} records"
+        return f"Trace of {counted(len(self), 'record')}"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first records and the last ones."""
+        return in_notebook(self.html())
+
+    def html(self) -> str:
+        """Return the first and last records as a table of HTML, without the style of notebooks."""
+        half = LISTED // 2
+        records = self._records if len(self) <= LISTED else [*self._records[:half], *self._records[-half:]]
+        columns: dict[str, list[str]] = {"iteration": [f"{record.iteration:,}" for record in records]}
+        columns["seconds"] = [f"{record.seconds:.1f}" for record in records]
+        columns["objective"] = [f"{record.objective:,.2f}" for record in records]
+        columns["active features"] = [f"{record.nnz:,}" for record in records]
+        columns["violation"] = ["" if math.isnan(record.violation) else f"{record.violation:.3g}" for record in records]
+        columns |= {
+            f"dev {name.replace('_', ' ').replace('f1', 'F1')}": [
+                f"{100.0 * record.dev[name]:.2f}" if record.dev and name in record.dev else "" for record in records
+            ]
+            for name in self._scores()
+        }
+        caption = f"{counted(len(self), 'record')} of the training"
+        caption += f"; the first and last {half}" if len(self) > LISTED else ""
+        return listing(columns, caption)
+
+    def _scores(self) -> list[str]:
+        """Return the names of the scores on development data."""
+        return [*dict.fromkeys(name for record in self for name in record.dev or {})]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the records as a pandas DataFrame, with the iteration as the index.
+
+        The columns are the attributes of `TraceRecord`; scores on development data have one each, such as ``dev_f1``.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        names = [field.name for field in fields(TraceRecord) if field.name != "dev"]
+        columns = {name: [getattr(record, name) for record in self] for name in names}
+        for name in self._scores():
+            columns[f"dev_{name}"] = [None if record.dev is None else record.dev.get(name) for record in self]
+        return data_frame("to_frame", columns, "iteration")
 
     def append(self, record: TraceRecord) -> None:
         """Add a record at the end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["CONTROLS", "encodable", "listed", "visible", "visible_json", "visible_name"]
+__all__ = ["CONTROLS", "encodable", "listed", "shortened", "visible", "visible_json", "visible_name"]
 
 # Python has bytes that are not UTF-8, in the name of a file, as halves of surrogate pairs.
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -48,6 +48,17 @@ def listed(names: Sequence[str], most: int) -> str:
         ('a, b, ...', 'a, b')
     """
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """Return a text with … in place of what exceeds ``most`` characters.
+
+    Example:
+        >>> from loglinear.visible import shortened
+        >>> shortened("a long text", 6)
+        'a lon…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def visible_json(text: str) -> str:

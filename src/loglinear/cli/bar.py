@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import redirect_stderr
 
+from ..display.progress import TerminalLine
 from .wrapping import columns_of
 
 __all__ = ["Bar"]
@@ -32,6 +33,7 @@ class Bar:
     def __init__(self, title: str = "training") -> None:
         self._title, around = title, len(title) + _AROUND
         self.terminal = sys.stderr
+        self._line = TerminalLine(self.terminal)
         # The last column stays empty: some terminals start a new line as soon as it is filled.
         self._columns = columns_of(self.terminal) - 1
         self._width = min(max(self._columns - around - _TEXT, 10), 40)
@@ -39,7 +41,6 @@ class Bar:
         self._share, self._text = 0.0, ""
         self._begun = time.monotonic()
         self._drawn_at = -_PERIOD
-        self._shown = 0
         self._lock = threading.RLock()
         self._redirection = redirect_stderr(_Above(self))
         self._redirection.__enter__()
@@ -52,7 +53,7 @@ class Bar:
 
     def refresh(self) -> None:
         """Draw the line again with the current time, if there is one."""
-        if self._shown:
+        if self._line.is_shown:
             self._draw()
 
     def end(self, *, finished: bool) -> None:
@@ -62,15 +63,12 @@ class Bar:
             return
         self._share = 1.0 if finished else self._share
         self._draw()
-        self.terminal.write("\n")
-        self.terminal.flush()
+        self._line.end()
 
     def write_above(self, text: str) -> int:
         """Write text in place of the line; the next update draws the line again, below the text."""
         with self._lock:
-            if self._shown:
-                self.terminal.write(f"\r{'':{self._shown}}\r")
-                self._shown = 0
+            self._line.clear()
             return self.terminal.write(text)
 
     def _draw(self) -> None:
@@ -83,10 +81,7 @@ class Bar:
         elapsed = f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
         full = round(self._share * self._width)
         bar = "━" * full + "─" * (self._width - full)
-        line = f"{self._title} {bar} {self._text} {elapsed}"[: self._columns]
-        self.terminal.write(f"\r{line:{self._shown}}")
-        self.terminal.flush()
-        self._shown = len(line)
+        self._line.show(f"{self._title} {bar} {self._text} {elapsed}"[: self._columns])
 
 
 class _Above(io.TextIOBase):

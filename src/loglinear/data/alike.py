@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
-__all__ = ["by_case", "legible", "lookalikes", "shortened", "visible"]
+__all__ = ["by_case", "legible", "lookalikes", "visible"]
 
 # Hyphens and dashes, and letters of other scripts that look like the Latin ones below.
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
@@ -23,11 +23,6 @@ _SAME = str.maketrans(_DASHES + _GREEK + _CYRILLIC, "-" * 6 + "ABEZHIKMNOPTYX" +
 def legible(name: str) -> str:
     """Return a name with escapes in place of characters that cannot be seen."""
     return name if name.isprintable() else ascii(name)[1:-1]
-
-
-def shortened(text: str, most: int = 40) -> str:
-    """Return a text with … in place of what exceeds ``most`` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def lookalikes(names: Iterable[str], others: Iterable[str] | None = None) -> list[tuple[str, str]]:

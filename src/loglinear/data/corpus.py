@@ -13,10 +13,14 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..display.fragment import in_notebook
+from ..display.table import facts
 from ..errors import DataError, DataWarning, warn
 from ..text_file import not_a
+from ..visible import listed, visible_name
 from .column_layout import ColumnLayout, Noticed, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
+from .first_sentences import First, sizes_of
 from .formats import file_name, format_of, is_corpus, is_format, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
@@ -39,6 +43,9 @@ __all__ = [
     "read_to_score",
     "read_unlabelled",
 ]
+
+# Labels that a notebook lists.
+_LABELS = 20
 
 
 class Corpus:
@@ -398,10 +405,19 @@ class Corpus:
         raise TypeError(message)
 
     def __repr__(self) -> str:
-        return (
-            f"<Corpus of {len(self)} sentences, {self.n_tokens} tokens, "
-            f"{self.n_attributes} attributes, {len(self.labels)} labels>"
-        )
+        return f"<Corpus of {', '.join(sizes_of(self.core))}>"
+
+    def __str__(self) -> str:
+        """Return the size, and words and labels of the first sentences; a single sentence has one token in a line."""
+        return f"{self!r}\n{First(self.core, self.template).text()}".rstrip()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: size and labels, and the first sentences with their labels."""
+        names = [visible_name(label) for label in self.core.labels]
+        rows = {"data": ", ".join(sizes_of(self.core)), "labels": listed(names, _LABELS) or "none"}
+        rows["format"] = self.format if self.template is None else f"{self.format}, with a template"
+        rows |= {} if self.path is None else {"folder": self.path}
+        return in_notebook(facts(rows) + First(self.core, self.template).html())
 
     @property
     def n_tokens(self) -> int:

@@ -19,7 +19,7 @@ class Instances:
         >>> instances = Instances()
         >>> instances.append([{"word": "Dogs"}, ["bark"]], ["NOUN", "VERB"])
         >>> instances.corpus()
-        (<Corpus of 1 sentences, 2 tokens, 2 attributes, 2 labels>, ['NOUN', 'VERB'])
+        (<Corpus of 1 sentence, 2 tokens, 2 attributes, 2 labels>, ['NOUN', 'VERB'])
     """
 
     def __init__(self) -> None:

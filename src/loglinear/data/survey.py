@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, DataWarning, warn
-from ..visible import listed
-from .alike import by_case, legible, lookalikes, shortened
+from ..visible import listed, shortened
+from .alike import by_case, legible, lookalikes
 from .column_layout import ColumnLayout
 from .formats import n_columns, unknown_label
 from .labels import are_real

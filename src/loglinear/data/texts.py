@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from .. import _core
 from ..errors import DataError, DataWarning, warn
-from .alike import shortened
+from ..visible import shortened
 from .formats import file_name
 from .labels import check_whole_or_soft
 from .lines import decoded, read_lines

@@ -10,6 +10,7 @@ from .columns import as_lists
 from .corpus import Corpus
 from .formats import is_corpus, named, word
 from .lines import token_lines
+from .stored_words import stored_words
 
 if TYPE_CHECKING:
     from .inputs import Sentences
@@ -23,12 +24,8 @@ _AROUND = 8
 
 
 def corpus_words(corpus: Corpus) -> list[list[str]]:
-    """Return the first attribute of each token: a corpus does not keep the words."""
-    ends, ids, _ = corpus.core.rows()
-    names = corpus.core.names()
-    starts = [0, *ends.tolist()]
-    first = iter(names[ids[start]] if start < end else "" for start, end in zip(starts, ends.tolist(), strict=False))
-    return [[next(first) for _ in range(length)] for length in corpus.core.lengths()]
+    """Return what stands for each token of a corpus; see `stored_words`."""
+    return stored_words(corpus.core, corpus.template)
 
 
 def shown_words(X: Corpus | Sentences, corpus: Corpus) -> list[list[str]]:

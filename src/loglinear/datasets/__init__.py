@@ -44,7 +44,7 @@ def demo_paths() -> tuple[Path, Path]:
         >>> from loglinear.datasets import demo_paths
         >>> train, test = demo_paths()
         >>> Corpus.read(test, template="pos")
-        <Corpus of 1655 sentences, 20304 tokens, 66420 attributes, 17 labels>
+        <Corpus of 1,655 sentences, 20,304 tokens, 66,420 attributes, 17 labels>
     """
     return _HERE / "ud-english-ewt-train.txt.xz", _HERE / "ud-english-ewt-test.txt.xz"
 

@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import Field, fields, replace
-from functools import cache
+from functools import cache, wraps
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -121,7 +121,7 @@ class Estimator(OneState, RunOptions):
             )
         for name in ("fit", "partial_fit"):
             if name in vars(cls):
-                method = whole(vars(cls)[name])
+                method = whole(_ending_progress(vars(cls)[name]))
                 setattr(cls, name, _WithoutL1(method) if name == "partial_fit" else method)
         super().__init_subclass__()
 
@@ -152,6 +152,12 @@ class Estimator(OneState, RunOptions):
         `fit` calls it when all else is set: from then on an error, such as an interrupt, leaves the new model.
         """
         self._results = tuple(map(_read_only, results))
+        self._end_progress()
+
+    def _end_progress(self) -> None:
+        """End the line that shows the progress of a training, if there is one, before anything else is printed."""
+        if (printer := vars(self).pop("_printer", None)) is not None:
+            printer.end()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle the attributes so that any version of NumPy opens them."""
@@ -177,6 +183,10 @@ class Estimator(OneState, RunOptions):
         from .summary import summary_html
 
         return summary_html(self._call(), self._summary())
+
+    def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
+        """Return what a notebook shows, which scikit-learn's BaseEstimator would replace by its own picture."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _call(self) -> str:
         """Return the Python call that creates the estimator."""
@@ -254,7 +264,21 @@ class Estimator(OneState, RunOptions):
             return observers
         from .training.run import Printer
 
-        return (*observers, Printer())
+        self._printer = Printer()
+        return (*observers, self._printer)
+
+
+def _ending_progress(fit: Callable[..., T]) -> Callable[..., T]:
+    """Return a method `fit` that ends the line of its progress, also if it raises."""
+
+    @wraps(fit)
+    def fit_to_its_end(self: Any, *args: Any, **options: Any) -> T:
+        try:
+            return fit(self, *args, **options)
+        finally:
+            self._end_progress()
+
+    return fit_to_its_end
 
 
 class LightEstimator(Estimator):

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import networkx
 
     from ..report import page
+    from .explain.edge_list import Edges
     from .explain.explanation import Explanation
 
 __all__ = ["LogLikelihood", "PairwiseMRF"]
@@ -221,7 +222,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         samples = training.bootstrap(self._weights(), self.l1_, count, seed)
         n_variables = self._numbering.n_variables
         confidence = confidence_of(samples, n_variables, level=level, observe=observe)
-        return replace(confidence, edges=self._varying[confidence.edges])
+        names = [self._called(i) for i in range(self.n_features_in_)]
+        return replace(confidence, edges=self._varying[confidence.edges], names=names)
 
     def _seed(self, random_state: int | None) -> int:
         """Return the seed passed to a method, or else the estimator's seed."""
@@ -327,6 +329,24 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         for (i, j), table, strength in zip(self.edges_.tolist(), self.weights_, self.strengths_, strict=True):
             graph.add_edge(names[i], names[j], strength=float(strength), weights=table)
         return graph
+
+    def named_edges(self) -> Edges:
+        """Return the edges by the names of their variables, the strongest first.
+
+        Printed it has the strongest edges, and a notebook shows them as a table; ``to_frame()`` returns all of them as
+        a pandas DataFrame.
+
+        Example:
+            >>> from loglinear import PairwiseMRF
+            >>> rows = [{"rain": a, "wet": b} for a, b in [(0, 0), (1, 1), (1, 1), (0, 0), (0, 1), (1, 0)] * 5]
+            >>> print(PairwiseMRF(l1=1.0).fit(rows).named_edges())
+            <1 edge between 2 variables>
+              1.093  rain  wet
+        """
+        from .explain.edge_list import edges_of
+
+        check_fitted(self, "_edges")
+        return edges_of(self, [self._called(i) for i in range(self.n_features_in_)])
 
     def _names(self) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import TypeVar
 
-from ..data.alike import shortened
+from ..display.fragment import in_notebook, shown
+from ..display.table import facts
+from ..visible import shortened
 
 __all__ = ["first_lines", "summary_html"]
 
 T = TypeVar("T")
-
-_STYLE = """<style>
-.loglinear-estimator { font-family: system-ui, sans-serif; line-height: 1.4; max-width: 44rem; overflow-x: auto; }
-.loglinear-estimator code { white-space: pre-wrap; }
-.loglinear-estimator table { border-collapse: collapse; font-size: .9rem; }
-.loglinear-estimator :is(th, td) { padding: .1rem .8rem .1rem 0; text-align: left; vertical-align: top; }
-.loglinear-estimator th { font-weight: 400; opacity: .75; }
-</style>"""
-
 
 # Items that a console shows, and characters of each.
 _SHOWN, _WIDTH = 5, 120
@@ -41,8 +33,5 @@ def first_lines(title: str, items: Sequence[T], line_of: Callable[[T], str]) -> 
 
 def summary_html(call: str, rows: dict[str, str]) -> str:
     """Return an estimator as HTML: the call that makes it and, if it is fitted, a table of what training has given."""
-    cells = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows.items()
-    )
-    table = f"<table><tbody>{cells}</tbody></table>" if rows else "<p>not fitted yet</p>"
-    return f'<div class="loglinear-estimator">{_STYLE}<code>{escape(call)}</code>{table}</div>'
+    table = facts(rows) if rows else '<p class="soft">not fitted yet</p>'
+    return in_notebook(f"<code>{shown(call)}</code>{table}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import NamedTuple
 
 from ..data.words import UNSPACED
+from ..display import fragment
+from ..display.fragment import shown
 from ..schemes import chunks, detect_scheme
-from ..visible import visible_name
 from .style import style_sheet
 
 __all__ = ["Labelled", "Piece", "in_notebook", "is_unspaced", "joined", "shown"]
@@ -89,11 +89,6 @@ class Labelled:
         return f'<span class="label" style="--hue:{self._hues[type_]:.0f}">{html}{after}</span>'
 
 
-def shown(text: str) -> str:
-    """Return a text of data or of a model as HTML: markup and control characters are shown, not obeyed."""
-    return escape(visible_name(text))
-
-
 def is_unspaced(text: str) -> bool:
     """Whether a text begins with a character of a script without blanks between words."""
     return _UNSPACED.match(text) is not None
@@ -115,4 +110,4 @@ def joined(words: Sequence[str], parts: Sequence[str]) -> str:
 
 def in_notebook(html: str) -> str:
     """Return HTML with the style that it needs anywhere."""
-    return f'<div class="loglinear"><style>{style_sheet("labelled")}</style>{html}</div>'
+    return fragment.in_notebook(html, style_sheet("labelled"))

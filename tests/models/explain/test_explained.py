@@ -72,7 +72,7 @@ def test_samples_with_attributes_are_called_by_them():
     assert repr([Explanation([long, long])]) == "[<explanation of 2 labels: - ->]"
     assert "\n" not in repr(long)
     assert len(repr(long)) < 200
-    assert str(Explanation([long])).splitlines()[0] == f"  1  {'a text ' * 11}a…  - 0.811, not + 0.189: +1.456"
+    assert str(Explanation([long])).splitlines()[0] == f"  1  {'a text ' * 4}a…  - 0.811, not + 0.189: +1.456"
     json.dumps(found.to_dict())
     assert "good" in found._repr_html_()
 

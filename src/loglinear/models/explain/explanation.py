@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...display.table import counted, data_frame
 from ...report.labelled import in_notebook
 from .fragment import Fragment, colours_of
-from .token_explanation import SHOWN, TokenExplanation, called
+from .token_explanation import NARROW, SHOWN, TokenExplanation, called, on_screen
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["Explanation"]
+
+# Lines of a screen.
+_LINES = 24
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,12 +59,22 @@ class Explanation(Sequence[TokenExplanation]):
         return {"tokens": [asdict(explained) for explained in self.tokens]}
 
     def __str__(self) -> str:
-        """Return the strongest contributions of each token as text."""
-        return self.text()
+        """Return the strongest contributions of each token as text that fits a screen; of many tokens the labels."""
+        lines = [line for explained in self.tokens for line in str(explained).split("\n")]
+        if len(lines) <= _LINES:
+            return "\n".join(lines)
+        first = self.tokens[: _LINES - 2]
+        lines = [explained.line(NARROW) for explained in first]
+        if len(self) > len(first):
+            lines.append(f"  … and {counted(len(self) - len(first), 'more label')}")
+        return on_screen(
+            "\n".join([*lines, "print(explanation[0]) shows the features of one label, text() the features of all"])
+        )
 
     def __repr__(self) -> str:
         """Return the labels on one line, so that a list of explanations can be read."""
-        return f"<explanation of {len(self)} label{'' if len(self) == 1 else 's'}: {called(' '.join(self.labels))}>"
+        labels = called(" ".join(self.labels), 2 * NARROW - 10)
+        return f"<explanation of {counted(len(self), 'label')}: {labels}>"
 
     def text(self, top: int = SHOWN) -> str:
         """Return the strongest contributions of each token as text.
@@ -66,6 +83,24 @@ class Explanation(Sequence[TokenExplanation]):
             top: contributions of a token; the sum of the others follows.
         """
         return "\n".join(explained.lines(top) for explained in self.tokens)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame with a row for each contribution.
+
+        Its columns are the number of the token (or ``sample`` or ``variable``), its ``text``, ``label`` and ``other``
+        label; the number of the token that has the feature (``at``); the ``feature``, its ``name`` for people, and the
+        ``contribution`` in nats.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        pairs = [(token, part) for token in self.tokens for part in token.contributions]
+        noun = {"tokens": "token", "variables": "variable"}.get(self.explained, "sample")
+        columns: dict[str, list[Any]] = {noun: [token.token for token, _ in pairs]}
+        columns |= {name: [getattr(token, name) for token, _ in pairs] for name in ("text", "label", "other")}
+        columns["at"] = [part.token for _, part in pairs]
+        columns |= {name: [getattr(part, name) for _, part in pairs] for name in ("feature", "name")}
+        return data_frame("Explanation.to_frame", columns | {"contribution": [part.weight for _, part in pairs]})
 
     def html(self, top: int = SHOWN) -> str:
         """Return the same as HTML, with a part to unfold for each token."""

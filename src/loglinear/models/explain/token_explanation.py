@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...visible import visible, visible_name
+from ...visible import shortened, visible, visible_name
 
-__all__ = ["SHOWN", "Contribution", "TokenExplanation", "called"]
+__all__ = ["NARROW", "SHOWN", "Contribution", "TokenExplanation", "called", "on_screen"]
 
 # Number of contributions shown for a token; the sum of the others follows.
 SHOWN = 8
 # Number of characters shown of a text.
 LONGEST = 80
+# The same on a screen, and columns of a screen.
+NARROW, _COLUMNS = 30, 80
 
 
 @dataclass(frozen=True)
@@ -58,20 +60,29 @@ class TokenExplanation:
     contributions: list[Contribution] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return the label and the strongest contributions as text."""
-        return self.lines(SHOWN)
+        """Return the label and the strongest contributions as text that fits a screen."""
+        return on_screen(self.lines(SHOWN, NARROW))
 
     def __repr__(self) -> str:
         """Return a short account on one line."""
-        return f"<explanation of token {self.token + 1}: {_named(self)}{_rivals(self)}>"
+        return f"<explanation of token {self.token + 1}: {_named(self, NARROW)}{_rivals(self)}>"
 
-    def lines(self, top: int) -> str:
-        """Return the label and the strongest contributions, one in a line, as text."""
+    def lines(self, top: int, longest: int = LONGEST) -> str:
+        """Return the label and the strongest contributions, one in a line, as text.
+
+        Args:
+            top: contributions; the sum of the others follows.
+            longest: characters of the token.
+        """
         rows = [
             f"     {weight:+8.3f}  {visible_name(name)}" + ("" if at is None else f"  (token {at + 1})")
             for weight, name, at in self.strongest(top)
         ]
-        return "\n".join([f"{self.token + 1:3d}  {_named(self)}{_rivals(self)}", *rows])
+        return "\n".join([self.line(longest), *rows])
+
+    def line(self, longest: int = LONGEST) -> str:
+        """Return the token and its labels on one line."""
+        return f"{self.token + 1:3d}  {_named(self, longest)}{_rivals(self)}"
 
     def strongest(self, top: int) -> list[tuple[float, str, int | None]]:
         """Return the strongest contributions, and all others together: weight, name, and token if it is another."""
@@ -91,8 +102,13 @@ def called(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def _named(explained: TokenExplanation) -> str:
-    return f"{called(explained.text)}  " if explained.text else ""
+def on_screen(text: str) -> str:
+    """Return lines that are not wider than a screen."""
+    return "\n".join(shortened(line, _COLUMNS) for line in text.split("\n"))
+
+
+def _named(explained: TokenExplanation, longest: int) -> str:
+    return f"{called(explained.text, longest)}  " if explained.text else ""
 
 
 def _rivals(explained: TokenExplanation) -> str:

@@ -6,10 +6,14 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ...data.labels import typed
+from ...display.table import counted, data_frame
 from ...options import one_of, real_number
 from ...schemes import chunk_rule
+from ...visible import shortened, visible_name
 
 if TYPE_CHECKING:
+    import pandas
+
     from ...data.corpus import Corpus
     from .chain import ChainModel
 
@@ -19,6 +23,8 @@ Decode = Literal["viterbi", "marginal"]
 DECODE: tuple[Decode, ...] = get_args(Decode)
 By = Literal["span", "token", "sequence"]
 BY: tuple[By, ...] = get_args(By)
+# Labels of a screen, and characters of each.
+_SHOWN, _WIDTH = 20, 24
 
 
 class Span(NamedTuple):
@@ -65,6 +71,37 @@ class Tagging(NamedTuple):
     probabilities: list[float]
     spans: list[Span]
     log_probability: float
+
+    def __str__(self) -> str:
+        """Return labels and their probabilities, with the spans that begin there, as text that fits a screen."""
+        starts = {span.start: span for span in self.spans}
+        labels = [shortened(visible_name(str(label)), _WIDTH) for label in self.labels[:_SHOWN]]
+        width = max(map(len, labels), default=0)
+        lines = [f"probability of all labels together: {self.probability:.3g}"]
+        for at, (label, probability) in enumerate(zip(labels, self.probabilities, strict=False)):
+            span = starts.get(at)
+            type_ = "" if span is None else f"{shortened(visible_name(span.type), _WIDTH)} {span.probability:.3f}"
+            until = "" if span is None else f", {counted(span.end - span.start, 'token')}"
+            lines.append(f"{at + 1:4d}  {label:{width}}  {probability:.3f}  {type_}{until}".rstrip())
+        rest = len(self.labels) - len(labels)
+        return "\n".join(lines + ([f"  … and {counted(rest, 'more label')}"] if rest else []))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the labels as a pandas DataFrame with a row for each token.
+
+        Its columns are ``label``, ``probability``, and for tokens in a span the type of the span (``span``) and its
+        probability (``span_probability``).
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        types: list[str | None] = [None] * len(self.labels)
+        sure = [math.nan] * len(self.labels)
+        for span in self.spans:
+            types[span.start : span.end] = [span.type] * (span.end - span.start)
+            sure[span.start : span.end] = [span.probability] * (span.end - span.start)
+        columns = {"token": range(len(self.labels)), "label": self.labels, "probability": self.probabilities}
+        return data_frame("Tagging.to_frame", columns | {"span": types, "span_probability": sure}, "token")
 
     def _repr_html_(self) -> str:
         """Return the labels in colour, each with its probability, and each span with its own."""

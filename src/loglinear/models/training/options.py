@@ -296,7 +296,11 @@ class RunOptions(Options):
         help="number of threads; None and -1 mean all cores, -2 all but one",
         check=lambda name, value: thread_count(value, name),
     )
-    verbose: bool = option(default=False, help="print a line to stderr at every iteration", check=check_verbose)
+    verbose: bool = option(
+        default=False,
+        help="show each iteration in one line of a notebook or terminal; else a line of stderr each",
+        check=check_verbose,
+    )
 
 
 @option_class

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ...display.fragment import in_notebook
+from ...display.table import LISTED, counted, data_frame, listing, more, screen
 from ...networks.numbering import Numbers
 from ...vectors import Vector
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["EdgeConfidence", "bootstrap_rows", "confidence_of", "in_parallel", "instability", "subsample_rows"]
 
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EdgeConfidence:
     """How often resampled data have each edge, and how strong it is in them.
 
@@ -31,6 +36,7 @@ class EdgeConfidence:
         upper: upper bound, shape (k,).
         level: share of the samples between the bounds.
         n: number of samples; fewer than were asked for after Ctrl-C.
+        names: names of the variables.
     """
 
     edges: Numbers
@@ -39,6 +45,49 @@ class EdgeConfidence:
     upper: Vector
     level: float
     n: int
+    names: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        """Return the number of edges and samples."""
+        return f"<confidence of {counted(len(self.edges), 'edge')}, from {counted(self.n, 'bootstrap sample')}>"
+
+    def __str__(self) -> str:
+        """Return the most frequent edges as text that fits a screen."""
+        columns = self._columns()
+        first = {name: columns[name] for name in ("share", "first", "second", "strength")}
+        return screen(repr(self), first, len(self.edges), "edge")
+
+    def _columns(self) -> dict[str, list[str]]:
+        """Return the cells of the most frequent edges."""
+        columns = {name: texts[:LISTED] for name, texts in self._ends().items()}
+        columns["share"] = [f"{100.0 * share:5.1f} %" for share in self.shares[:LISTED].tolist()]
+        bounds = zip(self.lower[:LISTED].tolist(), self.upper[:LISTED].tolist(), strict=True)
+        columns["strength"] = [f"{lower:.3f} to {upper:.3f}" for lower, upper in bounds]
+        return columns
+
+    def _ends(self) -> dict[str, list[str]]:
+        """Return the names of both variables of each edge."""
+        names = self.names or [str(i) for i in range(int(self.edges.max(initial=-1)) + 1)]
+        return {name: [names[i] for i in self.edges[:, at].tolist()] for at, name in enumerate(("first", "second"))}
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the most frequent edges."""
+        caption = f"{counted(len(self.edges), 'edge')} of {counted(self.n, 'bootstrap sample')}; strength in "
+        caption += f"{100.0 * self.level:g} % of them"
+        table = listing(self._columns(), caption, texts=("second",))
+        return in_notebook(table + more(len(self.edges), "edge"))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the edges as a pandas DataFrame with the names of both variables, the most frequent first.
+
+        The other columns are ``share``, ``lower`` and ``upper``.
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        figures: dict[str, Sequence[Any]] = {"share": self.shares.tolist(), "lower": self.lower.tolist()}
+        figures["upper"] = self.upper.tolist()
+        return data_frame("to_frame", {**self._ends(), **figures})
 
     def __getitem__(self, edge: tuple[int, int]) -> float:
         """Share of the samples that have an edge."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...certificate import with_distance
 from ...data.fingerprint import checksum
+from ...display.progress import Line, line_of
 from ...errors import ObjectiveError, warn
 from ...minimize import Callback, minimize
 from ...path import largest_l1
@@ -263,17 +264,34 @@ class DevScores:
 
 
 class Printer:
-    """A callback that prints a line to stderr for each record."""
+    """A callback that shows each record: in one line of a notebook or terminal, elsewhere in a line of stderr each."""
 
     def __init__(self) -> None:
         self._failed = False
+        self._line: Line | None = None
 
     def __call__(self, record: TraceRecord, state: object) -> None:
-        """Print the line. If stderr cannot be written, warn once; the training continues."""
-        if self._failed or sys.stderr is None:
+        """Show the record. If stderr cannot be written, warn once; the training continues."""
+        if sys.stderr is not None:
+            self._attempt(partial(self._show, f"{record.seconds:7.1f} s  {record.line}"))
+
+    def end(self) -> None:
+        """End the line: the training has ended."""
+        if self._line is not None:
+            self._attempt(self._line.end)
+
+    def _show(self, text: str) -> None:
+        self._line = self._line or line_of(sys.stderr)
+        if self._line is None:
+            print(text, file=sys.stderr, flush=True)
+        else:
+            self._line.show(text)
+
+    def _attempt(self, write: Callable[[], None]) -> None:
+        if self._failed:
             return
         try:
-            print(f"{record.seconds:7.1f} s  {record.line}", file=sys.stderr, flush=True)
+            write()
         except (OSError, ValueError) as error:  # ValueError: the stream is closed
             self._failed = True
             warn(f"verbose=True: stderr cannot be written ({error}); training continues without these lines")

@@ -1,0 +1,1 @@
+"""What notebooks show: tables, their style, data frames, and a line of progress that is written again and again."""
