@@ -37,6 +37,16 @@ def entities(names: Names) -> bool:
     return helps and afterwards[-1] > training[-1] - 0.005 and broken[0, 0] > 20 and not broken[1:].any()
 
 
+def notebook(names: Names) -> bool:
+    """Tables have the figures of their objects, and the sentence has the labels that a reader expects."""
+    objective, scores = names["trace"]["objective"].tolist(), names["scores"]
+    recall = {label: score["recall"] for label, score in scores.per_label.items()}
+    named = names["frame"]["recall"].to_dict() == recall and objective[-1] == names["crf"].result_.objective
+    labels = names["taggings"][0].labels == ["B-PER", "I-PER", "O", "O", "B-LOC"]
+    edges = {frozenset(edge.variables) for edge in names["edges"]}
+    return named and labels and edges == {frozenset({"rain", "street is wet"}), frozenset({"rain", "mood"})}
+
+
 def own_objective(names: Names) -> bool:
     """The gradient is right, the best strength is inside the path, and there all six effects are found."""
     best, points = names["best"], names["followed"].points
@@ -84,6 +94,7 @@ HOLDS: dict[str, Callable[[Names], bool]] = {
         addresses,
         documents,
         entities,
+        notebook,
         own_objective,
         page_parts,
         partial_labels,

@@ -166,7 +166,7 @@ class Evaluation(NamedTuple):
         columns |= {name: [f"{dict(row)[name]:,}" for _, row in first] for name in ("support", "predicted", "correct")}
         caption = f"{'chunks' if by == 'type' else 'labels'}; precision, recall and F1 in per cent"
         table = listing(columns, caption) + more(len(scores), by) if scores else ""
-        return in_notebook(facts({"data": sizes} | rows) + table + self._confusions_html())
+        return in_notebook(facts({"data": sizes} | rows, "evaluation") + table + self._confusions_html())
 
     def _confusions_html(self) -> str:
         """Return the most frequent confusions as HTML, to unfold; nothing without a mistake."""
@@ -174,7 +174,9 @@ class Evaluation(NamedTuple):
         first = sorted(confusions, key=lambda confusion: -confusion[0])[:LISTED]
         columns = {"gold": [str(g) for _, g, _ in first], "predicted": [str(p) for _, _, p in first]}
         columns["tokens"] = [f"{n:,}" for n, _, _ in first]
-        table = listing(columns, texts=("predicted",)) + more(len(confusions), "confusion", "`confusion` has all")
+        table = listing(columns, "tokens with a wrong label", texts=("predicted",)) + more(
+            len(confusions), "confusion", "`confusion` has all"
+        )
         return f"<details><summary>most frequent confusions</summary>{table}</details>" if first else ""
 
     def report(self, *, samples: bool = False, noun: str = "sample", width: int = 80) -> str:

@@ -305,7 +305,7 @@ class Result:
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the end of the minimisation and, to unfold, the trace."""
         trace = f"<details><summary>trace</summary>{self.trace.html()}</details>" if self.trace else ""
-        return in_notebook(facts(self._facts()) + trace)
+        return in_notebook(facts(self._facts(), "end of the training") + trace)
 
     def _facts(self) -> dict[str, str]:
         """Return names and texts of what the minimisation has reached."""

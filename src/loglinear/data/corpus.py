@@ -417,7 +417,7 @@ class Corpus:
         rows = {"data": ", ".join(sizes_of(self.core)), "labels": listed(names, _LABELS) or "none"}
         rows["format"] = self.format if self.template is None else f"{self.format}, with a template"
         rows |= {} if self.path is None else {"folder": self.path}
-        return in_notebook(facts(rows) + First(self.core, self.template).html())
+        return in_notebook(facts(rows, "corpus") + First(self.core, self.template).html())
 
     @property
     def n_tokens(self) -> int:

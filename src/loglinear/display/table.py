@@ -20,13 +20,13 @@ LISTED = 20
 _WIDTH = 24
 
 
-def facts(rows: Mapping[str, str]) -> str:
+def facts(rows: Mapping[str, str], caption: str) -> str:
     """Return a table with a name and a text in each row, as HTML."""
     cells = (f'<tr><th scope="row">{shown(name)}</th><td>{shown(text)}</td></tr>' for name, text in rows.items())
-    return f'<table class="facts"><tbody>{"".join(cells)}</tbody></table>'
+    return f'<table class="facts"><caption>{shown(caption)}</caption><tbody>{"".join(cells)}</tbody></table>'
 
 
-def listing(columns: Mapping[str, Sequence[str]], caption: str = "", *, texts: Container[str] = ()) -> str:
+def listing(columns: Mapping[str, Sequence[str]], caption: str, *, texts: Container[str] = ()) -> str:
     """Return a table with a column of texts, which name the rows, and columns of numbers, as HTML.
 
     Args:
@@ -38,7 +38,7 @@ def listing(columns: Mapping[str, Sequence[str]], caption: str = "", *, texts: C
     left = {name: ' class="left"' if name == first or name in texts else "" for name in columns}
     head = "".join(f'<th scope="col"{left[name]}>{shown(name)}</th>' for name in columns)
     body = "".join(f"<tr>{_row(cells, list(left.values()))}</tr>" for cells in zip(*columns.values(), strict=True))
-    title = f"<caption>{shown(caption)}</caption>" if caption else ""
+    title = f"<caption>{shown(caption)}</caption>"
     return f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

@@ -33,5 +33,5 @@ def first_lines(title: str, items: Sequence[T], line_of: Callable[[T], str]) -> 
 
 def summary_html(call: str, rows: dict[str, str]) -> str:
     """Return an estimator as HTML: the call that makes it and, if it is fitted, a table of what training has given."""
-    table = facts(rows) if rows else '<p class="soft">not fitted yet</p>'
+    table = facts(rows, "trained model") if rows else '<p class="soft">not fitted yet</p>'
     return in_notebook(f"<code>{shown(call)}</code>{table}")
