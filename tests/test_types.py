@@ -34,7 +34,8 @@ import pyarrow as pa
 import scipy.sparse
 from typing_extensions import assert_type
 
-from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, Tagging, grid_edges, minimize
+from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, Tagging
+from loglinear import evaluate, grid_edges, minimize
 from loglinear.datasets import load_demo
 from loglinear.solvers import LabelSets
 
@@ -90,6 +91,9 @@ model.fit(scipy.sparse.csr_array(np.eye(2)), ["x", "y"]).predict_proba(scipy.spa
 model.fit(pd.DataFrame({"a": [1.0, 2.0]}), pd.Series(["x", "y"])).score(pd.DataFrame({"a": [1.0]}), ["x"])
 network = PairwiseMRF(l1="ebic", inference=None).fit([["a", "b"], ["b", "a"]])
 print(network.result_.status.converged, len(network.edges_))
+print(network.named_edges().to_frame(states=True), network.named_edges()[0], network.result_.to_frame())
+print(evaluate(y, y).to_frame("label"), crf.tag(X)[0].to_frame(), crf.explain(X[0]).to_frame())
+evaluate(y, y).to_frame("words")  # error
 PairwiseMRF().fit(3)  # error
 PairwiseMRF().fit(pd.DataFrame({"a": ["x", "y"], "b": [True, False]})).predict_proba(np.array([["x", None]]))
 LabelSets(passes=3, memory=5)

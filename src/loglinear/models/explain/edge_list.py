@@ -53,7 +53,7 @@ class Edges(Sequence[Edge]):
         edges = self.edges[:LISTED]
         columns = {name: [edge.variables[at] for edge in edges] for at, name in enumerate(("first", "second"))}
         columns["strength"] = [f"{edge.strength:.3f}" for edge in edges]
-        columns["sign"] = [{1: "+", -1: "−", None: ""}[sign] for sign in self.signs[:LISTED]]
+        columns["sign"] = [{1: "+", -1: "-", None: ""}[sign] for sign in self.signs[:LISTED]]
         columns["strongest states"] = [_strongest(edge) for edge in edges]
         return columns
 
