@@ -138,8 +138,8 @@ def cells(html, table):
 
 
 def test_an_evaluation_shows_and_returns_its_own_figures():
-    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC"]]
-    found = evaluate(gold, [["B-PER", "I-PER", "O", "O"], ["B-LOC", "B-LOC"]])
+    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-LOC"], ["B-LOC"]]
+    found = evaluate(gold, [["B-PER", "I-PER", "O", "O"], ["B-LOC", "B-LOC"], ["O"]])
     html, frame = found._repr_html_(), found.to_frame()
     assert dict(cells(html, 0))["accuracy"] == f"{100 * found.accuracy:.2f} %"
     assert dict(cells(html, 0))["F1"] == f"{100 * found.f1:.2f} %"
@@ -152,7 +152,7 @@ def test_an_evaluation_shows_and_returns_its_own_figures():
         assert frame.loc[name].to_dict() == score
     assert found.to_frame("label").to_dict("index") == found.per_label
     assert frame.index.name == "type"
-    assert cells(html, 2)[1:] == [["B-LOC", "O", "1"], ["O", "B-LOC", "1"]]
+    assert cells(html, 2)[1:] == [["B-LOC", "O", "2"], ["O", "B-LOC", "1"]]
     plain = evaluate([["A"]], [["A"]])
     assert plain.to_frame().index.tolist() == ["A"]
     with pytest.raises(ValueError, match="by"):
@@ -187,6 +187,8 @@ def test_a_corpus_shows_words_and_labels():
     assert '<span class="token">Dogs<small>NOUN</small></span>' in corpus._repr_html_()
     partial = Corpus.encode([["a", "b", "c"]], [[None, {"A", "B"}, {"A": 0.7, "B": 0.3}]], template="pos")
     assert [line.split() for line in str(partial).splitlines()[1:]] == [["a", "?"], ["b", "A|B"], ["c", "A:0.7|B:0.3"]]
+    first = Corpus.encode([["a", "b"]], template="U0:%x[0,0]\nU1:%x[-1,0]\n")
+    assert str(first).splitlines()[1:] == ["  a", "  b"]
     without = Corpus.encode([["a", "b"]], template="U0:%x[-1,0]/%x[0,0]\n")
     assert str(without).splitlines()[1:] == ["  U0:_B-1/a", "  U0:a/b"]
     long = Corpus.encode([["w"] * 50] * 9, [["A"] * 50] * 9, template="pos")
@@ -236,7 +238,8 @@ def test_edges_have_the_names_strengths_and_signs_of_the_network():
     assert np.linalg.norm(weights["weight"]) == pytest.approx(np.linalg.norm(mrf.strengths_))
     confidence = mrf.edge_confidence(X, 2, random_state=0)
     table = confidence.to_frame()
-    assert table["share"].tolist() == confidence.shares.tolist()
+    for name in ("share", "lower", "upper"):
+        assert table[name].tolist() == getattr(confidence, "shares" if name == "share" else name).tolist()
     assert [names.index(name) for name in table["second"]] == confidence.edges[:, 1].tolist()
 
 
