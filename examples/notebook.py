@@ -31,20 +31,18 @@ corpus
 # Training
 # --------
 #
-# With ``verbose=True`` the training shows one line, which it rewrites. A fitted model
-# shows its size and how the training ended.
+# A model that is not fitted shows its parameters. A fitted one also shows its labels,
+# its size and how the training ended, and ``crf.result_`` the course of the training.
+# They are left out here, because they contain running times. With ``verbose=True`` the
+# training shows one line, which it rewrites.
 
-crf = ChainCRF(template="pos", l1=0.5, tolerance=0.002, verbose=True)
+crf = ChainCRF(template="pos", l1=0.5, tolerance=0.002)
+crf
+
+# %%
+# The result as a table is easy to plot.
+
 crf.fit(corpus)
-
-# %%
-# The result holds the course of the training.
-
-crf.result_
-
-# %%
-# As a table it is easy to plot.
-
 trace = crf.result_.to_frame()
 fig, axes = plt.subplots(figsize=(6.5, 3))
 axes.plot(trace.index, trace["objective"])
@@ -114,7 +112,7 @@ weather = [
     {"rain": a, "street is wet": b, "mood": c}
     for a, b, c in zip(rain, wet, mood, strict=True)
 ]
-network = PairwiseMRF(l1=20.0).fit(weather)
+network = PairwiseMRF(l1="ebic").fit(weather)
 edges = network.named_edges()
 edges
 
