@@ -155,7 +155,7 @@ class Evaluation(NamedTuple):
         """Return what a notebook shows: accuracies, scores of chunks or else of labels, and confusions to unfold."""
         by, scores = ("label", self.per_label) if self.scheme is None else ("type", self.per_type)
         sizes = f"{counted(self.n_sentences, 'sentence')}, {counted(self.n_tokens, 'token')}"
-        overall = {"accuracy": self.accuracy, "sentence accuracy": self.sentence_accuracy}
+        overall: dict[str, float | None] = {"accuracy": self.accuracy, "sentence accuracy": self.sentence_accuracy}
         overall |= {"precision": self.precision, "recall": self.recall, "F1": self.f1}
         rows = {name: f"{_per_cent(share)} %" for name, share in overall.items() if share is not None}
         first = [*scores.items()][:LISTED]

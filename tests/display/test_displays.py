@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from loglinear import ChainCRF, Corpus, MaxEnt, PairwiseMRF, Span, Tagging, evaluate
+from loglinear import ChainCRF, Corpus, DataError, MaxEnt, PairwiseMRF, Span, Tagging, evaluate
 from loglinear.models.explain.explanation import Explanation
 from loglinear.models.explain.token_explanation import Contribution, TokenExplanation
 from loglinear.models.training.resampling import EdgeConfidence
@@ -215,6 +216,12 @@ def test_a_tagging_returns_its_labels_and_spans():
     assert frame["span"].tolist()[:2] == ["PER"] * 2
     assert frame["span"].isna().tolist() == [False, False, True]
     assert frame["span_probability"].tolist()[:2] == [0.75] * 2
+    text = re.sub("<style>.*?</style>|<[^>]*>", "", tagging.html(["Ada", HOSTILE[0], "wrote"]), flags=re.DOTALL)
+    assert unescape(text).startswith(f"Ada {HOSTILE[0]}PER 0.750 wrote")
+    chinese = re.sub("<style>.*?</style>|<[^>]*>", "", tagging.html(["中", "国", "人"]), flags=re.DOTALL)
+    assert chinese.startswith("中国PER 0.750人")
+    with pytest.raises(DataError, match="2 words for 3 labels"):
+        tagging.html(["Ada", "wrote"])
     assert str(tagging).splitlines() == [
         f"probability of all labels together: {math.exp(-0.5):.3g}",
         "   1  B-PER  0.900  PER 0.750, 2 tokens",

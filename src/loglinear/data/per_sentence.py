@@ -29,9 +29,9 @@ class PerSentence(list[T]):
         return array if dtype is None else array.astype(dtype)
 
     def _repr_html_(self) -> str | None:
-        """Return what a notebook shows of the first entries; None if it shows the list as text."""
+        """Return what a notebook shows of the first entries, in the same colours; None if it shows the list as text."""
         first: list[Any] = self[:_SHOWN]
-        if not first or not all(hasattr(entry, "_repr_html_") for entry in first):
+        if not first or not all(hasattr(entry, "html_of") for entry in first):
             return None
         rest = f"<p>… and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
-        return "".join(entry._repr_html_() for entry in first) + rest
+        return str(type(first[0]).html_of(first)) + rest

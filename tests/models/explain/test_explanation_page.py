@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from loglinear import ChainCRF, PairwiseMRF, Tagging, TextClassifier
+from loglinear.data.per_sentence import PerSentence
 from loglinear.models.explain.explanation import Explanation
 from loglinear.models.explain.explanation_page import explanation_page
 from loglinear.models.explain.fragment import UNSURE
@@ -156,6 +157,9 @@ def test_a_notebook_shows_labels_of_taggings_with_their_probabilities():
     shown = crf.tag(X * 12)._repr_html_()
     assert shown.count("probability of all labels") == 10
     assert shown.endswith("<p>… and 2 more</p>")
+    several = PerSentence([Tagging(["B-LOC"], [0.5], [], -1.0), Tagging(["B-PER", "B-LOC"], [0.5, 0.5], [], -1.0)])
+    first, person, second = re.findall(r'style="--hue:(\d+)"', several._repr_html_())
+    assert first == second != person
     assert crf.predict(X)._repr_html_() is None
     assert crf.tag([])._repr_html_() is None
     numbers = ChainCRF(l2=0.1).fit(X, [[1, 2, 1]]).tag(X)

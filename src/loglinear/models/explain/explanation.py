@@ -104,8 +104,15 @@ class Explanation(Sequence[TokenExplanation]):
 
     def html(self, top: int = SHOWN) -> str:
         """Return the same as HTML, with a part to unfold for each token."""
-        colours = colours_of(self.tokens, self.explained)
-        return in_notebook(Fragment(self.tokens, self.explained, top, colours).html())
+        return Explanation.html_of([self], top)
+
+    @staticmethod
+    def html_of(explanations: Sequence[Explanation], top: int = SHOWN) -> str:
+        """Return several explanations in the same colours, as HTML; see `html`."""
+        tokens = [token for explanation in explanations for token in explanation]
+        colours = colours_of(tokens, explanations[0].explained)
+        parts = [Fragment(each.tokens, each.explained, top, colours).html() for each in explanations]
+        return in_notebook("".join(parts))
 
     def _repr_html_(self) -> str:
         return self.html()

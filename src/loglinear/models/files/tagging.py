@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ...data.labels import typed
 from ...display.table import counted, data_frame
+from ...errors import DataError
 from ...options import one_of, real_number
 from ...schemes import chunk_rule
 from ...visible import shortened, visible_name
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ...data.corpus import Corpus
+    from ...report.labelled import Labelled
     from .chain import ChainModel
 
 __all__ = ["DECODE", "Decode", "Span", "Tagging", "tag_corpus"]
@@ -104,21 +107,55 @@ class Tagging(NamedTuple):
         return data_frame("Tagging.to_frame", columns | {"span": types, "span_probability": sure}, "token")
 
     def _repr_html_(self) -> str:
-        """Return the labels in colour, each with its probability, and each span with its own."""
-        from ...report.labelled import Labelled, in_notebook, shown
+        return self.html()
+
+    def html(self, words: Sequence[str] | None = None) -> str:
+        """Return the labels in colour, each with its probability, and each span with its own, as HTML.
+
+        Args:
+            words: the words of the sentence, which are then in the colours of their spans, without their labels.
+
+        Raises:
+            DataError: the number of words is not the number of labels.
+
+        Example:
+            >>> from loglinear import Span, Tagging
+            >>> tagging = Tagging(["B-PER", "O"], [0.9, 0.95], [Span("PER", 0, 1, 0.75)], -0.3)
+            >>> "Ada" in tagging.html(["Ada", "wrote"])
+            True
+        """
+        if words is not None and len(words) != len(self.labels):
+            message = f"{len(words)} words for {len(self.labels)} labels; give one word for each label"
+            raise DataError(message)
+        return Tagging.html_of([self], words)
+
+    @staticmethod
+    def html_of(taggings: Sequence[Tagging], words: Sequence[str] | None = None) -> str:
+        """Return the labels of several sentences in the same colours, as HTML; see `html`."""
+        from ...report.labelled import Labelled, in_notebook
+
+        colours = Labelled(str(label) for tagging in taggings for label in tagging.labels)
+        return in_notebook("".join(tagging._sentence(colours, words) for tagging in taggings))
+
+    def _sentence(self, colours: Labelled, words: Sequence[str] | None) -> str:
+        from ...report.labelled import joined, shown
 
         labels = [str(label) for label in self.labels]
-        spans, colours = {span[:3]: span.probability for span in self.spans}, Labelled(labels)
+        sure = {(span.type, span.start, span.end): f"{span.probability:.3f}" for span in self.spans}
         pieces = []
         for type_, start, end in colours.pieces(labels):
-            sure = [f'<small class="soft">{p:.3f}</small>' for p in self.probabilities[start:end]]
-            words = zip(labels[start:end], sure, strict=True)
-            html = " ".join(f'<span class="number">{shown(label)} {p}</span>' for label, p in words)
-            probability = spans.get((type_ or "", start, end))
-            note = "" if probability is None else f"{shown(type_ or '')} {probability:.3f}"
-            pieces.append(colours.coloured(html, type_, note))
+            numbers = [f"{probability:.3f}" for probability in self.probabilities[start:end]]
+            if words is None:
+                pairs = zip(map(shown, labels[start:end]), numbers, strict=True)
+                parts = [f'<span class="number">{label} <small class="soft">{p}</small></span>' for label, p in pairs]
+                html = " ".join(parts)
+            else:
+                html = joined(words[start:end], [shown(word) for word in words[start:end]])
+            number = sure.get((type_ or "", start, end), "" if words is None else numbers[0])
+            pieces.append((start, colours.coloured(html, type_, number and f"{shown(type_ or '')} {number}")))
+        texts = [""] * len(pieces) if words is None else [words[start] for start, _ in pieces]
         below = f'<p class="soft">probability of all labels together: {self.probability:.3g}</p>'
-        return in_notebook(f'<p class="text">{" ".join(pieces)}</p>{below}')
+        return f'<p class="text" lang="" dir="auto">{joined(texts, [html for _, html in pieces])}</p>{below}'
 
     @property
     def probability(self) -> float:
