@@ -121,19 +121,6 @@ class Evaluation(NamedTuple):
         """Precision, recall and F1 of the chunk types, averaged likewise; empty without a scheme."""
         return {} if self.scheme is None else _averages(self.per_type.values())
 
-    def to_dict(self, *, samples: bool = False) -> dict[str, Any]:
-        """Return everything, ready for JSON.
-
-        Args:
-            samples: whether tokens are samples of a classifier: `n_samples` stands for `n_tokens`, and sentences are
-                left out.
-        """
-        values = self._asdict() | {"averages": self.averages, "type_averages": self.type_averages}
-        if samples:
-            del values["sentence_accuracy"], values["n_sentences"]
-            values["n_samples"] = values.pop("n_tokens")
-        return values
-
     def to_frame(self, by: Literal["type", "label"] | None = None) -> pandas.DataFrame:
         """Return the scores of chunk types, or of labels, as a pandas DataFrame with the columns of `Score`.
 
@@ -178,6 +165,19 @@ class Evaluation(NamedTuple):
             len(confusions), "confusion", "`confusion` has all"
         )
         return f"<details><summary>most frequent confusions</summary>{table}</details>" if first else ""
+
+    def to_dict(self, *, samples: bool = False) -> dict[str, Any]:
+        """Return everything, ready for JSON.
+
+        Args:
+            samples: whether tokens are samples of a classifier: `n_samples` stands for `n_tokens`, and sentences are
+                left out.
+        """
+        values = self._asdict() | {"averages": self.averages, "type_averages": self.type_averages}
+        if samples:
+            del values["sentence_accuracy"], values["n_sentences"]
+            values["n_samples"] = values.pop("n_tokens")
+        return values
 
     def report(self, *, samples: bool = False, noun: str = "sample", width: int = 80) -> str:
         """Return tables for people, in per cent: accuracies; scores of chunks, or else of labels; confusions.
@@ -460,6 +460,10 @@ def _averages(scores: Iterable[Score]) -> dict[str, dict[str, float]]:
     }
 
 
+def _per_cent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
 def _quotient(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator else 0.0
 
@@ -494,10 +498,6 @@ def _aligned(cells: Sequence[str], *, left: bool = False) -> list[str]:
     """Return the cells of a column, filled up with blanks to its width."""
     width = max(map(len, cells))
     return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
-
-
-def _per_cent(share: float) -> str:
-    return f"{100 * share:.2f}"
 
 
 def _shown(label: object) -> str:

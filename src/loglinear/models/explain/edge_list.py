@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...display.fragment import in_notebook
 from ...display.table import LISTED, counted, data_frame, listing, more, screen
-from .edges import Edge, Network, ranked_edges
+from .edges import Edge, Network, drawing, ranked_edges
 
 if TYPE_CHECKING:
     import pandas
@@ -22,7 +22,7 @@ class Edges(Sequence[Edge]):
 
     Attributes:
         edges: the edges.
-        signs: 1 or -1 for each edge between two variables of two states: the sign of its only weight; None for others.
+        signs: 1 or -1 for each edge whose weights have a direction, as in drawings of the network; None for others.
         n_variables: number of variables of the network.
     """
 
@@ -67,8 +67,8 @@ class Edges(Sequence[Edge]):
     def to_frame(self, *, states: bool = False) -> pandas.DataFrame:
         """Return the edges as a pandas DataFrame with the names of both variables, the strongest first.
 
-        The other columns are the ``strength`` of the edge and its ``sign``, which is missing unless both variables have
-        two states.
+        The other columns are the ``strength`` of the edge and its ``sign``, which is missing if the weights do not have
+        a direction, such as those between states without an order.
 
         Args:
             states: return a row for each weight instead, with the states of both variables and the ``weight`` of these
@@ -97,8 +97,7 @@ def _strongest(edge: Edge) -> str:
 
 def edges_of(network: Network, names: Sequence[str]) -> Edges:
     """Return the edges of a network, whose variables have these names."""
-    by_names: dict[tuple[str, str], int | None] = {}
-    for (i, j), table in zip(network.edges_.tolist(), network.weights_, strict=True):
-        by_names[names[i], names[j]] = (1 if table[1, 1] > 0.0 else -1) if table.shape == (2, 2) else None
+    pairs = [(names[i], names[j]) for i, j in network.edges_.tolist()]
+    signs = dict(zip(pairs, drawing(network, names)[-1], strict=True))
     edges = ranked_edges(network, names)
-    return Edges(edges, [by_names[edge.variables] for edge in edges], len(names))
+    return Edges(edges, [signs[edge.variables] or None for edge in edges], len(names))
