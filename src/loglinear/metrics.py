@@ -15,7 +15,8 @@ from loglinear.calibration import calibration, tagging_calibration
 from loglinear.data.columns import as_lists
 from loglinear.data.labels import check_comparable
 from loglinear.display.fragment import in_notebook
-from loglinear.display.table import LISTED, counted, data_frame, facts, listing, more
+from loglinear.display.scores import confusions_html, per_cent, scores_html
+from loglinear.display.table import counted, data_frame, facts
 from loglinear.errors import DataError, DataWarning, warn
 from loglinear.options import one_of
 from loglinear.schemes import (
@@ -140,31 +141,12 @@ class Evaluation(NamedTuple):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: accuracies, scores of chunks or else of labels, and confusions to unfold."""
-        by, scores = ("label", self.per_label) if self.scheme is None else ("type", self.per_type)
-        sizes = f"{counted(self.n_sentences, 'sentence')}, {counted(self.n_tokens, 'token')}"
         overall: dict[str, float | None] = {"accuracy": self.accuracy, "sentence accuracy": self.sentence_accuracy}
         overall |= {"precision": self.precision, "recall": self.recall, "F1": self.f1}
-        rows = {name: f"{_per_cent(share)} %" for name, share in overall.items() if share is not None}
-        first = [*scores.items()][:LISTED]
-        columns = {by: [str(name) for name, _ in first]}
-        columns["precision"] = [_per_cent(row["precision"]) for _, row in first]
-        columns["recall"] = [_per_cent(row["recall"]) for _, row in first]
-        columns["F1"] = [_per_cent(row["f1"]) for _, row in first]
-        columns |= {name: [f"{dict(row)[name]:,}" for _, row in first] for name in ("support", "predicted", "correct")}
-        caption = f"{'chunks' if by == 'type' else 'labels'}; precision, recall and F1 in per cent"
-        table = listing(columns, caption) + more(len(scores), by) if scores else ""
-        return in_notebook(facts({"data": sizes} | rows, "evaluation") + table + self._confusions_html())
-
-    def _confusions_html(self) -> str:
-        """Return the most frequent confusions as HTML, to unfold; nothing without a mistake."""
-        confusions = [(n, g, p) for g, row in self.confusion.items() for p, n in row.items() if g != p]
-        first = sorted(confusions, key=lambda confusion: -confusion[0])[:LISTED]
-        columns = {"gold": [str(g) for _, g, _ in first], "predicted": [str(p) for _, _, p in first]}
-        columns["tokens"] = [f"{n:,}" for n, _, _ in first]
-        table = listing(columns, "tokens with a wrong label", texts=("predicted",)) + more(
-            len(confusions), "confusion", "`confusion` has all"
-        )
-        return f"<details><summary>most frequent confusions</summary>{table}</details>" if first else ""
+        rows = {"data": f"{counted(self.n_sentences, 'sentence')}, {counted(self.n_tokens, 'token')}"}
+        rows |= {name: f"{per_cent(share)} %" for name, share in overall.items() if share is not None}
+        by, scores = ("label", self.per_label) if self.scheme is None else ("type", self.per_type)
+        return in_notebook(facts(rows, "evaluation") + scores_html(by, scores) + confusions_html(self.confusion))
 
     def to_dict(self, *, samples: bool = False) -> dict[str, Any]:
         """Return everything, ready for JSON.
@@ -458,10 +440,6 @@ def _averages(scores: Iterable[Score]) -> dict[str, dict[str, float]]:
         }
         for average, by in weights.items()
     }
-
-
-def _per_cent(share: float) -> str:
-    return f"{100 * share:.2f}"
 
 
 def _quotient(numerator: float, denominator: float) -> float:
