@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DRAWS", "Interval", "interval_of", "intervals", "resamples"]
+__all__ = ["DRAWS", "Interval", "ends", "interval_of", "intervals", "quotients", "resamples"]
 
 DRAWS = 1_000
 # Percentiles of an interval of 95 %.
@@ -34,11 +34,20 @@ def resamples(n_sentences: int, draws: int, seed: int) -> Iterator[npt.NDArray[n
         yield random.integers(n_sentences, size=n_sentences)
 
 
+def quotients(numerators: Table, denominators: Table) -> Table:
+    """Return the values of a quotient in each draw; it is 0 where its denominator is."""
+    return np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0.0)
+
+
+def ends(values: Table) -> Interval:
+    """Return the interval of a number from its values in each draw."""
+    low, high = np.percentile(values, _ENDS).tolist()
+    return Interval(low, high)
+
+
 def interval_of(numerators: Table, denominators: Table) -> Interval:
     """Return the interval of a quotient from its values in each draw; a quotient is 0 where its denominator is."""
-    quotients = np.divide(numerators, denominators, out=np.zeros(len(numerators)), where=denominators > 0.0)
-    low, high = np.percentile(quotients, _ENDS).tolist()
-    return Interval(low, high)
+    return ends(quotients(numerators, denominators))
 
 
 def intervals(numerators: Table, denominators: Table, *, draws: int = DRAWS, seed: int = 0) -> list[Interval]:

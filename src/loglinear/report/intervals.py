@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..bootstrap import DRAWS, Interval, Table, interval_of, resamples
+from ..bootstrap import DRAWS, Interval, Table, ends, quotients, resamples
 from ..metrics import Evaluation
 from ..schemes import chunk_set
 
-__all__ = ["Intervals", "bootstrap"]
+__all__ = ["DrawnScores", "Intervals", "bootstrap"]
 
 # Numbers (one per count of a sentence and draw) held in memory at a time.
 _TOGETHER = 1 << 21
@@ -63,20 +64,15 @@ def bootstrap(
         draws: number of draws, >= 1.
         seed: of the draws.
     """
-    chunks = scores.scheme is not None
-    counted = [_sentence_counts(*pair, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
-    column = {key: at for at, key in enumerate(dict.fromkeys(key for sentence in counted for key in sentence))}
-    sums = _Sums(_drawn(_Counts.of(counted, column), len(counted), draws, seed), column)
-    overall = {
-        "accuracy": interval_of(sums.of("all", "", "right"), sums.of("all", "", "tokens")),
-        "sentence_accuracy": interval_of(sums.of("all", "", "right sentence"), sums.of("all", "", "sentence")),
-    }
-    if chunks:
-        overall |= sums.scores("type", scores.per_type)
+    drawn = DrawnScores(gold, predicted, chunks=scores.scheme is not None, draws=draws, seed=seed)
+
+    def of(values: dict[str, Table]) -> dict[str, Interval]:
+        return {name: ends(value) for name, value in values.items()}
+
     return Intervals(
-        overall=overall,
-        per_type={name: sums.scores("type", [name]) for name in scores.per_type},
-        per_label={label: sums.scores("label", [label]) for label in scores.per_label},
+        overall=of(drawn.overall()),
+        per_type={name: of(drawn.of("type", [name])) for name in scores.per_type},
+        per_label={label: of(drawn.of("label", [label])) for label in scores.per_label},
         draws=draws,
         seed=seed,
     )
@@ -118,29 +114,52 @@ def _drawn(counts: _Counts, n: int, draws: int, seed: int) -> Table:
     return np.concatenate(parts)
 
 
-class _Sums:
-    """Sums of counts in each draw, by key."""
+class DrawnScores:
+    """Scores in each draw of sentences. Equal numbers of sentences and equal seeds give the same draws.
 
-    def __init__(self, table: Table, column: dict[Key, int]) -> None:
-        self._table, self._column = table, column
-        self._nothing = np.zeros(len(table))
+    Args:
+        gold: the true label sequences; at least one.
+        predicted: the predicted label sequences.
+        chunks: whether the labels encode chunks.
+        draws: number of draws, >= 1.
+        seed: of the draws.
+    """
 
-    def of(self, kind: str, name: object, what: str) -> Table:
+    def __init__(self, gold: Labels, predicted: Labels, *, chunks: bool, draws: int, seed: int) -> None:
+        counted = [_sentence_counts(*pair, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
+        column = {key: at for at, key in enumerate(dict.fromkeys(key for sentence in counted for key in sentence))}
+        self._table, self._column = _drawn(_Counts.of(counted, column), len(counted), draws, seed), column
+        self._types = {name for kind, name, _ in column if kind == "type"} if chunks else None
+
+    def _sums(self, kind: str, name: object, what: str) -> Table | float:
+        """Return the sum of a count in each draw; 0 for what does not occur."""
         at = self._column.get((kind, name, what))
-        return self._nothing if at is None else self._table[:, at]
+        return 0.0 if at is None else self._table[:, at]
 
-    def scores(self, kind: str, names: Iterable[Any]) -> dict[str, Interval]:
-        """Return the intervals of precision, recall and F1 of some labels or chunk types together."""
-        gold, predicted, correct = self._nothing, self._nothing, self._nothing
+    def overall(self) -> dict[str, Table]:
+        """Return the accuracies, and with chunks precision, recall and F1 of all chunks, each of shape (draws,)."""
+        of = partial(self._sums, "all", "")
+        pairs = {"accuracy": ("right", "tokens"), "sentence_accuracy": ("right sentence", "sentence")}
+        values = {name: self._quotients(of(right), of(number)) for name, (right, number) in pairs.items()}
+        return values if self._types is None else values | self.of("type", self._types)
+
+    def of(self, kind: str, names: Iterable[Any]) -> dict[str, Table]:
+        """Return precision, recall and F1 of some labels or chunk types together, each of shape (draws,)."""
+        gold: Table | float = 0.0
+        predicted, correct = gold, gold
         for name in names:
-            gold = gold + self.of(kind, name, "gold")
-            predicted = predicted + self.of(kind, name, "predicted")
-            correct = correct + self.of(kind, name, "correct")
+            gold = gold + self._sums(kind, name, "gold")
+            predicted = predicted + self._sums(kind, name, "predicted")
+            correct = correct + self._sums(kind, name, "correct")
         return {
-            "precision": interval_of(correct, predicted),
-            "recall": interval_of(correct, gold),
-            "f1": interval_of(2.0 * correct, gold + predicted),
+            "precision": self._quotients(correct, predicted),
+            "recall": self._quotients(correct, gold),
+            "f1": self._quotients(2.0 * correct, gold + predicted),
         }
+
+    def _quotients(self, numerators: Table | float, denominators: Table | float) -> Table:
+        nothing = np.zeros(len(self._table))
+        return quotients(nothing + numerators, nothing + denominators)
 
 
 def _sentence_counts(true: Sequence[Any], guess: Sequence[Any], *, chunks: bool) -> Counter[Key]:

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
-from ..calibration import Calibration, floored
-from ..data.writing import check_writable, write_text
-from ..extras import needed_by
+from ..calibration import Calibration
 from ..metrics import Evaluation
 from ..trace import TraceRecord
-from ..visible import encodable
 from . import charts
+from .html_page import HtmlPage, check_report, rendered
 from .intervals import Intervals
 from .mistakes import Confusions, Mistake
-from .style import style_sheet
 from .weights import Strongest, Transitions
 
 __all__ = ["Report", "check_report"]
 
-_TEMPLATE = Path(__file__).with_name("page.html")
-# Strength of the darkest cell of a table: text stays readable on it, on light and on dark pages.
-_DARKEST = 0.55
 # Number of labels whose features the page shows.
 _SHOWN = 50
 
 
-def check_report(path: str | None = None) -> None:
-    """Raise MissingPackageError without Jinja2, which makes the pages, or OptionError if the file cannot be written."""
-    with needed_by("a report"):
-        import jinja2  # noqa: F401
-    if path not in (None, "-"):
-        check_writable(str(path))
-
-
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(HtmlPage):
     """What a model does on labelled data, and what it holds; in a notebook it shows itself.
 
     Attributes:
@@ -102,14 +85,10 @@ class Report:
             MissingPackageError: Jinja2 is not installed.
         """
         check_report()
-        from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup
 
-        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-        environment.filters |= {"percent": _percent, "shade": _shade, "interval": _interval, "count": _count}
-        environment.filters["floored"] = floored
-        template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-        page = template.render(
+        return rendered(
+            "page",
             report=self,
             curves=[Markup(curve) for curve in _curves(self.trace)],
             diagrams={
@@ -119,9 +98,7 @@ class Report:
             largest=_largest(self.transitions),
             graph=Markup(self.graph),
             unit=self._unit(),
-            style=Markup(style_sheet()),
         )
-        return encodable(page)
 
     def _unit(self) -> str:
         """Return the unit that is drawn with replacement for the confidence intervals: what contains tokens."""
@@ -129,22 +106,6 @@ class Report:
             return "sentence"
         units = {"tokens": "sentence", "samples": "sample", "texts": "text", "values": "row", "nodes": "graph"}
         return units[self.items]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which is replaced whole or not at all.
-
-        Raises:
-            MissingPackageError: Jinja2 is not installed.
-            OptionError: the file cannot be written.
-            OSError: writing has failed.
-        """
-        check_report(os.fspath(path))
-        write_text(os.fspath(path), self.html().encode("utf-8"))
-
-    def _repr_html_(self) -> str:
-        """Return the page in its own frame, so that its style does not affect the notebook."""
-        page = escape(self.html())
-        return f'<iframe srcdoc="{page}" title="{escape(self.title)}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 def _curves(trace: Sequence[TraceRecord]) -> list[str]:
@@ -167,22 +128,3 @@ def _curves(trace: Sequence[TraceRecord]) -> list[str]:
 def _largest(transitions: Transitions | None) -> float:
     rows = [] if transitions is None else transitions.weights
     return max((abs(weight) for row in rows for weight in row if weight is not None), default=0.0)
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.2f}"
-
-
-def _count(number: object) -> str:
-    return f"{number:,}" if isinstance(number, int) else str(number)
-
-
-def _interval(ends: tuple[float, float]) -> str:
-    return f"{100.0 * ends[0]:.2f}–{100.0 * ends[1]:.2f}"
-
-
-def _shade(value: float, largest: float) -> str:
-    """Return the style of a cell: blue for positive, orange for negative values (Okabe & Ito 2008)."""
-    share = min(abs(value) / largest, 1.0) if largest else 0.0
-    colour = "0 114 178" if value >= 0.0 else "213 94 0"
-    return f"background:rgb({colour} / {_DARKEST * share:.2f})"
