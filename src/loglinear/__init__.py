@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .path import path
     from .penalty import ElasticNet
     from .problem import Objective, Problem
+    from .report.comparison import compare
     from .result import Result, Status
     from .solvers import LBFGS, OWLQN, SGDL1, TwoStage, tune_learning_rate
     from .stopping import Stop
@@ -93,6 +94,7 @@ _HOME = {
     "ElasticNet": "penalty",
     "Objective": "problem",
     "Problem": "problem",
+    "compare": "report.comparison",
     "Result": "result",
     "Status": "result",
     "LBFGS": "solvers",
@@ -157,6 +159,7 @@ __all__ = [
     "TraceRecord",
     "TwoStage",
     "audit",
+    "compare",
     "evaluate",
     "grid_edges",
     "minimize",

@@ -27,7 +27,7 @@ FLAGS = {
         "-m --model, --data, --json, -o --output, --mode=conlleval, --scheme, --label-bias, --calibration, "
         f"{COLUMNS}, --weight-column, -j --threads",
     "explain": f"-m --model, --data, -o --output=-, --top=8, --json, --html, {COLUMNS}, -j --threads",
-    "report": f"-m --model, --data, -o --output, --trace, --scheme, {COLUMNS}, -j --threads",
+    "report": f"-m --model, --other, --data, -o --output, --trace, --scheme, {COLUMNS}, -j --threads",
     "inspect": "-m --model, --top=20, --json",
     "calibrate": f"-m --model, --data, -o --output, --by, --tune-bias, --json, {COLUMNS}, -j --threads",
     "audit":

@@ -22,6 +22,7 @@ class Inputs(NamedTuple):
         flag: the flag that stands for the same argument.
         default: value of `data` if it is not given; None if it is required.
         several: whether `data` is a list of files.
+        other: the argument that a second model stands for, between the first one and the data; None if there is none.
     """
 
     usage: str
@@ -30,6 +31,7 @@ class Inputs(NamedTuple):
     flag: str = "--data"
     default: str | None = None
     several: bool = False
+    other: str | None = None
 
 
 def add_inputs(parser: ArgumentParser, inputs: Inputs, help: str = "", *, model: str = "model file") -> None:
@@ -43,6 +45,9 @@ def add_inputs(parser: ArgumentParser, inputs: Inputs, help: str = "", *, model:
     """
     _add_place(parser, "MODEL", model)
     parser.add_argument("-m", "--model", metavar="MODEL", help="MODEL as a flag")
+    if inputs.other is not None:
+        _add_place(parser, "OTHER", "second model, to compare with the first one")
+        parser.add_argument("--other", dest=inputs.other, metavar="MODEL", help="OTHER as a flag")
     if inputs.data is not None:
         _add_place(parser, "FILE", help)
         flags = [inputs.flag] if inputs.flag == "--data" else ["-o", inputs.flag]
@@ -75,6 +80,8 @@ def take_inputs(parser: ArgumentParser, arguments: Namespace) -> None:
         return
     if inputs.model:
         _take_model(parser, arguments, inputs, places)
+    if inputs.other is not None:
+        _take_other(parser, arguments, inputs, places)
     if inputs.data is None:
         if places:
             parser.error(f"two models: {arguments.model} and {places[0]}; give one")
@@ -103,8 +110,20 @@ def _take_model(parser: ArgumentParser, arguments: Namespace, inputs: Inputs, pl
             parser.error(f"the model is missing; write {parser.prog} {inputs.usage}")
         swapped = inputs.flag == "--data" and len(places) > 1 and _is_model(places[1]) and not _is_model(places[0])
         arguments.model = places.pop(1 if swapped else 0)
-    elif len(places) > 1 and (model := next(filter(_is_model, places), None)) is not None:
+    elif inputs.other is None and len(places) > 1 and (model := next(filter(_is_model, places), None)) is not None:
         parser.error(f"two models: -m {arguments.model} and {model}; give one")
+
+
+def _take_other(parser: ArgumentParser, arguments: Namespace, inputs: Inputs, places: list[str]) -> None:
+    """Remove a second model from the places, if there are more of them than the data need."""
+    values = vars(arguments)
+    n_data = 0 if values[str(inputs.data)] else 1
+    at = next((at for at, place in enumerate(places) if _is_model(place)), None)
+    if values[str(inputs.other)] is None and len(places) > n_data:
+        values[str(inputs.other)] = places.pop(at or 0)
+    elif at is not None:
+        models = f"{arguments.model} and {places[at]} are models"
+        parser.error(f"a file is missing: {models}; write {parser.prog} {inputs.usage}")
 
 
 def _is_model(path: str) -> bool:

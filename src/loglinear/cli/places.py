@@ -17,7 +17,7 @@ EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "logli
 # Places that are standard output.
 _STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 # Arguments that are models.
-_MODELS = ("model", "start", "prior", "committee")
+_MODELS = ("model", "other", "start", "prior", "committee")
 
 
 def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[str], writes: Sequence[str]) -> None:

@@ -4,6 +4,10 @@ It shows the scores of chunks and labels with confidence intervals, a confusion 
 context, the strongest features, the transitions and the calibration of the probabilities. With a model from `loglinear
 structure`: how probable the rows of a table are, how well each value can be predicted from the rest of its row, and the
 strongest edges. Needs Jinja2: pip install 'loglinear[report]'.
+
+With two models, such as an old and a new one, the report compares them on the same data: the differences of their
+scores with confidence intervals (paired bootstrap), how many labels and chunks the second model fixes and breaks, and
+the sentences that changed, with the labels of both. Networks cannot be compared.
 """
 
 from __future__ import annotations
@@ -18,16 +22,17 @@ from ..options import add_columns, add_format, add_scheme, add_threads
 from ..output import say
 
 if TYPE_CHECKING:
-    from ...report.page import Report
+    from ...report.html_page import HtmlPage
 
-EXAMPLE = "example: loglinear report chunker.loglinear dev.txt -o report.html"
-READS: tuple[str, ...] = ("data", "model", "trace")
+EXAMPLE = """example: loglinear report chunker.loglinear dev.txt -o report.html
+         loglinear report old.loglinear new.loglinear --data test.txt -o comparison.html"""
+READS: tuple[str, ...] = ("data", "model", "other", "trace")
 WRITES: tuple[str, ...] = ("output",)
 
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    inputs = Inputs("MODEL FILE", model=True, data="data")
+    inputs = Inputs("MODEL [OTHER] FILE", model=True, data="data", other="other")
     add_inputs(parser, inputs, "labelled sentences, samples or texts, or a table")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="HTML file to write; - for stdout")
     trace = "file written by `loglinear train --trace`, for the training curve"
@@ -40,18 +45,26 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Write the report."""
-    from ...report.page import check_report
+    from ...report.html_page import check_report
     from ...trace import Trace
 
     if arguments.data == "-":
         message = "--data -: a report reads its data twice, which stdin does not allow; save the data to a file first"
         raise OptionError(message)
     check_report(arguments.output)
+    if arguments.other is not None:
+        from ..kinds.compared import compared
+
+        if arguments.trace is not None:
+            message = "--trace is the training of one model; leave it out, or leave out the second model"
+            raise OptionError(message)
+        save_report(compared(opened(arguments.model), opened(arguments.other), arguments), arguments.output)
+        return
     trace = () if arguments.trace is None else Trace.read(arguments.trace)
     save_report(opened(arguments.model).report(arguments, trace), arguments.output)
 
 
-def save_report(report: Report, output: str, *, quiet: bool = False) -> None:
+def save_report(report: HtmlPage, output: str, *, quiet: bool = False) -> None:
     """Write a report, whole or not at all, to a file or to standard output, and name the file."""
     report.save(output)
     if output != "-" and not quiet:

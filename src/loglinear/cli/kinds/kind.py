@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Mapping, Sequence
 
+    from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
     from ...models.rank import Ranking
     from ...report.page import Report
@@ -81,6 +82,10 @@ class Kind:
     def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
         """Return the report on the data of `arguments`, with the steps of the training and remarks on the figures."""
         self.refuse("report")
+
+    def answers_to_compare(self, arguments: Namespace) -> Answers:
+        """Return the answers to the labelled tokens, samples or texts of the data of `arguments`, with their words."""
+        self.refuse("report MODEL OTHER FILE", "only chains and classifiers are compared; write a report of each model")
 
     def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:
         """Choose what to label next from a file, with other models; the share that has been scored is reported."""

@@ -500,6 +500,19 @@ class Sentences(Kind):
             notes=notes,
         )
 
+    def answers_to_compare(self, arguments: Namespace) -> Answers:
+        """Return the answers to the tokens of a file that have a label, with their words."""
+        from ...data.tokens import file_words
+
+        format = self.format(arguments.data, arguments.format)
+        answers = self._answers_to(arguments.data, format, arguments, sure=False, spans=False)
+        corpus = self.labelled_corpus(answers)
+        words = file_words(arguments.data, format, corpus)
+        if [*map(len, words)] != [*map(len, answers.gold)]:  # tokens without a label are left out
+            pairs = zip(words, corpus.known_labels(self.model.labels), strict=True)
+            words = [[word for word, label in zip(*pair, strict=True) if label is not None] for pair in pairs]
+        return answers._replace(words=words)
+
     def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:
         """Choose what to label next from a file of sentences or samples."""
         from .ranked import ranked_sentences

@@ -166,6 +166,11 @@ class Texts(Samples):
         probabilities = [max(row) for row in self.model.marginals(corpus.core, threads=threads)] if sure else None
         return Answers.of_samples(gold, predicted, probabilities, documents.texts)
 
+    def answers_to_compare(self, arguments: Namespace) -> Answers:
+        """Return the answers to a file of labelled texts."""
+        format = self.format(arguments.data, arguments.format)
+        return self._answers_to(arguments.data, format, arguments, sure=False, spans=False)
+
     def labelled_corpus(self, answers: Answers) -> Corpus:
         """Return the texts as sentences of one token, with their labels."""
         from ...data.corpus import Corpus
