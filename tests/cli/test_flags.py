@@ -28,7 +28,7 @@ FLAGS = {
         f"{COLUMNS}, --weight-column, -j --threads",
     "explain": f"-m --model, --data, -o --output=-, --top=8, --json, --html, {COLUMNS}, -j --threads",
     "report": f"-m --model, --other, --data, -o --output, --trace, --scheme, {COLUMNS}, -j --threads",
-    "inspect": "-m --model, --top=20, --json",
+    "inspect": "-m --model, --top=20, --json, --card",
     "calibrate": f"-m --model, --data, -o --output, --by, --tune-bias, --json, {COLUMNS}, -j --threads",
     "audit":
         f"--data, -o --output=-, --folds=5, --top, --apply, --model-type=chain, {COLUMNS}, --weight-column, "

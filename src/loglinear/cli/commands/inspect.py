@@ -2,6 +2,9 @@
 
 With a model from `loglinear structure`: the columns with their values, and the strongest interactions. For an encoded
 corpus: sizes, labels, template, and whether its files are intact.
+
+--card prints a model card in Markdown, to publish with the model: what it does, its labels, training data, scores,
+settings, how to use it, and what was not measured. It has only what the model file says; add the rest by hand.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from argparse import ArgumentParser, Namespace
 from ...data.corpus import Corpus
 from ...data.formats import is_corpus
 from ...data.templates import without_comments
+from ...errors import OptionError
 from ...visible import visible, visible_name
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
@@ -20,7 +24,8 @@ from ..options import add_json, count
 from ..output import counted
 from ..wrapping import fitted
 
-EXAMPLE = "example: loglinear inspect chunker.loglinear --top 10"
+EXAMPLE = """example: loglinear inspect chunker.loglinear --top 10
+         loglinear inspect chunker.loglinear --card > README.md"""
 READS: tuple[str, ...] = ("model",)
 WRITES: tuple[str, ...] = ()
 
@@ -32,11 +37,19 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=count, default=20, metavar="N", help="number of strongest weights to show (default: 20)"
     )
-    add_json(parser)
+    kind = parser.add_mutually_exclusive_group()
+    add_json(kind)
+    kind.add_argument("--card", action="store_true", help="print a model card in Markdown")
 
 
 def run(arguments: Namespace) -> None:
     """Inspect."""
+    if arguments.card:
+        if is_corpus(arguments.model):
+            message = f"--card: {arguments.model} is an encoded corpus; give a model"
+            raise OptionError(message)
+        print(opened(arguments.model).card().markdown())
+        return
     if is_corpus(arguments.model):
         shown = _shown_corpus(arguments)
     else:

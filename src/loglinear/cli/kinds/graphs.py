@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from ...data.features import Feature
+from ...models.files.settings import version_of
 from ...models.graph import GraphCRF
+from ..output import counted
 from .inspected import shown
 from .kind import Kind
+
+if TYPE_CHECKING:
+    from ...models.explain.model_card import ModelCard
 
 __all__ = ["Graphs"]
 
@@ -45,3 +50,26 @@ class Graphs(Kind):
         inference = "exact" if crf.exact_ else crf.inference
         settings = {**crf.get_params(), "inference": inference, "training": crf._training}
         return shown(features, about, settings, top=top, as_json=as_json)
+
+    def card(self) -> ModelCard:
+        """Return the model card."""
+        from ...models.explain.model_card import ModelCard
+        from .carded import loaded, not_converged, own_settings
+
+        crf, rows = self.crf, self.crf._rows()
+        labels = [str(label) for label in crf.classes_.tolist()]
+        n_samples = crf._training.get("n_samples")
+        return ModelCard(
+            path=self.path,
+            task="",
+            tags=("node-classification", "conditional-random-field", "graphical-model"),
+            does=f"A conditional random field on graphs. It gives each node of a graph one of {len(labels):,} labels, "
+            "from the features of nodes and edges.",
+            label_noun="labels",
+            labels={label: () for label in labels},
+            data={} if n_samples is None else {"trained on": counted(n_samples, "graph")},
+            settings=own_settings(rows),
+            status=not_converged(crf._training),
+            python=loaded(self.path, "GraphCRF", "crf", "crf.predict([(node_features, edges, edge_features)])"),
+            version=version_of(self.path),
+        )

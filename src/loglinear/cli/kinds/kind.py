@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
+    from ...models.explain.model_card import ModelCard
     from ...models.rank import Ranking
     from ...report.page import Report
     from ...trace import TraceRecord
@@ -78,6 +79,10 @@ class Kind:
     def inspect(self, *, top: int, as_json: bool) -> str:
         """Describe the model, with its `top` strongest weights; return what to print."""
         self.refuse("inspect")
+
+    def card(self) -> ModelCard:
+        """Return the model card."""
+        self.refuse("inspect --card")
 
     def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
         """Return the report on the data of `arguments`, with the steps of the training and remarks on the figures."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ...data.templates import TemplateText
     from ...models.explain.answers import Answers
     from ...models.explain.explanation import Explanation
+    from ...models.explain.model_card import ModelCard
     from ...models.files.chain import ChainModel
     from ...options import Options
     from ...report.page import Report
@@ -476,6 +477,12 @@ class Sentences(Kind):
         has_intercept = any(feature.attribute == model.intercept is not None for feature, _ in features)
         about |= {"called": partial(attributes_called, model), "has_intercept": has_intercept}
         return shown(features, about, self.checked_settings(), top=top, as_json=as_json)
+
+    def card(self) -> ModelCard:
+        """Return the model card."""
+        from .carded import card_of
+
+        return card_of(self)
 
     def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
         """Return the report on labelled sentences."""

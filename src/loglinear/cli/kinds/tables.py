@@ -16,7 +16,7 @@ from ...data.table import Table, join_names, read_table
 from ...data.writing import check_labels, write_text
 from ...errors import DataError
 from ...models.explain.edges import Edge, ranked_edges
-from ...models.files.settings import plain
+from ...models.files.settings import plain, version_of
 from ...models.network import PairwiseMRF
 from ..options import flags_of
 from ..output import counted, say
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...models.explain.explanation import Explanation
+    from ...models.explain.model_card import ModelCard
     from ...report.page import Report
     from .kind import Trace
 
@@ -170,19 +171,50 @@ class Tables(Kind):
         }
         return json.dumps(report, default=plain) if as_json else _rendered(report, edges, top)
 
+    def card(self) -> ModelCard:
+        """Return the model card."""
+        from ...models.explain.model_card import ModelCard, quoted
+        from ...models.explain.network_report import network_rows
+        from .carded import loaded, not_converged, own_settings
+
+        rows, name = network_rows(self.network), quoted(self.path)
+        states = dict(zip(self.names, self.network.categories_, strict=True))
+        return ModelCard(
+            path=self.path,
+            task="",
+            tags=("tabular", "markov-random-field", "graphical-model"),
+            does="A pairwise Markov random field: the joint distribution of "
+            f"{counted(len(self.needed), 'variable')}, the columns of a table. It fills in missing values with "
+            "the most probable ones.",
+            label_noun="variables",
+            labels={variable: [str(state) for state in states[variable].tolist()] for variable in self.needed},
+            data={"trained on": rows["trained on"]} if "trained on" in rows else {},
+            settings=own_settings(rows),
+            command=self.training_command(),
+            status=not_converged(self.network._training),
+            shell=f"loglinear tag {name} table.csv\nloglinear evaluate {name} test.csv",
+            python=loaded(self.path, "PairwiseMRF", "network", "network.predict(table)  # a table with these columns"),
+            version=version_of(self.path),
+        )
+
     def report(self, arguments: Namespace, trace: Trace = (), notes: Sequence[str] = ()) -> Report:
         """Return the report of the network on a table."""
         from ...models.explain.network_report import report_of_network
-        from ...models.training.structure import NetworkOptions
 
         self.leave_out(vars(arguments) | {"trace": trace or None}, "format", "scheme", "trace")
         _, samples = self.read(arguments.data)
+        with naming(arguments.data):
+            title, command = self.title(arguments.data), self.training_command()
+            return report_of_network(self.network, samples, title=title, command=command)
+
+    def training_command(self) -> str:
+        """Return the command that learns the network again, with names in capitals for files."""
+        from ...models.training.structure import NetworkOptions
+
         network = self.network
         settings = {**network.get_params(), "l1": network.l1_, "solver_options": None, "inference_options": None}
         settings["missing"] = shlex.quote(join_names(map(str, network.missing))) if network.missing else None
-        command = " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
-        with naming(arguments.data):
-            return report_of_network(network, samples, title=self.title(arguments.data), command=command)
+        return " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
 
 
 def _as_states(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np.object_]:

@@ -26,6 +26,7 @@ __all__ = [
     "trained_from",
     "trained_on",
     "training_summary",
+    "version_of",
     "worst",
 ]
 
@@ -64,7 +65,17 @@ def class_weight_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(path: str) -> str | None:
-    """Return the kind of the model in a file, as its settings have it; None for a file that is not a model.
+    """Return the kind of the model in a file, as its settings have it; None for a file that is not a model."""
+    return _written(path, "model")
+
+
+def version_of(path: str) -> str | None:
+    """Return the version of loglinear that wrote a model file; None for a file that loglinear has not written."""
+    return _written(path, "loglinear")
+
+
+def _written(path: str, name: str) -> str | None:
+    """Return a setting in a model file as text; None if there is none.
 
     The file is safetensors: the length of a header, eight bytes, and the header, JSON.
     """
@@ -74,7 +85,7 @@ def kind_of(path: str) -> str | None:
             if length > os.fstat(file.fileno()).st_size:
                 return None
             settings = json.loads(json.loads(file.read(length))["__metadata__"]["settings"])
-            return str(settings["model"])
+            return str(settings[name])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
