@@ -19,7 +19,7 @@ PYTHON, NATIVE, BENCHMARKS = ROOT / "src" / "loglinear", ROOT / "native" / "src"
 
 # From the ground up; a floor may use those below it and itself, not those beside it in another tuple that come later.
 PYTHON_FLOORS = (
-    ("_core", "version", "errors", "visible"),
+    ("_core", "version", "errors", "visible", "display_width"),
     ("text_file",),
     ("options", "protocols", "vectors", "memory", "replacing", "extras", "processor", "forks"),
     ("schema", "display"),
@@ -30,7 +30,7 @@ PYTHON_FLOORS = (
     ("solvers",),
     ("minimize",),
     ("path",),
-    ("bootstrap", "data", "calibration", "metrics", "schemes", "constraints"),
+    ("bootstrap", "data", "calibration", "metrics", "schemes", "score_tables", "constraints"),
     ("networks",),
     ("objectives", "datasets", "report"),
     ("models",),

@@ -11,6 +11,7 @@ from seqeval import scheme as SCHEMES
 from seqeval.metrics import sequence_labeling as seqeval
 from seqeval.metrics import v1 as strict_seqeval
 
+from loglinear.display_width import display_width
 from loglinear.errors import DataError, DataWarning, OptionError
 from loglinear.metrics import chunk_f1, chunk_f1_scorer, chunk_scores, chunks, detect_scheme, evaluate
 
@@ -367,7 +368,7 @@ def test_report_has_a_matrix_where_it_fits_and_else_the_most_frequent_confusions
     assert ["macro", "average", "28.57", "40.00", "33.33", "8"] in rows
     assert ["weighted", "average", "35.71", "50.00", "41.67", "8"] in rows
     assert rows[-3:] == [["NOUN", "VERB"], ["NOUN", "4", "1"], ["VERB", "3", "."]]
-    widest = max(map(len, lines[-4:]))
+    widest = max(map(len, lines[-2:]))
     assert evaluate(gold, predicted).report(width=widest).splitlines() == lines
     samples = evaluate(gold, predicted).report(samples=True, width=widest - 1).splitlines()
     assert samples[0] == "8 samples"
@@ -388,7 +389,25 @@ def test_report_is_aligned_and_has_no_confusions_without_errors():
     assert len({len(line) for line in table.splitlines()}) == 1
     assert table.splitlines()[1].startswith(r"a\tb\nc  ")
     assert len({len(line) for line in matrix.splitlines()[1:]}) == 1
-    assert evaluate(labels, labels).report(width=10).split("\n\n") == [accuracies, table]
+    assert evaluate(labels, labels).report(width=60).split("\n\n")[0] == accuracies
+    assert table.splitlines()[2].startswith("a name of more than eighteen letters  ")
+
+
+@pytest.mark.parametrize("name", ["a" * 70, "北京" * 20, "e\u0301" * 90, "組織名-ORGANISATION-" * 4])
+def test_a_report_is_as_wide_as_the_terminal_whatever_the_names(name):
+    names = [f"{name}{number:02d}" for number in range(30)]
+    gold, predicted = [[*names, *names]], [[*names, *names[::-1]]]
+    for labels in (gold, [[f"B-{label}" for label in gold[0]]]):
+        guessed = predicted if labels is gold else [[f"B-{label}" for label in predicted[0]]]
+        scores = evaluate(labels, guessed)
+        assert str(scores) == scores.report() == scores.report(width=60)
+        for width in (53, 60, 100):
+            lines = scores.report(width=width).splitlines()
+            assert max(map(display_width, lines)) <= width
+            cells = [line.split() for line in lines if line.endswith(("100.00        2", "50.00        2"))]
+            assert len({row[0] for row in cells}) == 30
+            assert all("…" in row[0] and row[0].endswith(f"{at:02d}") for at, row in enumerate(cells))
+            assert len({display_width(line) for line in lines[4:35]}) == 1
 
 
 def test_labels_with_tabs_and_line_ends_do_not_break_a_report():

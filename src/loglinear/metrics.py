@@ -29,7 +29,8 @@ from loglinear.schemes import (
     parsed_tag,
     read_chunks,
 )
-from loglinear.visible import listed, visible_name
+from loglinear.score_tables import confusion_matrix, most_frequent_confusions, score_table
+from loglinear.visible import listed
 
 if TYPE_CHECKING:
     import pandas
@@ -50,8 +51,6 @@ __all__ = [
     "tagging_calibration",
 ]
 
-# Number of confusions that a report lists if the matrix is wider than the report.
-_N_CONFUSIONS = 20
 # Fewest tokens on which labels that gold and predicted data do not share are worth a warning.
 _FEW_TOKENS = 20
 
@@ -161,62 +160,43 @@ class Evaluation(NamedTuple):
             values["n_samples"] = values.pop("n_tokens")
         return values
 
-    def report(self, *, samples: bool = False, noun: str = "sample", width: int = 80) -> str:
+    def __str__(self) -> str:
+        """Return the tables of `report`."""
+        return self.report()
+
+    def report(self, *, samples: bool = False, noun: str = "sample", width: int = 60) -> str:
         """Return tables for people, in per cent: accuracies; scores of chunks, or else of labels; confusions.
+
+        ``print(evaluation)`` shows them, too.
 
         Args:
             samples: whether tokens are samples of a classifier, and sentences are to be left out.
             noun: what a sample is called, such as text.
-            width: columns of the terminal: a confusion matrix that is wider gives way to the most frequent confusions.
+            width: columns of the terminal: longer names lose their middle, and a confusion matrix that is wider gives
+                way to the most frequent confusions.
         """
         sizes = {noun: self.n_tokens} if samples else {"sentence": self.n_sentences, "token": self.n_tokens}
         head = ", ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for noun, n in sizes.items())
         lines = [head, f"accuracy           {100 * self.accuracy:6.2f}"]
         if not samples:
             lines.append(f"sentence accuracy  {100 * self.sentence_accuracy:6.2f}")
-        lines += ["", *(self._label_table() if self.scheme is None else self._chunk_table())]
-        matrix = self._matrix()
-        lines += ["", *(matrix if all(len(line) <= width for line in matrix) else self._most_frequent_confusions())]
+        lines += ["", *(self._label_table(width) if self.scheme is None else self._chunk_table(width))]
+        matrix = confusion_matrix([*self.per_label], self.confusion, width)
+        lines += ["", *(matrix or most_frequent_confusions(self.confusion, width))]
         return "\n".join(lines).rstrip()
 
-    def _chunk_table(self) -> list[str]:
+    def _chunk_table(self, width: int) -> list[str]:
         strict = f" (strict {self.scheme})" if self.mode == "strict" else ""
         total = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         support = sum(scores["support"] for scores in self.per_type.values())
         rows = [(name or "words", scores) for name, scores in self.per_type.items()]
         averages = {f"{name} average": scores | {"support": support} for name, scores in self.type_averages.items()}
-        return _table(f"chunks{strict}", [*rows, ("overall", total | {"support": support}), *averages.items()])
+        rows += [("overall", total | {"support": support}), *averages.items()]  # type: ignore[list-item]
+        return score_table(f"chunks{strict}", rows, width)
 
-    def _label_table(self) -> list[str]:
+    def _label_table(self, width: int) -> list[str]:
         averages = {f"{name} average": scores | {"support": self.n_tokens} for name, scores in self.averages.items()}
-        return _table("label", [*self.per_label.items(), *averages.items()]) if self.per_label else []
-
-    def _matrix(self) -> list[str]:
-        names = [_shown(label) for label in self.per_label]
-        lines = _aligned(["", *names], left=True)
-        for label in self.per_label:
-            cells = [str(self.confusion.get(row, {}).get(label, ".")) for row in self.per_label]
-            column = _aligned([_shown(label), *cells])
-            lines = [f"{line}  {cell}" for line, cell in zip(lines, column, strict=True)]
-        return ["confusions: rows gold, columns predicted", *lines] if lines[1:] else []
-
-    def _most_frequent_confusions(self) -> list[str]:
-        confusions = [(n, g, p) for g, row in self.confusion.items() for p, n in row.items() if g != p]
-        if not confusions:
-            return []
-        shown = sorted(confusions, key=lambda confusion: -confusion[0])[:_N_CONFUSIONS]
-        covered, errors = sum(n for n, _, _ in shown), sum(n for n, _, _ in confusions)
-        part = (
-            f"the {len(shown)} most frequent confusions of {len(confusions):,}"
-            if len(shown) < len(confusions)
-            else "confusions"
-        )
-        columns = [
-            _aligned(["gold", *(_shown(g) for _, g, _ in shown)], left=True),
-            _aligned(["predicted", *(_shown(p) for _, _, p in shown)], left=True),
-            _aligned(["number", *(f"{n:,}" for n, _, _ in shown)]),
-        ]
-        return [f"{part}: {covered:,} of {errors:,} errors", *map("  ".join, zip(*columns, strict=True))]
+        return score_table("label", [*self.per_label.items(), *averages.items()], width) if self.per_label else []
 
 
 def evaluate(
@@ -459,27 +439,6 @@ def _sorted(labels: Iterable[Any]) -> list[Any]:
     except TypeError:
         message = f"labels of type {type(plain[0]).__name__} have no order; give strings or whole numbers"
         raise DataError(message) from None
-
-
-def _table(title: str, rows: Iterable[tuple[Any, Mapping[str, Any]]]) -> list[str]:
-    """Return lines with the scores of each row, in per cent."""
-    cells = [(_shown(name), scores) for name, scores in rows]
-    width = max([18, len(title), *(len(name) for name, _ in cells)])
-    return [f"{title:<{width}} {'precision':>9} {'recall':>7} {'F':>7} {'support':>8}"] + [
-        f"{name:<{width}} {100 * row['precision']:9.2f} {100 * row['recall']:7.2f} "
-        f"{100 * row['f1']:7.2f} {row['support']:8d}"
-        for name, row in cells
-    ]
-
-
-def _aligned(cells: Sequence[str], *, left: bool = False) -> list[str]:
-    """Return the cells of a column, filled up with blanks to its width."""
-    width = max(map(len, cells))
-    return [cell.ljust(width) if left else cell.rjust(width) for cell in cells]
-
-
-def _shown(label: object) -> str:
-    return visible_name(str(label))
 
 
 def _some(labels: Iterable[Any]) -> str:

@@ -164,7 +164,9 @@ def shown(scores: Evaluation, calibrations: dict[str, Calibration], *, items: st
         return json.dumps(scores.to_dict(samples=samples) | extra)
     import shutil
 
-    tables = [scores.report(samples=samples, noun=items.removesuffix("s"), width=shutil.get_terminal_size().columns)]
+    tables = [
+        scores.report(samples=samples, noun=items.removesuffix("s"), width=shutil.get_terminal_size((60, 24)).columns)
+    ]
     return "\n\n".join(tables + [calibration.report(name) for name, calibration in calibrations.items()])
 
 
