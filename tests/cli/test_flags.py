@@ -21,7 +21,7 @@ FLAGS = {
         "--max-iterations=1000, --dev, --keep, --patience, --report, --trace, --checkpoint, --checkpoint-minutes, "
         "--resume, -q --quiet, -v --verbose, -j --threads, --workers, --cluster, --part-mb",
     "tag":
-        "-m --model, --data, -o --output=-, --marginals, --probabilities, --n-best, --layout, -v --detail, "
+        "-m --model, --data, -o --output=-, --marginals, --probabilities, --n-best, --layout, -v --detail, --pretty, "
         f"--stream, --constraints, --min-probability, --below, --rest, --label-bias, {COLUMNS}, -j --threads",
     "evaluate":
         "-m --model, --data, --json, -o --output, --mode=conlleval, --scheme, --label-bias, --calibration, "

@@ -61,6 +61,10 @@ class Labelled:
         """Whether a label means that a token belongs to no chunk."""
         return self._type(label) is None
 
+    def place(self, type_: str | None) -> int | None:
+        """Return the number of a type of chunks, or of a label that follows no scheme, in the order of the colours."""
+        return next((at for at, name in enumerate(self._hues) if name == type_), None)
+
     def pieces(self, labels: Sequence[str]) -> Iterator[Piece]:
         """Yield the chunks of a sentence and the tokens between them, from left to right."""
         if self.scheme is None or UNKNOWN in labels:

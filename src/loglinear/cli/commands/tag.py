@@ -30,6 +30,10 @@ token, if the labels have no spans; or of what --probabilities names, which is t
   crfsuite  like `crfsuite tag`: only the label. For `-p`, use --probabilities sequence; for `-i`, --probabilities
             token; for `-l`, --marginals; for `-p -i`, -v 1; for `-p -i -l`, -v 2.
 
+--pretty is for people: words with their labels below, in lines that fit the terminal. Spans are underlined with one
+label, and types have colours. Without a terminal, or if the environment variable NO_COLOR is set, there are no colours.
+Tables are refused.
+
 If the input is a pipe or a terminal, each sentence is labelled as soon as it is complete: after its blank line, or
 after each line for JSON lines, svmlight and text. So another program can send a sentence and wait for its labels.
 --stream does the same for files. When streaming, the sentences before an error are still labelled; otherwise an error
@@ -43,10 +47,11 @@ from argparse import ArgumentParser, Namespace
 from ...errors import OptionError
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_label_bias, add_threads
+from ..options import add_columns, add_format, add_label_bias, add_threads, option_flag
 from ..withheld import add_withheld
 
-EXAMPLE = "example: printf 'The\\ndog\\nbarks\\n' | loglinear tag pos.loglinear"
+EXAMPLE = """example: printf 'The\\ndog\\nbarks\\n' | loglinear tag pos.loglinear
+         loglinear tag ner.loglinear new.txt --pretty | less"""
 READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output", "rest")
 
@@ -68,6 +73,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--layout", choices=LAYOUTS, metavar="NAME", help=layout)
     detail = "with --layout: 0 for labels only, 1 or 2 to add scores or probabilities, as above (default: 0)"
     parser.add_argument("-v", "--detail", type=int, choices=(0, 1, 2), help=detail)
+    pretty = "print words with their labels below, for people; in colour on a terminal"
+    parser.add_argument("--pretty", action="store_true", default=None, help=pretty)
     stream = "label each sentence as soon as it is read (always on for pipes and terminals)"
     parser.add_argument("--stream", action="store_true", default=None, help=stream)
     constraints = (
@@ -89,4 +96,14 @@ def run(arguments: Namespace) -> None:
         if others:
             message = f"--probabilities {arguments.probabilities} and {others[0]} cannot be combined; leave out one"
             raise OptionError(message)
-    opened(arguments.model).tag(arguments)
+    if not arguments.pretty:
+        opened(arguments.model).tag(arguments)
+        return
+    for name in ("marginals", "probabilities", "n_best", "layout", "detail", "min_probability", "below", "rest"):
+        if getattr(arguments, name) not in (None, False):
+            message = f"--pretty prints labels only; leave out {option_flag(name) if name != 'detail' else '-v'}"
+            raise OptionError(message)
+    if arguments.output != "-":
+        message = f"--pretty prints to the terminal, not to {arguments.output}; leave out --output"
+        raise OptionError(message)
+    opened(arguments.model).tag_pretty(arguments)

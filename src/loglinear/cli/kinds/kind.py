@@ -64,6 +64,10 @@ class Kind:
         """Label a file."""
         self.refuse("tag")
 
+    def tag_pretty(self, arguments: Namespace) -> None:
+        """Print a file with its labels, for people."""
+        self.refuse("tag --pretty", "leave out --pretty")
+
     def evaluate(self, arguments: Namespace) -> str:
         """Compare the model with labelled data; return what to print."""
         self.refuse("evaluate")

@@ -254,6 +254,17 @@ class Sentences(Kind):
         if is_noted and columns == self.columns(arguments, format):
             note_columns(arguments.file, start, columns)
 
+    def tag_pretty(self, arguments: Namespace) -> None:
+        """Print sentences with their labels below."""
+        from .pretty import PrettySentences
+
+        sentences = PrettySentences(self, self._constrained(arguments), arguments)
+        is_corpus = self.format(arguments.file, arguments.format) == "corpus"
+        if answered_one_by_one(arguments) and not is_corpus:
+            sentences.print_stream()
+        else:
+            sentences.print_file()
+
     def look_for_sentences(self, path: str, start: bytes) -> None:
         """Warn if the first bytes of a file are a single sentence that is probably several; samples need none."""
         if self.items == "tokens":
@@ -589,6 +600,11 @@ class Samples(Sentences):
         """Label a file of samples, which no sequence of labels constrains."""
         self.leave_out(vars(arguments), "constraints", "n_best", "label_bias")
         super().tag(arguments)
+
+    def tag_pretty(self, arguments: Namespace) -> None:
+        """Print samples with their labels, which no sequence of labels constrains."""
+        self.leave_out(vars(arguments), "constraints", "label_bias")
+        super().tag_pretty(arguments)
 
     def evaluate(self, arguments: Namespace) -> str:
         """Compare predicted labels with the labels of a file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -63,8 +64,6 @@ class Texts(Samples):
 
         A blank line of the input is a blank line of the output. For a folder, a line has the file and its label.
         """
-        import os
-
         from ...data.formats import file_name
         from ...data.lines import arriving_lines, read_lines
         from ...data.texts import documents
@@ -96,6 +95,45 @@ class Texts(Samples):
                 write_text(arguments.output, self._labelled(texts, corpus, answered, arguments))
                 answered = texts.lines[-1]
         if not answered:
+            message = f"{name}: no texts found; the file is empty or has only blank lines"
+            raise DataError(message)
+        tally.tell(name)
+
+    def tag_pretty(self, arguments: Namespace) -> None:
+        """Print texts with their labels below."""
+        import sys
+
+        from ...data.formats import file_name
+        from ...data.lines import arriving_lines, read_lines
+        from ...data.texts import documents, read
+        from ...data.writing import write_text
+        from ..labelled_lines import LabelledLines
+
+        self.format(arguments.file, arguments.format)
+        self.take_only(vars(arguments), "format", "stream", "pretty")
+        lines, name, seen = LabelledLines(self.model.labels, sys.stdout, sequences=False), file_name(arguments.file), 0
+        tally, n_printed = _Tally(), 0
+
+        def show(texts: Sequence[str]) -> None:
+            nonlocal n_printed
+            rows = self.model.predict(self._corpus(texts, tally).core, threads=arguments.threads)
+            for text, (label,) in zip(texts, rows, strict=True):
+                shown = ("\n" if n_printed else "") + lines.text(text, label)
+                write_text("-", shown.encode("utf-8", errors="replace"))
+                n_printed += 1
+
+        if os.path.isdir(arguments.file):
+            show(read(arguments.file, labelled=False).texts)
+        else:
+            streams = answered_one_by_one(arguments)
+            for part in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
+                arrived = documents(part, name, labelled=False, first=seen + 1)
+                seen += len(part)
+                if arrived.texts and not n_printed:
+                    warn_of_labels(name, arrived.texts, self.model.labels)
+                    warn_of_tokens(name, arrived)
+                show(arrived.texts)
+        if not n_printed:
             message = f"{name}: no texts found; the file is empty or has only blank lines"
             raise DataError(message)
         tally.tell(name)
