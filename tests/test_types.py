@@ -35,7 +35,8 @@ import scipy.sparse
 from typing_extensions import assert_type
 
 from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, Tagging
-from loglinear import evaluate, grid_edges, minimize
+from loglinear import compare, evaluate, grid_edges, minimize
+from loglinear.report.comparison import Comparison
 from loglinear.datasets import load_demo
 from loglinear.solvers import LabelSets
 
@@ -59,6 +60,10 @@ assert_type(crf.fit(*load_demo()[0]).score(*load_demo()[1]), float)
 assert_type(crf.result_, Result)
 assert_type(crf.result_.gap, float | None)
 crf.nothing  # error
+assert_type(compare(y, crf.predict(X), y, names=("old", "new"), words=X), Comparison)
+assert_type(compare(y, y, y).differences.overall["accuracy"].is_clear, bool)
+compare(y, y)  # error
+compare(y, y, y, mode="strict")  # error
 crf.result_.nothing  # error
 crf.fit(X, y, weights=[1.0])  # error
 crf.fit([1, 2], y)  # error

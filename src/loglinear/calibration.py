@@ -193,7 +193,7 @@ class Calibration:
         }
 
     def report(self, answers: str) -> str:
-        """Return a table of the bins for people, in per cent, and one of the answers to accept.
+        """Return a table of the bins for people, in per cent, and one of the answers to accept, in 60 columns.
 
         The probabilities from which on answers are accepted are fractions, as ``loglinear tag --min-probability`` and
         `Tagging.accepted` take them.
@@ -208,20 +208,20 @@ class Calibration:
             interval = f"{100 * bin_.low:3.0f} to {100 * bin_.high:3.0f}"
             lines.append(f"{interval:<22} {bin_.n:9,} {shown[0]:>7} {shown[1]:>9}")
         lines.append(f"{'expected calibration error':<32} {100 * self.expected_error:7.2f}")
-        title = f"{answers} to accept"
-        lines += ["", f"{title:<22} {'at least':>9} {'share':>7} {'precision':>9}  95 % interval"]
+        title, few = f"{answers} to accept", False
+        lines += ["", f"{title:<19} {'at least':>8} {'share':>6} {'precision':>9} 95 % interval"]
         for wanted, each in self.thresholds().items():
-            row = f"{f'for precision {100 * wanted:g}':<22}"
+            row = f"{f'for precision {100 * wanted:g}':<19}"
             if each is None:
-                lines.append(f"{row} {'.':>9} {'.':>7} {'.':>9}")
+                lines.append(f"{row} {'.':>8} {'.':>6} {'.':>9}")
                 continue
             low, high = (f"{100 * end:.2f}" for end in each.interval)
-            few = "" if each.is_supported else "  (few answers)"
+            few = few or not each.is_supported
             lines.append(
-                f"{row} {floored(each.probability):>9} {100 * each.share:7.2f} {100 * each.precision:9.2f}  "
-                f"{low} to {high}{few}"
+                f"{row} {floored(each.probability):>8} {100 * each.share:6.2f} {100 * each.precision:9.2f} "
+                f"{low}–{high}{'' if each.is_supported else '*'}"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(["* few answers"] if few else [])])
 
     def _points(self) -> list[_Point]:
         """Return a point for each distinct confidence, in descending order."""
