@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loglinear.display_width import display_width, padded, shortened
+from loglinear.display_width import display_width, padded, without_middle
 
 TEXTS = ["", "a", "B-ORGANISATION", "北京大学生", "e\u0301e\u0301e\u0301", "a北b京", "カタカナ", "ｶﾀｶﾅ", "\u200b", "é"]
 
@@ -20,9 +20,9 @@ def test_wide_characters_take_two_columns_and_marks_none(text, width):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_shortened_text_fits_and_keeps_its_beginning_and_its_end(text):
+def test_a_text_without_its_middle_fits_and_keeps_its_beginning_and_its_end(text):
     for width in range(1, 15):
-        short = shortened(text, width)
+        short = without_middle(text, width)
         assert display_width(short) <= width
         if display_width(text) <= width:
             assert short == text

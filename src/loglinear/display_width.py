@@ -5,7 +5,7 @@ Source: Unicode Standard Annex 11, East Asian Width.
 
 from __future__ import annotations
 
-__all__ = ["display_width", "padded", "shortened"]
+__all__ = ["display_width", "padded", "without_middle"]
 
 
 def display_width(text: str) -> int:
@@ -25,12 +25,12 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
-def shortened(text: str, width: int) -> str:
+def without_middle(text: str, width: int) -> str:
     """Return a text of at most this width, at least 1: what is too long has "…" in the middle.
 
     Example:
-        >>> from loglinear.display_width import shortened
-        >>> shortened("B-ORGANISATION", 9), shortened("B-LOC", 9)
+        >>> from loglinear.display_width import without_middle
+        >>> without_middle("B-ORGANISATION", 9), without_middle("B-LOC", 9)
         ('B-OR…TION', 'B-LOC')
     """
     if display_width(text) <= width:

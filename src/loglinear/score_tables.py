@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from loglinear.display_width import display_width, padded, shortened
+from loglinear.display_width import display_width, padded, without_middle
 from loglinear.visible import visible_name
 
 __all__ = ["confusion_matrix", "most_frequent_confusions", "score_table"]
@@ -27,7 +27,7 @@ def score_table(title: str, rows: Iterable[tuple[Any, Mapping[str, Any]]], width
         width: columns of the terminal.
     """
     most = max(width - _NUMBERS, _NAMES)
-    cells = [(shortened(_shown(name), most), scores) for name, scores in rows]
+    cells = [(without_middle(_shown(name), most), scores) for name, scores in rows]
     wide = max([_NAMES, display_width(title), *(display_width(name) for name, _ in cells)])
     return [f"{padded(title, wide)} {'precision':>9} {'recall':>7} {'F':>7} {'support':>8}"] + [
         f"{padded(name, wide)} {100 * row['precision']:9.2f} {100 * row['recall']:7.2f} "
@@ -63,8 +63,8 @@ def most_frequent_confusions(confusion: Confusions, width: int) -> list[str]:
     numbers = _aligned(["number", *(f"{n:,}" for n, _, _ in most)])
     wide = max((width - len(numbers[0]) - 4) // 2, _LEAST)
     columns = [
-        _aligned(["gold", *(shortened(_shown(g), wide) for _, g, _ in most)], left=True),
-        _aligned(["predicted", *(shortened(_shown(p), wide) for _, _, p in most)], left=True),
+        _aligned(["gold", *(without_middle(_shown(g), wide) for _, g, _ in most)], left=True),
+        _aligned(["predicted", *(without_middle(_shown(p), wide) for _, _, p in most)], left=True),
         numbers,
     ]
     return [*title, *map("  ".join, zip(*columns, strict=True))]

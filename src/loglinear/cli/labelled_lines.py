@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from ..display_width import display_width, padded, shortened
+from ..display_width import display_width, padded, without_middle
 from ..report.labelled import UNKNOWN, Labelled, is_unspaced
 from ..visible import visible_name
 from .wrapping import columns_of
@@ -73,7 +73,7 @@ class LabelledLines:
             for word in words
             for at, part in enumerate(_parts(visible_name(word), self._width))
         ]
-        name = shortened(visible_name(label), self._width - 3)
+        name = without_middle(visible_name(label), self._width - 3)
         line = self._coloured(f"└─ {name}", self._colour(label))
         return "".join(self._lines(row) for row in self._rows(blocks)) + f"{line}\n"
 
@@ -98,7 +98,7 @@ class LabelledLines:
 
     def _bracket(self, name: str, width: int) -> str:
         """Return what stands under words of a width: a name, with a line on both sides if it is a span's."""
-        name = shortened(name, self._width)
+        name = without_middle(name, self._width)
         if self._labels.scheme is None:
             return name
         if not name:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..schemes import chunk_set
+from ..visible import shortened
 
 __all__ = ["Change", "Changed", "Outcomes", "changed_sentences", "changes", "outcomes_of_chunks", "outcomes_of_labels"]
 
@@ -133,7 +134,7 @@ def _changed(
     outcomes = Outcomes.of((a == label, b == label) for label, a, b in zip(gold, first, second, strict=True))
     start = _window(differ)
     end = min(start + _TOKENS, len(gold))
-    shown = [word if len(word) <= _CHARACTERS else f"{word[: _CHARACTERS - 1]}…" for word in words[start:end]]
+    shown = [shortened(word, _CHARACTERS) for word in words[start:end]]
     true, a, b = (list(labels[start:end]) for labels in (gold, first, second))
     return Changed(at + 1, start, end, len(gold), shown, true, a, b, sum(differ), outcomes.fixed, outcomes.broken)
 
