@@ -10,6 +10,7 @@ import pytest
 from loglinear import DataError, OptionError, compare, evaluate
 from loglinear.bootstrap import resamples
 from loglinear.report.differences import differences
+from loglinear.report.intervals import DrawnScores
 from loglinear.report.outcomes import Outcomes, changed_sentences
 from loglinear.visible import CONTROLS
 from oracles.browser import needs_browser, opened
@@ -42,7 +43,8 @@ def labelled(n_sentences, names=NAMES, most=9):
 def test_a_difference_has_the_percentiles_of_both_models_scored_on_the_same_sentences_drawn_anew(scheme):
     gold, *predicted = labelled(30)
     scores = tuple(evaluate(gold, of, scheme=scheme) for of in predicted)
-    found = differences(gold, tuple(predicted), scores, draws=60, seed=7)
+    chunked = scores[0].scheme is not None
+    found = differences(tuple(DrawnScores(gold, of, chunks=chunked, draws=60, seed=7) for of in predicted), scores)
     drawn = [
         [evaluate([gold[i] for i in picks], [of[i] for i in picks], scheme=scheme) for of in predicted]
         for picks in resamples(len(gold), 60, 7)

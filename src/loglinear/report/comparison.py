@@ -12,7 +12,7 @@ from ..metrics import Evaluation, evaluate
 from ..visible import listed, visible_name
 from .differences import Difference, Differences, differences
 from .html_page import HtmlPage, rendered
-from .intervals import Intervals, bootstrap
+from .intervals import DrawnScores, Intervals, intervals_of
 from .labelled import UNKNOWN, Labelled, joined, shown
 from .outcomes import (
     Change,
@@ -267,15 +267,17 @@ def comparison_of(
         message = "the data have no labels to compare with; give labelled data"
         raise DataError(message)
     scores = _scores(gold, predicted, scheme)
-    of_chunks = outcomes_of_chunks(gold, predicted) if scores[0].scheme is not None else {}
+    has_chunks = scores[0].scheme is not None
+    of_chunks = outcomes_of_chunks(gold, predicted) if has_chunks else {}
     of_labels = outcomes_of_labels(gold, predicted)
     outcomes = {items: _sum(of_labels)}
     pairs = zip(gold, *predicted, strict=True)
     of_sentences = Outcomes.of((list(a) == list(true), list(b) == list(true)) for true, a, b in pairs)
     if items == "tokens" or scores[0].n_sentences != scores[0].n_tokens:
         outcomes["sentences"] = of_sentences
-    if scores[0].scheme is not None:
+    if has_chunks:
         outcomes["chunks"] = _sum(of_chunks)
+    drawn = (DrawnScores(gold, predicted[0], chunks=has_chunks), DrawnScores(gold, predicted[1], chunks=has_chunks))
     frequent, n_changes = changes(gold, predicted)
     changed, n_changed = changed_sentences(gold, predicted, compared.words)
     return Comparison(
@@ -286,8 +288,8 @@ def comparison_of(
         settings=settings or {},
         notes=notes,
         scores=scores,
-        intervals=(bootstrap(gold, predicted[0], scores[0]), bootstrap(gold, predicted[1], scores[1])),
-        differences=differences(gold, predicted, scores),
+        intervals=(intervals_of(drawn[0], scores[0]), intervals_of(drawn[1], scores[1])),
+        differences=differences(drawn, scores),
         outcomes=outcomes,
         by_type=of_chunks,
         by_label=of_labels,

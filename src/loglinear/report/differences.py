@@ -7,17 +7,15 @@ differences.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..bootstrap import DRAWS, Table, ends
+from ..bootstrap import Table, ends
 from ..metrics import Evaluation
 from .intervals import DrawnScores
 
 __all__ = ["Difference", "Differences", "differences"]
 
-Labels = Sequence[Sequence[Any]]
 _NAMES = ("precision", "recall", "f1")
 
 
@@ -59,25 +57,14 @@ class Differences:
     seed: int
 
 
-def differences(
-    gold: Labels,
-    predicted: tuple[Labels, Labels],
-    scores: tuple[Evaluation, Evaluation],
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> Differences:
-    """Return the differences between two models' scores. Cost: twice that of `bootstrap`.
+def differences(drawn: tuple[DrawnScores, DrawnScores], scores: tuple[Evaluation, Evaluation]) -> Differences:
+    """Return the differences between two models' scores.
 
     Args:
-        gold: the true label sequences; at least one.
-        predicted: the label sequences that each model predicts.
+        drawn: the scores of each model in the same draws of sentences.
         scores: what `evaluate` says of each model, with one scheme and in mode "conlleval".
-        draws: number of draws, >= 1.
-        seed: of the draws.
     """
-    chunks = scores[0].scheme is not None
-    first, second = (DrawnScores(gold, each, chunks=chunks, draws=draws, seed=seed) for each in predicted)
+    first, second = drawn
 
     def between(a: dict[str, Table], b: dict[str, Table], *values: dict[str, Any]) -> dict[str, Difference]:
         between_scores: dict[str, Difference] = {}
@@ -95,6 +82,6 @@ def differences(
         overall=between(first.overall(), second.overall(), *(each._asdict() for each in scores)),
         per_type={name: of("type", name) for name in types},
         per_label={label: of("label", label) for label in labels},
-        draws=draws,
-        seed=seed,
+        draws=first.draws,
+        seed=first.seed,
     )

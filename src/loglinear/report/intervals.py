@@ -15,7 +15,7 @@ from ..bootstrap import DRAWS, Interval, Table, ends, quotients, resamples
 from ..metrics import Evaluation
 from ..schemes import chunk_set
 
-__all__ = ["DrawnScores", "Intervals", "bootstrap"]
+__all__ = ["DrawnScores", "Intervals", "bootstrap", "intervals_of"]
 
 # Numbers (one per count of a sentence and draw) held in memory at a time.
 _TOGETHER = 1 << 21
@@ -65,6 +65,11 @@ def bootstrap(
         seed: of the draws.
     """
     drawn = DrawnScores(gold, predicted, chunks=scores.scheme is not None, draws=draws, seed=seed)
+    return intervals_of(drawn, scores)
+
+
+def intervals_of(drawn: DrawnScores, scores: Evaluation) -> Intervals:
+    """Return confidence intervals of scores from their values in each draw; see `bootstrap`."""
 
     def of(values: dict[str, Table]) -> dict[str, Interval]:
         return {name: ends(value) for name, value in values.items()}
@@ -73,8 +78,8 @@ def bootstrap(
         overall=of(drawn.overall()),
         per_type={name: of(drawn.of("type", [name])) for name in scores.per_type},
         per_label={label: of(drawn.of("label", [label])) for label in scores.per_label},
-        draws=draws,
-        seed=seed,
+        draws=drawn.draws,
+        seed=drawn.seed,
     )
 
 
@@ -117,6 +122,10 @@ def _drawn(counts: _Counts, n: int, draws: int, seed: int) -> Table:
 class DrawnScores:
     """Scores in each draw of sentences. Equal numbers of sentences and equal seeds give the same draws.
 
+    Attributes:
+        draws: number of draws.
+        seed: of the draws.
+
     Args:
         gold: the true label sequences; at least one.
         predicted: the predicted label sequences.
@@ -125,10 +134,11 @@ class DrawnScores:
         seed: of the draws.
     """
 
-    def __init__(self, gold: Labels, predicted: Labels, *, chunks: bool, draws: int, seed: int) -> None:
+    def __init__(self, gold: Labels, predicted: Labels, *, chunks: bool, draws: int = DRAWS, seed: int = 0) -> None:
         counted = [_sentence_counts(*pair, chunks=chunks) for pair in zip(gold, predicted, strict=True)]
         column = {key: at for at, key in enumerate(dict.fromkeys(key for sentence in counted for key in sentence))}
         self._table, self._column = _drawn(_Counts.of(counted, column), len(counted), draws, seed), column
+        self.draws, self.seed = draws, seed
         self._types = {name for kind, name, _ in column if kind == "type"} if chunks else None
 
     def _sums(self, kind: str, name: object, what: str) -> Table | float:
