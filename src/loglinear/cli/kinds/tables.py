@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -180,7 +181,9 @@ class Tables(Kind):
         network = self.network
         settings = {**network.get_params(), "l1": network.l1_, "solver_options": None, "inference_options": None}
         settings["missing"] = shlex.quote(join_names(map(str, network.missing))) if network.missing else None
-        command = " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
+        files = [*network._notes.get("files", {}).get("training", ["TABLE"]), "--model", os.path.basename(self.path)]
+        words = ["loglinear", "structure", *map(shlex.quote, files), *flags_of(NetworkOptions, settings)]
+        command = " ".join(words)
         with naming(arguments.data):
             return report_of_network(network, samples, title=self.title(arguments.data), command=command)
 
