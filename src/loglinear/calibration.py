@@ -27,6 +27,8 @@ __all__ = ["Calibration", "CalibrationBin", "TaggingCalibration", "Threshold", "
 _EDGES = [k / 10 for k in range(11)]
 # Precisions whose thresholds a table shows.
 _PRECISIONS = (0.9, 0.95, 0.98, 0.99, 0.995)
+# Standard deviations on either side of the mean that hold 95 % of a normal distribution.
+_NORMAL = 1.959964
 # With no wrong answer among n, the error is below this number over n, at 95 % (rule of three).
 _NONE_WRONG = 3.0
 
@@ -52,6 +54,17 @@ class CalibrationBin(NamedTuple):
     n: int
     confidence: float | None
     accuracy: float | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the accuracy if answers are independent (Wilson 1927); None for an empty bin."""
+        if self.accuracy is None:
+            return None
+        share = _NORMAL**2 / self.n
+        middle = self.accuracy + share / 2.0
+        half = _NORMAL * math.sqrt(self.accuracy * (1.0 - self.accuracy) / self.n + share / (4.0 * self.n))
+        # Rounding may exceed the ends where all answers are right, or all are wrong.
+        return max((middle - half) / (1.0 + share), 0.0), min((middle + half) / (1.0 + share), 1.0)
 
 
 class Threshold(NamedTuple):

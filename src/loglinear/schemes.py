@@ -259,7 +259,13 @@ def read_chunks(parsed: Sequence[tuple[str, str]], scheme: str | None, mode: str
 
 def chunk_set(labels: Iterable[Any]) -> set[Chunk]:
     """Return the chunks of a sentence in mode "conlleval"; what is not a tag is outside every chunk."""
-    return set(_lenient([parsed_tag(label) if is_tag(label) else ("O", "") for label in labels]))
+    return set(_lenient([*map(_tag_or_outside, labels)]))
+
+
+@lru_cache(maxsize=4096)
+def _tag_or_outside(label: object) -> tuple[str, str]:
+    """Return the role and the type of a label; of the label outside chunks if it is not a tag."""
+    return parsed_tag(str(label)) if is_tag(label) else ("O", "")
 
 
 def _pattern_name(scheme: str | None) -> str:

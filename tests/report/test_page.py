@@ -83,13 +83,13 @@ def test_features_and_transitions_are_those_of_the_model(tagger):
 
 
 def test_nothing_of_the_data_runs():
-    X, y = [[EVIL, "barks"], ["it", EVIL]], [["B-<b>", "O"], ["O", "B-<b>"]]
+    X, y = [[EVIL, "barks"], ["it", EVIL]], [["B-<u>", "O"], ["O", "B-<u>"]]
     crf = ChainCRF(template="U:%x[0,0]\nB\n").fit(X, y)
-    report = crf.report(X, [["O", "O"], ["O", "B-<b>"]], title=EVIL)
+    report = crf.report(X, [["O", "O"], ["O", "B-<u>"]], title=EVIL)
     page = Page(report.html())
     page.check_alone()
     assert [tag for tag, _ in page.elements].count("script") == 1
-    assert "b" not in [tag for tag, _ in page.elements]
+    assert "u" not in [tag for tag, _ in page.elements]
     assert EVIL in page.text
     assert report.mistakes[0].examples[0].word == EVIL
     frame = re.fullmatch(

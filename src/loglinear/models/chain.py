@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
@@ -598,8 +598,8 @@ class ChainCRF(
             title: title of the page.
 
         Returns:
-            The tables as attributes: scores with confidence intervals, confusions, mistakes, features, transitions,
-            calibration. HTML needs Jinja2: ``pip install 'loglinear[report]'``.
+            The tables as attributes: scores with confidence intervals, mistakes by entity and by label, confusions,
+            features, transitions, calibration. HTML needs Jinja2: ``pip install 'loglinear[report]'``.
 
         Raises:
             DataError: invalid data, with the name of the sentence; or the model knows none of the labels.
@@ -617,6 +617,7 @@ class ChainCRF(
         with needed_by("ChainCRF.report"):
             from ..data.tokens import shown_words
             from .explain.answers import Answers
+            from .explain.explainer import Explainer
             from .explain.reports import make_report
 
         if not isinstance(X, Corpus):
@@ -627,6 +628,11 @@ class ChainCRF(
         taggings = tag_corpus(model, corpus, label_type=corpus.label_type, threads=self._threads)
         trained = "training" in json.loads(self.model_.settings)
         shown = shown_words(X, corpus) if words is None else words
+
+        def explain(sentences: Sequence[int], tokens: Sequence[Collection[int]]) -> list[Explanation]:
+            texts = [shown[at] for at in sentences]
+            return Explainer(model).explain(corpus[sentences], texts, self._threads, chosen=tokens)
+
         return make_report(
             model,
             Answers(gold, [tagging.labels for tagging in taggings], taggings, shown, corpus),
@@ -634,6 +640,7 @@ class ChainCRF(
             items="tokens",
             command=f"{self._call()}.fit(X_train, y_train)" if trained else None,
             trace=self._trace,
+            explain=explain,
         )
 
     def _call(self) -> str:

@@ -40,6 +40,7 @@ from ..vectors import Vector, read_only
 from .estimator import Estimator, check_end, check_fitted
 from .files import graph as graph_file
 from .files.network import check_setting
+from .files.origin import training_date
 from .files.settings import class_weight_of, class_weight_settings, training_summary
 from .scikit_learn import BaseEstimator, ConvergenceWarning
 from .training.graph_prior import GraphPrior
@@ -194,7 +195,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             centre = around.centre(self.classes_, n_features, strength, symmetric=self.symmetric)
         result = train(objective, options, callbacks=self._observers(callbacks), centre=centre, named=named)
         self.exact_, self.n_iter_ = objective.exact, result.iterations
-        self._training = {"n_samples": len(graphs.sizes), **training_summary([result])}
+        self._training = {"n_samples": len(graphs.sizes), "date": training_date(), **training_summary([result])}
         self._hold(result.w, graphs.nodes.shape[1])
         self._set_results(result)
         remedy = "with strong edges, the approximate likelihood of belief propagation is not smooth: "
@@ -383,7 +384,7 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         classes = [str(label_of) for label_of in self.classes_.tolist()]
         ties = self.edge_weights_
         return Report(
-            **judged(Answers.of_rows(gold, guessed, sure, words), "nodes"),
+            **judged(Answers.of_rows(gold, guessed, sure, words), "nodes", None),
             title=title,
             data={
                 "graphs": len(places),

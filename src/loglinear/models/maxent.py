@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,6 +42,7 @@ from ..result import Result, Status
 from ..vectors import Vector
 from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
 from .files import maxent as maxent_file
+from .files.origin import training_date
 from .files.settings import class_weight_of, class_weight_settings, training_summary
 from .scikit_learn import BaseEstimator, ClassifierMixin
 from .temperature import fitted_temperature
@@ -391,7 +392,9 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         The number of samples is the data's by default, which may have copies of them.
         """
         self._temperature = 1.0
-        self._sizes = {"n_samples": data.n_samples if n_samples is None else n_samples, "n_features": data.n_features}
+        n_samples = data.n_samples if n_samples is None else n_samples
+        self._sizes = {"n_samples": n_samples, "n_features": data.n_features}
+        self._date = training_date()
         dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
         starting = None if start is None else self._starting(start)
         saving = self._saving(checkpoint, data)
@@ -405,7 +408,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 one_vs_rest=self._trains_apart(),
                 has_intercept=bool(self.fit_intercept),
                 l2=self._solver_options(0.0 if self.l1 == "cv" else self.l1).penalty().l2,
-                n_samples=self._sizes["n_samples"],
+                n_samples=n_samples,
             )
         self._train(data, self._observers(callbacks), dev, saving, starting, prior, centres)
 
@@ -831,6 +834,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         """
         from ..data.tokens import sample_texts
         from .explain.answers import Answers
+        from .explain.explanation import part_of
         from .explain.reports import make_report
 
         corpus = attribute_corpus(X)
@@ -846,6 +850,11 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         if column_names is not None:
             contents = replace(contents, column_names=[*column_names])
         model = maxent_file.model_of(contents)
+
+        def explain(samples: Sequence[int], _: Sequence[Collection[int]]) -> list[Explanation]:
+            explanation = self._explained(X, shown, names, samples)
+            return [part_of(explanation, [at]) for at in range(len(samples))]
+
         return make_report(
             model,
             answers._replace(corpus=corpus),
@@ -853,6 +862,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             items=self._items,
             command=f"{self!r}.fit(X_train, y_train)",
             trace=self._trace,
+            explain=explain,
         )
 
     def _summary(self) -> dict[str, str]:
@@ -899,6 +909,12 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                    +1.785  good
                    +0.259  (intercept)
         """
+        return self._explained(X, words, names)
+
+    def _explained(
+        self, X: Corpus | Samples, words: Sequence[str] | None, names: Sequence[str] | None, chosen: Any = slice(None)
+    ) -> Explanation:
+        """Explain all samples, or a choice of them; see `explain`."""
         from ..data.tokens import sample_texts
         from .explain.explained import explain_samples
 
@@ -906,14 +922,15 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         named = self._column_names_or(names)
         corpus = attribute_corpus(X)
         probabilities = self.predict_proba(X)
+        texts = np.array(sample_texts(X, corpus, len(probabilities)) if words is None else words, dtype=object)
         return explain_samples(
-            self._matrix(X),
-            self._scores(X),
+            self._matrix(X)[chosen],
+            self._scores(X)[chosen],
             self.coef_,
             self.intercept_,
-            probabilities,
+            probabilities[chosen],
             classes=[str(label) for label in self.classes_.tolist()],
-            texts=sample_texts(X, corpus, len(probabilities)) if words is None else words,
+            texts=texts[chosen].tolist(),
             name=(lambda column: f"column {column}") if named is None else named.__getitem__,
             items=self._items,
         )
@@ -992,7 +1009,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             **self._layout.settings(),
             **class_weight_settings(self.class_weight),
             **self._solver_options(self.l1_).settings(),
-            "training": {**self._sizes, **training_summary(self._results)},
+            "training": {**self._sizes, "date": self._date, **training_summary(self._results)},
         }
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -36,6 +36,7 @@ from ..result import Status
 from ..vectors import Vector, read_only
 from .estimator import Estimator, check_end, check_fitted
 from .files import network as network_file
+from .files.origin import training_date
 from .files.settings import training_summary
 from .scikit_learn import BaseEstimator, ConvergenceWarning
 from .training.options import SolverOptions
@@ -174,7 +175,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             warn(copies, DataWarning)
         callbacks = self._observers(callbacks)
         trained = train_network(codes, self._numbering, weights, options, threads=self._threads, callbacks=callbacks)
-        self._training = {"n_samples": n, **training_summary([trained.result])}
+        self._notes: dict[str, Any] = {}
+        self._training = {"n_samples": n, "date": training_date(), **training_summary([trained.result])}
         self._store(trained)
         self._warn_of_training(trained)
         return self
@@ -544,10 +546,13 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
               2  column 1=wet  wet 0.650, not dry 0.350: +0.619
                    +0.619  (its own weight)
         """
+        return PerSentence(self._explained(*self._beliefs(X)))
+
+    def _explained(self, codes: Codes, beliefs: Vector) -> Iterator[Explanation]:
+        """Explain samples, from their states and the probabilities of all states; see `explain`."""
         from .explain.explained import explain_states
 
-        codes, beliefs = self._beliefs(X)
-        explanations = explain_states(
+        return explain_states(
             self._graph,
             self._scores,
             self._filled(codes, beliefs),
@@ -555,10 +560,13 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             states=[[str(state) for state in self.categories_[i].tolist()] for i in self._varying.tolist()],
             missing=codes < 0,
         )
-        return PerSentence(explanations)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], **notes: object) -> None:
         """Write the network to a file, atomically.
+
+        Args:
+            path: name of the file.
+            notes: further settings for the file, JSON values.
 
         Raises:
             DataError: categories are not strings, numbers or booleans.
@@ -574,6 +582,8 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             "names": None if (names := getattr(self, "feature_names_in_", None)) is None else names.tolist(),
             "bin_edges": [None if edges is None else edges.tolist() for edges in self.bin_edges_],
             "training": self._training,
+            **self._notes,
+            **notes,
         }
         network_file.write(os.fspath(path), settings, self.categories_, self._graph.edges, self._scores)
 
@@ -593,6 +603,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         network._store_variables(settings["names"], stored.categories, bins)
         network.l1_, network.inference_report_ = float(network.l1), None
         network._training = settings.get("training", {})
+        network._notes = {"files": settings["files"]} if "files" in settings else {}
         if "iterations" in network._training:
             network.n_iter_ = network._training["iterations"]
         network._hold(Graph(network._numbering, stored.edges, 0), stored.scores)

@@ -16,6 +16,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 40
 _POINTS = 400
 # A curve whose largest value is at least this multiple of the smallest one has a logarithmic axis.
 _LOGARITHMIC = 10.0
+# Height of the row of numbers under a reliability diagram, and what stands for a power of ten there.
+_ROW, _LETTERS = 18, {10**3: "k", 10**6: "M", 10**9: "G", 10**12: "T"}
 # Largest absolute value that can be drawn; an axis adds margins and ticks.
 _LARGEST = 1e300
 
@@ -57,7 +59,15 @@ def is_drawable(value: float) -> bool:
     return abs(value) <= _LARGEST
 
 
-def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, falling: bool = False) -> str:
+def curve(
+    x: Sequence[float],
+    y: Sequence[float],
+    x_name: str,
+    y_name: str,
+    *,
+    falling: bool = False,
+    marked: tuple[float, str] | None = None,
+) -> str:
     """Return the SVG of a curve.
 
     Args:
@@ -66,6 +76,7 @@ def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, f
         x_name: name of the horizontal axis.
         y_name: name of the vertical axis.
         falling: whether the values may have a logarithmic axis, where they fall far.
+        marked: a position and the name of a vertical line there; not drawn outside the curve.
     """
     logarithmic = falling and min(y) > 1.0 / _LARGEST and max(y) > _LOGARITHMIC * min(y)
     across = _Axis(x, _LEFT, _WIDTH - _RIGHT)
@@ -81,21 +92,34 @@ def curve(x: Sequence[float], y: Sequence[float], x_name: str, y_name: str, *, f
     return (
         f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(says)}">'
         + _frame(across, up, whole, up.ticks(), _WIDTH, _HEIGHT)
+        + ("" if marked is None or not x[0] <= marked[0] <= x[-1] else _marked(across, *marked, below=not falling))
         + f'<polyline class="line" points="{line}"/><g class="dots">{marks}</g>'
         + _names(escape(x_name), escape(note), _WIDTH, _HEIGHT)
         + "</svg>"
     )
 
 
+def _marked(across: _Axis, x: float, name: str, *, below: bool) -> str:
+    """Return a vertical line and its name, on the side of the line that has more room; below, or above."""
+    at, is_left = across.at(x), 2.0 * float(across.at(x)) < _LEFT + _WIDTH - _RIGHT
+    side = 'dx="5"' if is_left else 'dx="-5" text-anchor="end"'
+    return (
+        f'<line class="marked" x1="{at}" x2="{at}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>'
+        f'<text x="{at}" y="{_HEIGHT - _BOTTOM - 6 if below else _TOP + 10}" {side}>{escape(name)}</text>'
+    )
+
+
 def reliability(calibration: Calibration, name: str) -> str:
     """Return the SVG of a reliability diagram: accuracy by mean confidence, with the diagonal of equality.
+
+    Each point has a bar for its 95 % interval, and under the diagram the number of its answers.
 
     Args:
         calibration: the calibration.
         name: what the answers are, such as tokens.
     """
-    width, height = 360, 320
-    across, up = _Axis((0.0, 1.0), _LEFT, width - _RIGHT), _Axis((0.0, 1.0), height - _BOTTOM, _TOP)
+    width, height = 360, 340
+    across, up = _Axis((0.0, 1.0), _LEFT, width - _RIGHT), _Axis((0.0, 1.0), height - _BOTTOM - _ROW, _TOP)
     filled = [bin_ for bin_ in calibration.bins if bin_.confidence is not None and bin_.accuracy is not None]
     points = [(across.at(bin_.confidence or 0.0), up.at(bin_.accuracy or 0.0)) for bin_ in filled]
     levels = [up.at(bin_.confidence or 0.0) for bin_ in filled]
@@ -109,19 +133,31 @@ def reliability(calibration: Calibration, name: str) -> str:
     )
     line = " ".join(f"{x},{y}" for x, y in points)
     marks = "".join(f'<circle cx="{x}" cy="{y}" r="{size:.1f}"/>' for (x, y), size in zip(points, sizes, strict=True))
+    bars = "".join(
+        f'<line x1="{x}" y1="{up.at(low)}" x2="{x}" y2="{up.at(high)}"/>'
+        for (x, _), (low, high) in zip(points, (bin_.interval or (0.0, 1.0) for bin_ in filled), strict=True)
+    )
+    row = height - _ROW - _BOTTOM + 14
+    numbers = "".join(
+        f'<text x="{across.at((bin_.low + bin_.high) / 2.0)}" y="{row}" text-anchor="middle">{_rounded(bin_.n)}</text>'
+        for bin_ in filled
+    )
     return (
         f'<svg class="chart square" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(says)}">'
-        + _frame(across, up, ticks, ticks, width, height)
-        + f'<line class="diagonal" {diagonal}/>{distances}'
+        + _frame(across, up, ticks, ticks, width, height, below=_ROW)
+        + f'<g class="numbers"><text text-anchor="end" x="{_LEFT - 6}" y="{row}">answers</text>{numbers}</g>'
+        + f'<line class="diagonal" {diagonal}/>{distances}<g class="bars">{bars}</g>'
         + f'<polyline class="line" points="{line}"/><g class="dots">{marks}</g>'
-        + _names("mean confidence", "accuracy", width, height)
+        + _names("mean confidence", "accuracy", width, height, below=_ROW)
         + "</svg>"
     )
 
 
-def _frame(across: _Axis, up: _Axis, x: Sequence[float], y: Sequence[float], width: int, height: int) -> str:
-    """Return grid lines, and the numbers of the ticks."""
-    right, bottom = width - _RIGHT, height - _BOTTOM
+def _frame(
+    across: _Axis, up: _Axis, x: Sequence[float], y: Sequence[float], width: int, height: int, below: int = 0
+) -> str:
+    """Return grid lines, and the numbers of the ticks, with some room below the frame."""
+    right, bottom = width - _RIGHT, height - _BOTTOM - below
     rows = "".join(
         f'<line x1="{_LEFT}" x2="{right}" y1="{up.at(tick)}" y2="{up.at(tick)}"/>'
         f'<text x="{_LEFT - 6}" y="{up.at(tick)}" dy="4" text-anchor="end">{_number(tick)}</text>'
@@ -129,18 +165,26 @@ def _frame(across: _Axis, up: _Axis, x: Sequence[float], y: Sequence[float], wid
     )
     columns = "".join(
         f'<line x1="{across.at(tick)}" x2="{across.at(tick)}" y1="{_TOP}" y2="{bottom}"/>'
-        f'<text x="{across.at(tick)}" y="{bottom + 15}" text-anchor="middle">{_number(tick)}</text>'
+        f'<text x="{across.at(tick)}" y="{bottom + below + 15}" text-anchor="middle">{_number(tick)}</text>'
         for tick in x
     )
     return f'<g class="grid">{rows}{columns}</g>'
 
 
-def _names(x_name: str, y_name: str, width: int, height: int) -> str:
-    middle, level = (_LEFT + width - _RIGHT) // 2, (_TOP + height - _BOTTOM) // 2
+def _names(x_name: str, y_name: str, width: int, height: int, below: int = 0) -> str:
+    middle, level = (_LEFT + width - _RIGHT) // 2, (_TOP + height - _BOTTOM - below) // 2
     return (
         f'<text x="{middle}" y="{height - 8}" text-anchor="middle">{x_name}</text>'
         f'<text transform="translate(14 {level}) rotate(-90)" text-anchor="middle">{y_name}</text>'
     )
+
+
+def _rounded(n: int) -> str:
+    """Return a number in at most four characters, such as 63k."""
+    if n < 1_000:
+        return str(n)
+    power, letter = max((power, letter) for power, letter in _LETTERS.items() if n >= power)
+    return f"{n // power}{letter}" if n >= 10 * power else f"{n // (power // 10) / 10:g}{letter}"
 
 
 def _number(value: float) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from ..calibration import floored
 from ..data.writing import check_writable, write_text
 from ..extras import needed_by
-from ..visible import encodable
+from ..visible import encodable, visible
 from .style import style_sheet
 
 __all__ = ["HtmlPage", "check_report", "rendered"]
@@ -26,8 +29,16 @@ def check_report(path: str | None = None) -> None:
         check_writable(str(path))
 
 
-def rendered(template: str, *styles: str, **values: object) -> str:
+def rendered(
+    template: str, *styles: str, filters: Mapping[str, Callable[[Any], Any]] = MappingProxyType({}), **values: object
+) -> str:
     """Return a page: a template of this folder with these values, in the style of reports and perhaps others.
+
+    Args:
+        template: name of the template.
+        styles: names of more style sheets.
+        filters: more filters of the template.
+        values: of the template.
 
     Raises:
         MissingPackageError: Jinja2 is not installed.
@@ -38,10 +49,10 @@ def rendered(template: str, *styles: str, **values: object) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"percent": _percent, "shade": _shade, "interval": _interval, "count": _count}
-    environment.filters["floored"] = floored
+    environment.filters |= {"floored": floored, **filters}
     text = Path(__file__).with_name(f"{template}.html").read_text(encoding="utf-8")
     style = Markup("".join(map(style_sheet, ("style", *styles))))
-    return encodable(environment.from_string(text).render(style=style, **values))
+    return encodable(visible(environment.from_string(text).render(style=style, **values)))
 
 
 class HtmlPage:

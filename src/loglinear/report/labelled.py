@@ -9,10 +9,10 @@ from typing import NamedTuple
 from ..data.words import UNSPACED
 from ..display import fragment
 from ..display.fragment import shown
-from ..schemes import chunks, detect_scheme
+from ..schemes import Chunk, chunks, detect_scheme
 from .style import style_sheet
 
-__all__ = ["Labelled", "Piece", "in_notebook", "is_unspaced", "joined", "shown"]
+__all__ = ["Labelled", "Piece", "in_notebook", "is_unspaced", "joined", "shown", "with_gaps"]
 
 # The first hue, and the angle to the next one, degrees: hues in a row at the golden angle stay apart, however many.
 _BLUE, _GOLDEN_ANGLE = 210.0, 137.508
@@ -70,12 +70,21 @@ class Labelled:
         if self.scheme is None or UNKNOWN in labels:
             yield from (Piece(self._type(label), at, at + 1) for at, label in enumerate(labels))
             return
-        end = 0
-        for type_, start, stop in [*chunks(labels, self.scheme), (None, len(labels), len(labels))]:
-            yield from (Piece(None, at, at + 1) for at in range(end, start))
-            if type_ is not None:
-                yield Piece(type_, start, stop)
-            end = stop
+        yield from with_gaps(chunks(labels, self.scheme), len(labels))
+
+    def text(self, pieces: Iterable[Piece], words: Sequence[str], parts: Sequence[str]) -> str:
+        """Return a sentence as a paragraph of HTML, in which each piece has its colour and its type.
+
+        Args:
+            pieces: of the sentence, from left to right.
+            words: the words.
+            parts: their HTML.
+        """
+        texts, htmls = [], []
+        for type_, start, end in pieces:
+            texts.append("".join(words[start:end]))
+            htmls.append(self.coloured(joined(words[start:end], parts[start:end]), type_, shown(type_ or "")))
+        return f'<p class="text" lang="" dir="auto">{joined(texts, htmls)}</p>'
 
     def label(self, label: str) -> str:
         """Return a label as HTML in its colour, which labels outside chunks do not have."""
@@ -91,6 +100,16 @@ class Labelled:
             return html
         after = f'<small class="type">{note}</small>' if note else ""
         return f'<span class="label" style="--hue:{self._hues[type_]:.0f}">{html}{after}</span>'
+
+
+def with_gaps(spans: Iterable[Chunk], n: int) -> Iterator[Piece]:
+    """Yield the chunks of a sentence of n tokens and the tokens between them, from left to right."""
+    end = 0
+    for type_, start, stop in spans:
+        yield from (Piece(None, at, at + 1) for at in range(end, start))
+        yield Piece(type_, start, stop)
+        end = stop
+    yield from (Piece(None, at, at + 1) for at in range(end, n))
 
 
 def is_unspaced(text: str) -> bool:

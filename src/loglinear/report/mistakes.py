@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from ..metrics import Evaluation
 
-__all__ = ["Confusions", "Example", "Mistake", "confusions", "mistakes"]
+__all__ = ["EXAMPLES", "MISTAKES", "Confusions", "Example", "Mistake", "confusions", "context", "mistakes", "short"]
 
 # Number of labels with their own row and column.
 _LABELS = 20
 # Number of kinds of mistakes to show, and of examples of each.
-_MISTAKES, _EXAMPLES = 15, 3
+MISTAKES, EXAMPLES = 15, 3
 # Tokens of context on either side, and characters of a token.
 _CONTEXT, _CHARACTERS = 7, 240
 
@@ -110,22 +110,28 @@ def mistakes(
             if pair[0] != pair[1]:
                 p = 0.0 if confidences is None else confidences[i][t]
                 places.setdefault(pair, []).append((-p, i, t))
-    most = sorted(places.items(), key=lambda item: (-len(item[1]), str(item[0])))[:_MISTAKES]
+    most = sorted(places.items(), key=lambda item: (-len(item[1]), str(item[0])))[:MISTAKES]
 
     def shown(occurrences: list[tuple[float, int, int]]) -> list[Example]:
         return [
-            _example(words[i], i, t, None if confidences is None else -p) for p, i, t in sorted(occurrences)[:_EXAMPLES]
+            _example(words[i], i, t, None if confidences is None else -p) for p, i, t in sorted(occurrences)[:EXAMPLES]
         ]
 
     return [Mistake(*pair, len(occurrences), shown(occurrences)) for pair, occurrences in most]
 
 
 def _example(words: Sequence[str], sentence: int, token: int, confidence: float | None) -> Example:
-    start, end = max(token - _CONTEXT, 0), token + 1 + _CONTEXT
-    before = ["…"] * (start > 0) + [_short(word) for word in words[start:token]]
-    after = [_short(word) for word in words[token + 1 : end]] + ["…"] * (end < len(words))
-    return Example(sentence + 1, token + 1, before, _short(words[token]), after, confidence)
+    around = context(token, token + 1, len(words))
+    before = ["…"] * (around.start > 0) + [short(words[at]) for at in range(around.start, token)]
+    after = [short(words[at]) for at in range(token + 1, around.stop)] + ["…"] * (around.stop < len(words))
+    return Example(sentence + 1, token + 1, before, short(words[token]), after, confidence)
 
 
-def _short(word: str) -> str:
+def context(start: int, end: int, n: int) -> range:
+    """Return the tokens of an example in a sentence of n tokens: from start to end, and up to 7 on either side."""
+    return range(max(start - _CONTEXT, 0), min(end + _CONTEXT, n))
+
+
+def short(word: str) -> str:
+    """Return a word as an example shows it, which is the beginning of a long one."""
     return word if len(word) <= _CHARACTERS else f"{word[: _CHARACTERS - 1]}…"

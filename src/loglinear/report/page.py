@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..calibration import Calibration
 from ..metrics import Evaluation
 from ..trace import TraceRecord
+from ..version import __version__
 from . import charts
+from .entities import KINDS, Entities, drawn
 from .html_page import HtmlPage, check_report, rendered
 from .intervals import Intervals
+from .labelled import Labelled
 from .mistakes import Confusions, Mistake
 from .weights import Strongest, Transitions
 
-__all__ = ["Report", "check_report"]
+__all__ = ["Reasons", "Report", "check_report"]
 
+# What the first paragraph counts, besides what has labels.
+_SIZES = ("sentences", "rows", "graphs")
+# Rows of the table on the model that it tells, and what comes before them.
+_TOLD = {
+    "trained on": "trained on",
+    "training file": "from",
+    "training files": "from",
+    "date of training": "on",
+    "version of loglinear": "by loglinear",
+}
 # Number of labels whose features the page shows.
 _SHOWN = 50
+# A curve is drawn from where its distance from the best value stays within this share of the largest one.
+_STEEP = 0.2
+
+
+class Reasons(NamedTuple):
+    """Why a model made the mistakes that a report lists.
+
+    Attributes:
+        introduction: how to read an explanation.
+        parts: number of a sentence, sample or row, from 1 -> its wrong words, and explanations of them as HTML; of at
+            most 45. Token t of sentence s, both from 1, is the place ``s<s>-<t>`` of the page.
+    """
+
+    introduction: str
+    parts: Mapping[int, tuple[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +63,13 @@ class Report(HtmlPage):
         items: what has labels: "tokens", a classifier's "samples" or "texts", a network's "values", "nodes" of graphs.
         headline: figures next to the scores: name, number, and what stands below it.
         trace: the steps of the training; empty where they are not at hand.
+        kept: the iteration whose weights the model has; None for the last one, or if that is not known.
         scores: the evaluation, as `loglinear.evaluate` returns it.
         intervals: 95 % confidence intervals of the scores.
         confusions: numbers of tokens by gold and predicted label.
-        mistakes: the most frequent mistakes, with examples.
+        entities: what becomes of whole entities, with the most frequent mistakes; None without a tagging scheme.
+        mistakes: the most frequent mistakes by label, with examples.
+        reasons: explanations of the examples; None if there are none.
         strongest: label -> its strongest features.
         transitions: weights of transitions; None if the model has none.
         edges: the strongest edges of a network with their strengths.
@@ -64,10 +95,13 @@ class Report(HtmlPage):
     items: str
     headline: Sequence[tuple[str, str, str]] = ()
     trace: Sequence[TraceRecord]
+    kept: int | None = None
     scores: Evaluation
     intervals: Intervals
     confusions: Confusions
+    entities: Entities | None = None
     mistakes: list[Mistake]
+    reasons: Reasons | None = None
     strongest: dict[str, Strongest]
     transitions: Transitions | None = None
     edges: Sequence[tuple[str, float]] = ()
@@ -87,10 +121,17 @@ class Report(HtmlPage):
         check_report()
         from markupsafe import Markup
 
+        colours = Labelled(map(str, self.scores.per_label))
+
+        def pieces(example: Any) -> list[tuple[str, Markup]]:
+            return [(name, Markup(html)) for name, html in drawn(example, colours)]
+
         return rendered(
             "page",
+            "labelled",
+            filters={"drawn": pieces},
             report=self,
-            curves=[Markup(curve) for curve in _curves(self.trace)],
+            curves=[Markup(curve) for curve in _curves(self.trace, self.kept)],
             diagrams={
                 name: Markup(charts.reliability(calibration, name)) for name, calibration in self.calibrations.items()
             },
@@ -98,7 +139,28 @@ class Report(HtmlPage):
             largest=_largest(self.transitions),
             graph=Markup(self.graph),
             unit=self._unit(),
+            is_of_several=self._unit() == "sentence" and self.scores.n_sentences != self.scores.n_tokens,
+            about=self._about(),
+            reasons={n: (words, Markup(html)) for n, (words, html) in self.reasons.parts.items()}
+            if self.reasons
+            else {},
+            is_typed=self._has_types(),
+            kinds=[kind for kind in KINDS if self._has_types() or "type" not in kind],
+            version=__version__,
         )
+
+    def _about(self) -> str:
+        """Return in a sentence what was trained on what, and what the scores are of."""
+        rows, sizes = self.settings, (f"{n:,} {noun}" for noun, n in self.data.items() if noun in {*_SIZES, self.items})
+        parts = [f"A {rows['model']}"] if "model" in rows else []
+        for name, before in _TOLD.items():
+            if name in rows:
+                parts.append(f"{before} {rows[name]}")
+        return f"{', '.join(parts)}. Scored on {', '.join(sizes)}."
+
+    def _has_types(self) -> bool:
+        """Whether chunks have types, which words of a segmentation have not."""
+        return self.entities is not None and any(self.entities.counts)
 
     def _unit(self) -> str:
         """Return the unit that is drawn with replacement for the confidence intervals: what contains tokens."""
@@ -108,21 +170,41 @@ class Report(HtmlPage):
         return units[self.items]
 
 
-def _curves(trace: Sequence[TraceRecord]) -> list[str]:
-    """Return curves of the objective and of the score on development data by iteration."""
+def _curves(trace: Sequence[TraceRecord], iteration: int | None) -> list[str]:
+    """Return curves of the objective and of the score on development data by iteration.
+
+    Args:
+        trace: the steps of the training.
+        iteration: the one whose weights the model has, which a line marks; None for the last one.
+    """
+    marked = None if iteration is None else (float(iteration), f"kept: iteration {iteration:,}")
     curves = []
     steps = [record for record in trace if charts.is_drawable(record.objective)]
-    if len(steps) > 1:
-        heights = [step.objective for step in steps]
-        curves.append(
-            charts.curve([step.iteration for step in steps], heights, "iteration", "objective (nats)", falling=True)
-        )
+    points = [(step.iteration, step.objective) for step in steps]
+    if len(points) > 1:
+        x, y = zip(*points[_beginning([y for _, y in points], min) :], strict=True)
+        curves.append(charts.curve(x, y, "iteration", "objective (nats)", falling=True, marked=marked))
     scored = [(record.iteration, name, value) for record in trace for name, value in [*(record.dev or {}).items()][:1]]
     scored = [point for point in scored if charts.is_drawable(100.0 * point[2])]
     if len(scored) > 1:
         name = f"{scored[0][1].replace('f1', 'F1')} on development data (%)"
-        curves.append(charts.curve([x for x, _, _ in scored], [100.0 * y for _, _, y in scored], "iteration", name))
+        points = [(x, 100.0 * value) for x, _, value in scored]
+        x, y = zip(*points[_beginning([y for _, y in points], max) :], strict=True)
+        curves.append(charts.curve(x, y, "iteration", name, marked=marked))
     return curves
+
+
+def _beginning(values: Sequence[float], best: Callable[[Sequence[float]], float]) -> int:
+    """Return from which value on a curve is drawn: a steep beginning would flatten the rest.
+
+    It is the place after the last value whose distance from the best one is more than a fifth of the largest distance.
+    The whole curve is drawn if this place is in its second half.
+    """
+    goal = best(values)
+    distances = [abs(value - goal) for value in values]
+    limit = _STEEP * max(distances)
+    start = 1 + max((at for at, distance in enumerate(distances) if distance > limit), default=-1)
+    return start if 2 * start <= len(values) - 1 else 0
 
 
 def _largest(transitions: Transitions | None) -> float:

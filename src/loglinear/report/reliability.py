@@ -15,7 +15,8 @@ def reliability_diagram(calibrations: Mapping[str, Calibration], path: str) -> b
     """Return the content of a figure's file with this name; equal numbers give equal files.
 
     Each kind of answer has a column: above, a point for each bin at its mean confidence and its accuracy, with the
-    diagonal on which a model is that is as sure as it is right; below, how many answers are in each bin.
+    diagonal on which a model is that is as sure as it is right; below, how many answers are in each bin. Bars are 95 %
+    intervals of the accuracies.
 
     Args:
         calibrations: calibration by kind of answer ("tokens", "spans").
@@ -36,10 +37,14 @@ def reliability_diagram(calibrations: Mapping[str, Calibration], path: str) -> b
 
 
 def _draw_reliability(axis: Any, calibration: Calibration) -> None:
-    filled = [(bin_.confidence, bin_.accuracy) for bin_ in calibration.bins if bin_.n]
+    bins = [bin_ for bin_ in calibration.bins if bin_.n]
+    filled = [(bin_.confidence, bin_.accuracy) for bin_ in bins]
     axis.plot((0.0, 1.0), (0.0, 1.0), color="0.5", linestyle="--", linewidth=1.0)
     axis.vlines([x for x, _ in filled], [x for x, _ in filled], [y for _, y in filled], color="C3", linewidth=1.0)
     axis.plot([x for x, _ in filled], [y for _, y in filled], marker="o", markersize=3.5, linewidth=1.2)
+    ends = [bin_.interval or (0.0, 1.0) for bin_ in bins]
+    lows, highs = [low for low, _ in ends], [high for _, high in ends]
+    axis.vlines([x for x, _ in filled], lows, highs, color="C0", alpha=0.4, linewidth=3.0)
     axis.set_xlim(-0.02, 1.02)
     axis.set_ylim(-0.02, 1.02)
     axis.set_xticks([k / 5 for k in range(6)])

@@ -65,8 +65,10 @@ def test_scores_counts_and_settings_are_those_of_the_file(done, chunker, tmp_pat
     assert f"{report['n_sentences']:,} sentences, {report['n_tokens']:,} tokens" in card
     assert "The labels encode spans of these types: `NP`, `VP`." in card
     assert "The training did not converge: stopped at the iteration limit" in card
+    assert f"| training file | {plain(str(chunker.train))} |" in card
+    assert f"| development file | {plain(str(chunker.test))} |" in card
     command = re.search(r"```sh\n(loglinear train .*)\n```", card)[1]
-    assert command.startswith("loglinear train TRAIN --model MODEL --preset ner --dev DEV --l1 2")
+    assert command.startswith(f"loglinear train {chunker.train} --model m --preset ner --dev {chunker.test} --l1 2")
 
 
 def test_code_of_a_card_runs(done, sample, tmp_path):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import time
 
 import pytest
 
@@ -38,6 +41,11 @@ def test_the_figures_are_those_of_evaluate(done, chunker, report):
             values = [f"{100 * each[name]:.2f}" for name in ("precision", "recall", "f1")]
             assert [cell.split()[0] for cell in row[1:4]] == values
             assert row[4:] == [f"{each['support']:,}", f"{each['predicted']:,}"]
+    (kinds, *rows) = report.tables["Number of chunks by type and kind of mistake"]
+    for row in rows[:-1]:
+        numbers = dict(zip(kinds[1:], (int(cell.replace(",", "")) for cell in row[1:]), strict=True))
+        assert numbers["correct"] == scores["per_type"][row[0]]["correct"]
+        assert sum(numbers.values()) - numbers["invented"] == scores["per_type"][row[0]]["support"]
     header, *rows = report.tables["Number of tokens by gold and predicted label"]
     for row in rows:
         found = {
@@ -49,13 +57,14 @@ def test_the_figures_are_those_of_evaluate(done, chunker, report):
         assert f"Expected calibration error {100 * error:.2f} % over" in report.text
 
 
-def test_the_command_trains_the_same_model(done, chunker, report, tmp_path):
-    command = re.search(r"loglinear train TRAIN.*", report.text)[0]
-    assert command == "loglinear train TRAIN --model MODEL --preset ner --l1 1 --tolerance 0.01"
-    places = {"TRAIN": chunker.train, "MODEL": tmp_path / "again"}
-    done(*(places.get(part, part) for part in command.split()[1:]), "-q")
+def test_the_command_can_be_pasted_and_trains_the_same_model(done, chunker, report, tmp_path, monkeypatch):
+    command = re.search(r"loglinear train .*", report.text)[0]
+    assert command == f"loglinear train {chunker.train} --model model --preset ner --l1 1 --tolerance 0.01"
+    assert f"from {chunker.train}, on {time.strftime('%Y-', time.gmtime())}" in report.text
+    monkeypatch.chdir(tmp_path)
+    done(*shlex.split(command)[1:], "-q")
     assert (
-        json.loads(done("inspect", tmp_path / "again", "--json").stdout)["top_states"]
+        json.loads(done("inspect", "model", "--json").stdout)["top_states"]
         == json.loads(done("inspect", chunker.model, "--json").stdout)["top_states"]
     )
 
@@ -92,9 +101,11 @@ def test_the_command_in_a_report_trains_the_same_model_with_all_its_options(done
     done("train", *options.split(), "-m", "m", "-q")
     data, *_ = options.split()
     done("report", "m", "--data", data, "-o", "page", *(["--label-column", "0"] if data == "first.txt" else []))
-    command = re.search(r"loglinear train TRAIN --model MODEL.*", Page((tmp_path / "page").read_text("utf-8")).text)[0]
-    done(*command.replace("TRAIN", data).split()[1:], "-q")
-    shown = [json.loads(done("inspect", name, "--json", "--top", "999").stdout) for name in ("m", "MODEL")]
+    command = re.search(r"loglinear train .*", Page((tmp_path / "page").read_text("utf-8")).text)[0]
+    shown = [json.loads(done("inspect", "m", "--json", "--top", "999").stdout)]
+    os.remove("m")
+    done(*shlex.split(command)[1:], "-q")
+    shown.append(json.loads(done("inspect", "m", "--json", "--top", "999").stdout))
     for each in shown:
         del each["seconds"]
     assert shown[0] == shown[1]
@@ -161,7 +172,7 @@ def test_bad_input_is_refused_with_its_remedy(misuse, chunker, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-def test_a_network_has_a_report_of_its_table_whose_figures_are_those_of_evaluate(done, misuse, tmp_path):
+def test_a_network_has_a_report_of_its_table_whose_figures_are_those_of_evaluate(done, misuse, tmp_path, monkeypatch):
     rows = ["a,b,c", *["x,x,u", "y,y,v"] * 20, *["x,y,u", "y,x,u"] * 4, "x,,u"]
     (tmp_path / "table.csv").write_text("\n".join(rows) + "\n")
     model, data = tmp_path / "m.loglinear", tmp_path / "table.csv"
@@ -172,11 +183,13 @@ def test_a_network_has_a_report_of_its_table_whose_figures_are_those_of_evaluate
     scores = json.loads(done("evaluate", "-m", model, data, "--json").stdout)
     assert f"log-likelihood of a row, in nats{scores['log_likelihood_per_sample']:.4f}" in page.text
     assert {row[0]: row[1] for row in page.tables["Data"]}["missing values"] == "1"
-    command = re.search(r"loglinear structure TABLE.*", page.text)[0]
-    assert command == "loglinear structure TABLE --model MODEL --l1 0.5 --l2 0.1"
-    places = {"TABLE": data, "MODEL": tmp_path / "again"}
-    done(*(places.get(part, part) for part in command.split()[1:]), "-q")
-    edges = [json.loads(done("inspect", path, "--json").stdout)["edges"] for path in (model, tmp_path / "again")]
+    command = re.search(r"loglinear structure .*", page.text)[0]
+    assert command == f"loglinear structure {data} --model m.loglinear --l1 0.5 --l2 0.1"
+    edges = [json.loads(done("inspect", model, "--json").stdout)["edges"]]
+    os.remove(model)
+    monkeypatch.chdir(tmp_path)
+    done(*shlex.split(command)[1:], "-q")
+    edges.append(json.loads(done("inspect", model, "--json").stdout)["edges"])
     assert edges[0] == edges[1]
     for option in (("--format", "text"), ("--scheme", "IOB2")):
         assert option[0] in misuse("report", model, "--data", data, "-o", tmp_path / "r.html", *option)

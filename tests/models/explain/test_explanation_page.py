@@ -181,17 +181,25 @@ def pages():
     hostile = Explanation([token(0, HOSTILE[0], f"B-{HOSTILE[1]}", 0.5, parts=[(0, "f", 1.0, HOSTILE[4])])])
     texts = TextClassifier(l2=0.1).fit(["good film", "bad film"], ["+", "-"])
     X, y = [[["Ada"], ["wrote"]]] * 4, [["B-PER", "O"]] * 4
+    mistaken, rows = [["O", "B-PER"], *y[1:]], [["a", "b"], ["c", "d"]] * 4
+    crf, network = ChainCRF(l2=0.1).fit(X, y), PairwiseMRF(l1=0.1).fit(rows)
+    classes = ["-", "+"]
     return {
         "sentences": explanation_page([sentence(), hostile], HOSTILE[0]),
         "texts": explanation_page([texts.explain([text]) for text in ("good", "bad good")], "Texts", noun="Text"),
-        "variables": explanation_page(PairwiseMRF(l1=0.1).fit([["a", "b"], ["c", "d"]] * 4).explain([["a", "d"]]), ""),
-        "report": ChainCRF(l2=0.1).fit(X, y).report(X, y).html(),
+        "variables": explanation_page(network.explain([["a", "d"]]), ""),
+        "report": crf.report(X, y).html(),
+        "report of mistakes": crf.report(X, mistaken, title=HOSTILE[0]).html(),
+        "report of texts": texts.report(["good film", "bad film"], classes).html(),
+        "report of rows": network.report([["a", "d"], ["c", "b"]]).html(),
     }
 
 
 @needs_browser
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["sentences", "texts", "variables", "report"])
+@pytest.mark.parametrize(
+    "name", ["sentences", "texts", "variables", "report", "report of mistakes", "report of texts", "report of rows"]
+)
 def test_a_browser_has_no_complaints_and_shows_all_without_javascript(name, tmp_path):
     path, page = tmp_path / "page.html", pages()[name]
     path.write_text(page, encoding="utf-8")
@@ -216,3 +224,6 @@ def test_a_link_to_a_word_unfolds_its_reasons(tmp_path):
     _, html = opened(path, "#s1-1")
     lines = open_parts(html.replace('open=""', "open"))
     assert [line.split(" not")[0] for line in lines[:2]] == ["1–2 so said O at least 0.950", "1 so O 0.990"]
+    path.write_text(pages()["report of mistakes"], encoding="utf-8")
+    lines = [open_parts(opened(path, place)[1].replace('open=""', "open")) for place in ("", "#s1-2")]
+    assert [["Sentence 1: Ada, wrote" in part for part in each].count(True) for each in lines] == [0, 1]

@@ -1,9 +1,10 @@
 """Write a report about a model on labelled data: a single HTML file that works offline.
 
-It shows the scores of chunks and labels with confidence intervals, a confusion matrix, the most frequent errors in
-context, the strongest features, the transitions and the calibration of the probabilities. With a model from `loglinear
-structure`: how probable the rows of a table are, how well each value can be predicted from the rest of its row, and the
-strongest edges. Needs Jinja2: pip install 'loglinear[report]'.
+It shows the scores of chunks and labels with confidence intervals, the most frequent errors by whole chunk and by label
+with explanations, a confusion matrix, the calibration of the probabilities, the strongest features and the transitions,
+and how the model was trained. With a model from `loglinear structure`: how probable the rows of a table are, how well
+each value can be predicted from the rest of its row, and the strongest edges. Needs Jinja2: pip install
+'loglinear[report]'.
 
 With two models, such as an old and a new one, the report compares them on the same data: the differences of their
 scores with confidence intervals (paired bootstrap), how many labels and chunks the second model fixes and breaks, and

@@ -129,6 +129,7 @@ def _l1(text: str) -> float | str:
 def run(arguments: Namespace) -> None:
     """Learn, write the model, the figure and the edges, say how it went."""
     from ...data.writing import write_output, write_text
+    from ...models.files.origin import files_of
     from ...solvers import make_solver
     from ..progress import Progress
 
@@ -146,7 +147,7 @@ def run(arguments: Namespace) -> None:
         raise Interrupted(is_early=True)
     edges = Edges(estimator, table, confidence)
     if arguments.model is not None:
-        estimator.save(arguments.model)
+        estimator.save(arguments.model, files=files_of(arguments, [arguments.table]))
     if arguments.plot is not None:
         write_output(arguments.plot, edges.drawn(arguments.plot))
     if arguments.edges != "-" or not arguments.json:

@@ -353,6 +353,8 @@ class _Training(NamedTuple):
 
 def _train_chain(asked: _Training, *, alone: bool) -> Result:
     """Train a chain on one file in this process, or on files that a cluster reads, and write the model."""
+    from ...models.files.chain import with_files
+    from ...models.files.origin import files_of
     from ...models.training.chain import train_chain
     from ...models.training.prior import ChainPrior
     from ...models.training.start import Start
@@ -387,7 +389,7 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
                 checkpoint=asked.checkpoint,
             )
     if not nothing_reached([result]):
-        model.save(arguments.model)
+        with_files(model, files_of(arguments, asked.files)).save(arguments.model)
     return result
 
 
@@ -427,6 +429,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
     from ...data.survey import Survey, check_counts
     from ...data.texts import oddities, read
     from ...data.words import WORDS, segmented, unspaced
+    from ...models.files.origin import files_of
     from ..reading import naming, show
 
     arguments, name = asked.arguments, " ".join(asked.files)
@@ -466,7 +469,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
             checkpoint=asked.checkpoint,
         )
     if not nothing_reached(classifier.results_):
-        classifier.save(arguments.model)
+        classifier.save(arguments.model, files=files_of(arguments, asked.files))
     return classifier
 
 
@@ -474,6 +477,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     """Train a classifier on samples with attributes, write the model and return it."""
     from ...data.formats import format_of, is_corpus, uncompressed
     from ...data.survey import Survey, check_known
+    from ...models.files.origin import files_of
     from ...models.training.classifier_start import ClassifierStart
     from ..layout import note_labelled_columns
     from ..reading import Reading, naming, show
@@ -525,5 +529,5 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
                 checkpoint=checkpoint,
             )
     if not nothing_reached(classifier.results_):
-        classifier.save(arguments.model)
+        classifier.save(arguments.model, files=files_of(arguments, asked.files))
     return classifier

@@ -15,11 +15,11 @@ from ..output import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["card_of", "loaded", "not_converged", "own_settings"]
+__all__ = ["card_of", "data_rows", "loaded", "not_converged", "own_settings"]
 
 # Rows of the table on a model that have their own places in a card.
-_DATA = ("format", "trained on", "imported from")
-_ELSEWHERE = (*_DATA, "scores on development data", "loglinear")
+_DATA = ("format", "imported from", "trained on", "date of training")
+_ELSEWHERE = (*_DATA, "scores on development data", "version of loglinear")
 
 
 def loaded(path: str, names: str, variable: str, call: str) -> str:
@@ -29,7 +29,13 @@ def loaded(path: str, names: str, variable: str, call: str) -> str:
 
 def own_settings(rows: Mapping[str, str]) -> dict[str, str]:
     """Return the rows of the table on a model without those that have their own places in a card."""
-    return {name: value for name, value in rows.items() if name not in _ELSEWHERE}
+    return {name: value for name, value in rows.items() if name not in (*_ELSEWHERE, *data_rows(rows))}
+
+
+def data_rows(rows: Mapping[str, str]) -> dict[str, str]:
+    """Return the rows of the table on a model that are about its training data, the names of the files last."""
+    files = {name: value for name, value in rows.items() if name.endswith((" file", " files"))}
+    return {name: rows[name] for name in _DATA if name in rows} | files
 
 
 def not_converged(training: Mapping[str, Any]) -> str:
@@ -55,7 +61,7 @@ def card_of(kind: Any) -> ModelCard:
         does=does,
         label_noun="labels" if kind.items == "tokens" else "classes",
         labels={label: () for label in kind.model.labels},
-        data={name: rows[name] for name in _DATA if name in rows},
+        data=data_rows(rows),
         settings=own_settings(rows),
         command=kind.training_command(),
         template=kind.model.template,

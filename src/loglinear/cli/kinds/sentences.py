@@ -33,7 +33,7 @@ from .kind import Kind
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
@@ -515,6 +515,7 @@ class Sentences(Kind):
             scheme=scheme,
             command=self.training_command(),
             trace=trace,
+            explain=partial(self._explained, answers, arguments.threads) if self.joint else None,
             notes=notes,
         )
 
@@ -531,6 +532,18 @@ class Sentences(Kind):
             words = [[word for word, label in zip(*pair, strict=True) if label is not None] for pair in pairs]
         return answers._replace(words=words)
 
+    def _explained(
+        self, answers: Answers, threads: int, sentences: Sequence[int], tokens: Sequence[Collection[int]]
+    ) -> list[Explanation]:
+        """Return explanations of some of the sentences that the answers are about, in which some tokens are chosen."""
+        from ...models.explain.explainer import Explainer
+
+        corpus = None if answers.corpus is None else answers.corpus[sentences]
+        words, gold = ([rows[at] for at in sentences] for rows in (answers.words, answers.gold))
+        part = answers._replace(gold=gold, words=words, corpus=corpus)
+        explainer = Explainer(self.model)
+        return explainer.explain(self.labelled_corpus(part), words, threads, explained=self.items, chosen=tokens)
+
     def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:
         """Choose what to label next from a file of sentences or samples."""
         from .ranked import ranked_sentences
@@ -538,7 +551,11 @@ class Sentences(Kind):
         return ranked_sentences([self, *committee], arguments, progress)
 
     def training_command(self) -> str | None:
-        """Return the command that trains the model again, with names in capitals for files; None if unknown."""
+        """Return the command that trains the model again; None if unknown.
+
+        Names in capitals stand for files whose names the model does not have.
+        """
+        import os
         import shlex
 
         from ...data.column_layout import ColumnLayout
@@ -555,18 +572,20 @@ class Sentences(Kind):
         python_only = is_piece or isinstance(settings.get("constraints"), list)
         if training is None or python_only or not (format == "corpus" or is_format(format)):
             return None
-        words = ["loglinear", "train", "TRAIN", "--model", "MODEL", *self.training_flags()]
+        files = {"training": ["TRAIN"], "development": ["DEV"], "template": ["TEMPLATE"]} | settings.get("files", {})
+        words = ["loglinear", "train", *files["training"], "--model", os.path.basename(self.path)]
+        words += self.training_flags()
         words += ["--no-intercept"] if settings.get("fit_intercept") is False else []
         words += [] if format in ("columns", "corpus", "text") else ["--format", format]
         words += ColumnLayout.of_settings(settings).flags() if format == "columns" else []
         if template is not None and format != "corpus":
             preset = preset_of(template)
-            words += ["--template", "TEMPLATE"] if preset is None else ["--preset", preset]
-        words += ["--start", "OLD_MODEL"] if "start" in training else []
+            words += ["--template", *files["template"]] if preset is None else ["--preset", preset]
+        words += ["--start", training["start"]["model"]] if "start" in training else []
         if (prior := training.get("prior")) is not None:
             strength = "inf" if prior["strength"] is None else f"{prior['strength']:g}"
-            words += ["--prior", "OLD_MODEL", "--prior-strength", strength]
-        words += ["--dev", "DEV"] if "dev" in training else []
+            words += ["--prior", prior["model"], "--prior-strength", strength]
+        words += ["--dev", *files["development"]] if "dev" in training else []
         # Values that mean the default, which training has replaced; the strength of a prior is in the place of l2.
         is_usual = settings.get("l2") == (0.0 if settings.get("l1") else 1.0)
         l2 = None if is_usual or "prior" in training else settings.get("l2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -175,7 +176,7 @@ class Tables(Kind):
         """Return the model card."""
         from ...models.explain.model_card import ModelCard, quoted
         from ...models.explain.network_report import network_rows
-        from .carded import loaded, not_converged, own_settings
+        from .carded import data_rows, loaded, not_converged, own_settings
 
         rows, name = network_rows(self.network), quoted(self.path)
         states = dict(zip(self.names, self.network.categories_, strict=True))
@@ -188,7 +189,7 @@ class Tables(Kind):
             "the most probable ones.",
             label_noun="variables",
             labels={variable: [str(state) for state in states[variable].tolist()] for variable in self.needed},
-            data={"trained on": rows["trained on"]} if "trained on" in rows else {},
+            data=data_rows(rows),
             settings=own_settings(rows),
             command=self.training_command(),
             status=not_converged(self.network._training),
@@ -214,7 +215,9 @@ class Tables(Kind):
         network = self.network
         settings = {**network.get_params(), "l1": network.l1_, "solver_options": None, "inference_options": None}
         settings["missing"] = shlex.quote(join_names(map(str, network.missing))) if network.missing else None
-        return " ".join(["loglinear structure TABLE --model MODEL", *flags_of(NetworkOptions, settings)])
+        files = [*network._notes.get("files", {}).get("training", ["TABLE"]), "--model", os.path.basename(self.path)]
+        words = ["loglinear", "structure", *map(shlex.quote, files), *flags_of(NetworkOptions, settings)]
+        return " ".join(words)
 
 
 def _as_states(column: npt.NDArray[np.object_], states: list[Any]) -> npt.NDArray[np.object_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,6 +69,7 @@ class Explainer:
         threads: int = 0,
         *,
         explained: str = "tokens",
+        chosen: Sequence[Collection[int]] | None = None,
     ) -> list[Explanation]:
         """Explain the labels of all sentences.
 
@@ -77,13 +78,15 @@ class Explainer:
             texts: what the tokens of each sentence are called.
             threads: 0 for all cores.
             explained: what has labels: tokens, samples or texts.
+            chosen: the tokens of each sentence to explain; the others have their labels only. By default all.
 
         Warns:
             DataWarning: the constraints allow no labelling of a sentence, whose tokens then have the label `?`.
         """
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
         predicted, number = self.model.predict(corpus.core, threads=threads), self._number
-        called_by = {**attributes_called(self.model, names), BIAS: "label bias"}
+        weighted = [name for name in names if name in self._states or name in self._bigrams]
+        called_by = {**attributes_called(self.model, weighted), BIAS: "label bias"}
         states, bigrams = (_rows(corpus, names, bigrams=bigrams) for bigrams in (False, True))
         explanations, forbidden = [], []
         for at, length in enumerate(corpus.core.lengths()):
@@ -101,7 +104,8 @@ class Explainer:
                 explanations.append(Explanation(nothing, explained))
                 continue
             sentence, best = _Sentence(self, attributes, pairs, called_by), [number[label] for label in predicted[at]]
-            explanations.append(Explanation(sentence.explained(best, called, probabilities), explained))
+            wanted = range(length) if chosen is None else chosen[at]
+            explanations.append(Explanation(sentence.explained(best, called, probabilities, wanted), explained))
         warn_of_no_labelling(forbidden)
         return explanations
 
@@ -135,14 +139,16 @@ class _Sentence:
         self.scores[:1] += explainer._first
         self.scores[-1:] += explainer._last
 
-    def explained(self, best: list[int], texts: Sequence[str], probabilities: Scores) -> list[TokenExplanation]:
-        """Return the explanation of each token of the best labelling."""
+    def explained(
+        self, best: list[int], texts: Sequence[str], probabilities: Scores, chosen: Collection[int]
+    ) -> list[TokenExplanation]:
+        """Return the explanation of each token of the best labelling; only chosen tokens have a runner-up."""
         labels, explanations = self.explainer.labels, []
         for token, label in enumerate(best):
             name, sure = labels[label], float(probabilities[token, label])
             scores = self.scores.copy()
             scores[token, label] = -np.inf
-            other = self.best(scores)
+            other = self.best(scores) if token in chosen else None
             if other is None:
                 explanations.append(TokenExplanation(token, texts[token], name, sure))
                 continue

@@ -9,8 +9,8 @@ labelling at other tokens as well; contributions of these tokens' features belon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...display.table import counted, data_frame
@@ -21,7 +21,7 @@ from .token_explanation import NARROW, SHOWN, TokenExplanation, called, on_scree
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Explanation"]
+__all__ = ["Explanation", "part_of"]
 
 # Lines of a screen.
 _LINES = 24
@@ -116,3 +116,12 @@ class Explanation(Sequence[TokenExplanation]):
 
     def _repr_html_(self) -> str:
         return self.html()
+
+
+def part_of(explanation: Explanation, tokens: Iterable[int]) -> Explanation:
+    """Return the explanation of some tokens that do not depend on others, such as samples; they are numbered from 0."""
+    entries = []
+    for number, at in enumerate(tokens):
+        parts = [replace(part, token=number) for part in explanation[at].contributions]
+        entries.append(replace(explanation[at], token=number, contributions=parts))
+    return Explanation(entries, explanation.explained)

@@ -10,14 +10,14 @@ from .explanation import Explanation
 from .fragment import UNSURE, Fragment, colours_of
 from .token_explanation import SHOWN, called
 
-__all__ = ["explanation_page"]
+__all__ = ["INTRODUCTIONS", "explanation_page"]
 
 # Number of least certain labels that the page links to.
 _LEAST_CERTAIN = 10
 # Number of labels whose colours are listed.
 _LEGEND = 30
 # How a page explains its numbers.
-_INTRODUCTIONS = {
+INTRODUCTIONS = {
     "tokens": "Each line has a token, its label with its probability, and its label in the best label sequence in "
     "which it has another one. The bars are the contributions of the features to the difference of the two scores, in "
     "nats: to the right for the label, to the left for the other one. Choose a word to see its line. A dashed line "
@@ -61,7 +61,7 @@ def explanation_page(explanations: Sequence[Explanation], title: str, top: int =
         '<meta name="color-scheme" content="light dark">\n<meta name="generator" content="loglinear">\n'
         f"<title>{shown(title)}</title>\n<style>\n{style_sheet()}{style_sheet('labelled')}</style>\n</head>\n<body>\n"
         f"<header>\n<h1>{shown(title)}</h1>\n{_counts(explanations, noun, explained)}"
-        f"<p>{_INTRODUCTIONS[explained]}</p>\n"
+        f"<p>{INTRODUCTIONS[explained]}</p>\n"
         f'<div class="loglinear"><p class="text">{legend}</p></div>\n'
         f"{_least_certain(explanations, noun)}</header>\n<main>\n{''.join(sections)}</main>\n</body>\n</html>\n"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ...report.labelled import Labelled, is_unspaced, joined, shown
 from ..files.maxent import INTERCEPT
@@ -36,12 +36,21 @@ class Fragment:
         top: contributions that are shown of each token; the sum of the others follows.
         colours: of the labels.
         prefix: of the names of places in the page, to which words link; empty without links.
+        chosen: places of the only tokens that have a part, which is unfolded; None for all tokens.
     """
 
     def __init__(
-        self, tokens: Sequence[TokenExplanation], explained: str, top: int, colours: Labelled, prefix: str = ""
+        self,
+        tokens: Sequence[TokenExplanation],
+        explained: str,
+        top: int,
+        colours: Labelled,
+        prefix: str = "",
+        *,
+        chosen: Collection[int] | None = None,
     ) -> None:
         self.tokens, self.explained, self.top, self.colours, self.prefix = tokens, explained, top, colours, prefix
+        self.chosen = chosen
         # Neighbours often have the same runner-up, and then the same contributions: the first one shows them.
         self._unfolded: set[tuple[str, ...]] = set()
 
@@ -53,22 +62,21 @@ class Fragment:
         """Yield the sentence as a paragraph; nothing if what has labels is not the tokens of a sentence."""
         if self.explained != "tokens" or not any(token.text for token in self.tokens):
             return
-        pieces, parts = [], []
-        for type_, start, end in self.colours.pieces([token.label for token in self.tokens]):
-            words = [token.text for token in self.tokens[start:end]]
-            html = joined(words, [self._word(token) for token in self.tokens[start:end]])
-            pieces.append("".join(words))
-            parts.append(self.colours.coloured(html, type_, shown(type_ or "")))
-        yield f'<p class="text" lang="" dir="auto">{joined(pieces, parts)}</p>'
+        pieces = self.colours.pieces([token.label for token in self.tokens])
+        words, parts = [token.text for token in self.tokens], [self._word(token) for token in self.tokens]
+        yield self.colours.text(pieces, words, parts)
 
     def _word(self, token: TokenExplanation) -> str:
         kind = ' class="unsure"' if token.probability < UNSURE else ""
-        if self.prefix:
+        if self.prefix and (self.chosen is None or token.token in self.chosen):
             return f'<a href="#{self.prefix}{token.token + 1}"{kind}>{shown(token.text)}</a>'
         return f"<span{kind}>{shown(token.text)}</span>"
 
     def _parts(self) -> Iterator[str]:
         """Yield a part for each token; a run of certain tokens outside chunks is in one more part to unfold."""
+        if self.chosen is not None:
+            yield from (self._part(self.tokens[at]) for at in sorted(self.chosen))
+            return
         run: list[TokenExplanation] = []
         for token in self.tokens:
             is_outside = self.explained == "tokens" and self.colours.is_outside(token.label)
@@ -115,7 +123,7 @@ class Fragment:
         if self.explained != "tokens":
             return len(self.tokens) == 1 or token.probability < UNSURE
         runner_up = tuple(token.runner_up)
-        if token.probability >= UNSURE or runner_up in self._unfolded:
+        if (token.probability >= UNSURE and self.chosen is None) or runner_up in self._unfolded:
             return False
         self._unfolded.add(runner_up)
         return True

@@ -79,7 +79,7 @@ class ModelCard:
             f"## {self.label_noun.capitalize()}",
             self._labels(),
             "## Training data",
-            table("data", "value", {**self.data, "names of the files": _UNKNOWN, "licence": _UNKNOWN}),
+            table("data", "value", {**self._files(), **self.data, "licence": _UNKNOWN}),
             "Say here where the data come from, who labelled them, and under which licence they may be used.",
             "## Scores",
             self._scores(),
@@ -103,6 +103,10 @@ class ModelCard:
         lines += [f"pipeline_tag: {self.task}"] if self.task else []
         lines += ["tags:", *(f"  - {tag}" for tag in self.tags)]
         return "\n".join([*lines, "# license: say under which licence the model may be used", "---"])
+
+    def _files(self) -> dict[str, str]:
+        """Return a row on the names of the training files if nobody knows them."""
+        return {} if any("training file" in name for name in self.data) else {"training files": _UNKNOWN}
 
     def _labels(self) -> str:
         """Return how many labels there are, and the first ones; variables with their states are a list."""

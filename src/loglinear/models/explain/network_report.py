@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from ...report.weights import Strongest, strongest_of
 from ...vectors import Vector
 from .answers import Answers
 from .edges import drawing, ranked_edges
-from .reports import judged, settings_rows, training_rows
+from .explanation import Explanation, part_of
+from .reports import file_rows, judged, settings_rows, training_rows
 
 __all__ = ["network_rows", "report_of_network"]
 
@@ -52,8 +54,9 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
         "exact" if likelihood.exact else f"{likelihood.lower / len(codes):.4f} to {likelihood.upper / len(codes):.4f}"
     )
     edges = ranked_edges(network, names)[:_EDGES]
+    explain = partial(_explained, network, codes, beliefs)
     return Report(
-        **judged(Answers.of_rows(gold, guessed, sure, gold), "values"),
+        **judged(Answers.of_rows(gold, guessed, sure, gold), "values", explain),
         title=title,
         headline=[("log-likelihood of a row, in nats", f"{likelihood.value / len(codes):.4f}", bounds)],
         data={
@@ -65,10 +68,22 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
         settings=network_rows(network),
         command=command or f"{network!r}.fit(X_train)",
         trace=network._trace,
+        kept=network._training.get("kept"),
         strongest=_strongest_states(network, states),
         edges=[(" - ".join(edge.variables), edge.strength) for edge in edges],
         graph=_drawn(network, names),
     )
+
+
+def _explained(
+    network: Any, codes: npt.NDArray[np.int32], beliefs: Vector, rows: Sequence[int], _: Sequence[Collection[int]]
+) -> list[Explanation]:
+    """Return explanations of some rows, with a token for each observed value."""
+    explanations = network._explained(codes[rows], beliefs[rows])
+    return [
+        part_of(explanation, np.flatnonzero(codes[row] >= 0).tolist())
+        for row, explanation in zip(rows, explanations, strict=True)
+    ]
 
 
 def _most_frequent(codes: npt.NDArray[np.int32]) -> float:
@@ -93,6 +108,7 @@ def network_rows(network: Any) -> dict[str, str]:
             "l1": f"{network.l1_:.6g}" + (f", chosen by {network.l1}" if isinstance(network.l1, str) else ""),
             "l2": network.l2,
             "trained on": f"{training['n_samples']:,} samples" if "n_samples" in training else None,
+            **file_rows(network._notes.get("files", {})),
             **training_rows(training),
         }
     )

@@ -12,21 +12,32 @@ from ...calibration import Calibration
 from ...data.templates import PRESETS, without_comments
 from ...errors import DataError
 from ...metrics import Evaluation, evaluate
+from ...report.entities import Entities, entities
 from ...report.intervals import Intervals, bootstrap
 from ...report.mistakes import Confusions, Mistake, confusions, mistakes
-from ...report.page import Report
+from ...report.page import Reasons, Report
 from ...report.weights import strongest, transitions
 from ...result import kept_text, status_text
 from ...trace import TraceRecord, scores_text, upper_bound
 from ..files.chain import ChainModel, attributes_called, columns_counted, weighted_features
 from ..files.settings import trained_from, trained_on
 from .answers import Answers
+from .mistake_explanations import Explain, reasons_of
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
     from ...data.features import Feature
 
-__all__ = ["judged", "labels_text", "make_report", "model_rows", "preset_of", "settings_rows", "training_rows"]
+__all__ = [
+    "file_rows",
+    "judged",
+    "labels_text",
+    "make_report",
+    "model_rows",
+    "preset_of",
+    "settings_rows",
+    "training_rows",
+]
 
 # Number of labels that the table about the data lists.
 _NAMED = 30
@@ -40,21 +51,37 @@ class Judged(TypedDict):
     scores: Evaluation
     intervals: Intervals
     confusions: Confusions
+    entities: Entities | None
     mistakes: list[Mistake]
+    reasons: Reasons | None
     calibrations: dict[str, Calibration]
 
 
-def judged(answers: Answers, items: str, scheme: str | None = "none") -> Judged:
-    """Return what a report says of a model's answers; `items`, such as "tokens", is what has labels."""
+def judged(answers: Answers, items: str, explain: Explain | None, scheme: str | None = "none") -> Judged:
+    """Return what a report says of a model's answers.
+
+    Args:
+        answers: of the model.
+        items: what has labels, such as "tokens".
+        explain: explains sentences, for the mistakes that are listed; None if the model cannot.
+        scheme: tagging scheme of the labels, as in `evaluate`.
+    """
     gold, predicted = answers.gold, answers.predicted
     scores = evaluate(gold, predicted, scheme=scheme)
     sure = None if answers.taggings is None else [tagging.probabilities for tagging in answers.taggings]
+    by_label = mistakes(gold, predicted, answers.words, sure)
+    by_entity = None if scores.scheme is None else entities(gold, predicted, answers.words, sure)
+    reasons = None
+    if explain is not None and by_label:
+        reasons = reasons_of(by_entity, by_label, explain, map(str, scores.per_label), [*map(len, gold)])
     return {
         "items": items,
         "scores": scores,
         "intervals": bootstrap(gold, predicted, scores),
         "confusions": confusions(scores),
-        "mistakes": mistakes(gold, predicted, answers.words, sure),
+        "entities": by_entity,
+        "mistakes": by_label,
+        "reasons": reasons,
         "calibrations": answers.calibrations(items),
     }
 
@@ -67,6 +94,7 @@ def make_report(
     items: str,
     command: str | None,
     trace: Sequence[TraceRecord],
+    explain: Explain | None,
     scheme: str | None = None,
     notes: Sequence[str] = (),
 ) -> Report:
@@ -80,7 +108,7 @@ def make_report(
         raise DataError(message)
     features = list(weighted_features(model))
     return Report(
-        **judged(answers, items, scheme),
+        **judged(answers, items, explain, scheme),
         title=title,
         data=_data(answers, model, features, items),
         settings=model_rows(model),
@@ -88,6 +116,7 @@ def make_report(
         template=None if model.template is None else without_comments(model.template),
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
         trace=trace,
+        kept=(json.loads(model.settings).get("training") or {}).get("kept"),
         strongest=strongest(features, model.labels, partial(attributes_called, model)),
         transitions=transitions(features, model.labels),
     )
@@ -144,10 +173,16 @@ def model_rows(model: ChainModel) -> dict[str, str]:
         "format": trained_from(settings),
         "imported from": settings.get("imported"),
         "trained on": trained_on(training, of_texts="text" in settings) or None,
+        **file_rows(settings.get("files") or {}),
         **training_rows(training),
-        "loglinear": settings.get("loglinear"),
+        "version of loglinear": settings.get("loglinear"),
     }
     return settings_rows(rows)
+
+
+def file_rows(files: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the names of the files of a training as rows of the table; see `origin.files_of`."""
+    return {f"{role} file{'s' * (len(names) > 1)}": ", ".join(names) for role, names in files.items()}
 
 
 def settings_rows(settings: Mapping[str, object]) -> dict[str, str]:
@@ -163,6 +198,7 @@ def training_rows(training: Mapping[str, Any]) -> dict[str, object]:
     objective, violation, seconds = (training.get(name) for name in ("objective", "violation", "seconds"))
     dev, gap, best = training.get("dev") or {}, training.get("gap"), training.get("kept")
     return {
+        "date of training": training.get("date"),
         "ended": status_text(training["status"]),
         "iterations": training.get("iterations"),
         "objective": None if objective is None else f"{objective:,.4f} nats",

@@ -32,6 +32,7 @@ __all__ = [
     "tag_arrow",
     "tag_lists",
     "weighted_features",
+    "with_files",
 ]
 
 # The name of a column of a matrix or table in a file: its number.
@@ -83,6 +84,11 @@ def stating(model: ChainModel, constraints: Constraints) -> ChainModel:
     if settings.get("constraints") == stated:
         return model
     return model.rewritten(json.dumps(settings | {"constraints": stated}))
+
+
+def with_files(model: ChainModel, files: Mapping[str, list[str]]) -> ChainModel:
+    """Return the model with the names of the files of its training among its settings; see `origin.files_of`."""
+    return model.rewritten(json.dumps(json.loads(model.settings) | {"files": files}))
 
 
 def checked_n_best(name: str, value: object) -> int:

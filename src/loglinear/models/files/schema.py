@@ -44,6 +44,7 @@ from ...schema import (
     reading,
     texts,
 )
+from .origin import DATE, FILES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -232,6 +233,7 @@ _TRAINING: dict[str, Check] = {
     **dict.fromkeys(("n_sentences", "n_tokens", "n_samples", "n_features", "iterations", "kept"), count),
     **dict.fromkeys(("objective", "nll", "passes", "seconds"), number),
     **dict.fromkeys(("chosen", "status"), text),
+    "date": DATE,
     "iterations_by_class": is_a(
         "a list of counts", lambda value: list_of(int)(value) and all(0 <= count < 2**63 for count in value)
     ),
@@ -250,6 +252,7 @@ _EVERY: dict[str, Check] = {
     "defaults": texts,
     "text": _text_settings,
     "training": _training,
+    "files": FILES,
 }
 _CLASS_WEIGHTS: dict[str, Check] = {
     "class_weights": is_a(

@@ -17,6 +17,7 @@ from ...objectives.chain import ChainData
 from ...result import Result
 from ...vectors import Vector
 from ..files.chain import ChainModel
+from ..files.origin import training_date
 from ..files.settings import class_weight_settings, settings_text, training_summary
 from .checkpoint import Checkpoint, Saving
 from .options import DevOptions, SolverOptions
@@ -129,6 +130,7 @@ def chain_model(data: ChainData, options: SolverOptions, result: Result, use: De
             "n_sentences": data.n_samples,
             "n_tokens": data.n_tokens,
             "n_features": data.n_features,
+            "date": training_date(),
             **training_summary([result]),
         },
     }
