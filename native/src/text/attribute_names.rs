@@ -69,7 +69,8 @@ mod tests {
     fn attributes_have_the_names_of_their_lines_or_of_their_macros() {
         let template = "# Columns: word, tag\n\
             U01:%x[-1,0]\nU02:%x[0,0]\nU05:%x[-1,0]/%x[0,0]\nU2:%x[2,1]\nU14:%m[0,0,\"..$\"]\nU15:%m[1,0,\"^.\"]\n\
-            U21:%t[0,0,\"\\d\"]\nU40:%substrings[0,0,9]\nU41:%shape[0,0]\nUprev_tag=%x[-1,1]\ntag[1]:%x[1,1]\n\
+            U21:%t[0,0,\"\\d\"]\n\
+            U22:%t[-1,0,\"^\\p{Lu}+$\"]\nU23:%t[0,1,\"N\"]\nU40:%substrings[0,0,9]\nU41:%shape[0,0]\nUprev_tag=%x[-1,1]\ntag[1]:%x[1,1]\n\
             C ending=%m[0,0,\"...$\"]\nU50:%x[1,ending]\nU60:%x[@1,0]\nU:%x[0,2]\nB70:%x[0,1]\nB\n";
         let template = Template::parse(template).unwrap();
         for (attribute, name) in [
@@ -81,7 +82,9 @@ mod tests {
             ("U2:NN", "tag 2 after = NN"),
             ("U14:FE", "suffix = FE"),
             ("U15:x", "prefix of next word = x"),
-            ("U21:true", "word matches \\d = true"),
+            ("U21:true", "word has a digit = true"),
+            ("U22:false", "previous word has only capitals = false"),
+            ("U23:true", "tag matches N = true"),
             ("U40:EF", "substring = EF"),
             ("U41:Aaaa", "shape = Aaaa"),
             ("Uprev_tag=NN", "prev_tag = NN"),

@@ -43,7 +43,10 @@ pub(super) fn name_of_macro(name: &str, row: Row, (number, column): (usize, &str
     let dots = expression.trim_matches(['^', '$']).bytes().all(|byte| byte == b'.');
     match name {
         "x" => cell,
-        "t" | "T" => format!("{cell} matches {expression}"),
+        "t" | "T" => match characteristic(expression) {
+            Some(what) => format!("{cell} {what}"),
+            None => format!("{cell} matches {expression}"),
+        },
         "m" if dots && expression.starts_with('^') => of("prefix"),
         "m" if dots && expression.ends_with('$') => of("suffix"),
         "m" => format!("{expression} in {cell}"),
@@ -56,4 +59,18 @@ pub(super) fn name_of_macro(name: &str, row: Row, (number, column): (usize, &str
         "normal" => format!("normalised {cell}"),
         _ => format!("{cell}, lower case"),
     }
+}
+
+/// What an expression asks of a word, in words, where it is one that templates often have and no dialect reads otherwise.
+fn characteristic(expression: &str) -> Option<&'static str> {
+    Some(match expression {
+        r"\d" => "has a digit",
+        r"^\d" => "begins with a digit",
+        r"^\d+$" | r"^\d*$" => "has only digits",
+        "-" => "has a hyphen",
+        r"\p{Lu}" | r"\u" => "has a capital",
+        r"^\p{Lu}" | r"^\u" => "begins with a capital",
+        r"^\p{Lu}+$" | r"^\u*$" => "has only capitals",
+        _ => return None,
+    })
 }
