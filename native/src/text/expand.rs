@@ -12,40 +12,60 @@ use std::borrow::Cow;
 impl Template {
     /// Appends the string of a line at a token, whose hash is `Expander::key`.
     fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
-        for (index, part) in line.parts.iter().enumerate() {
-            match part {
-                Part::Literal(text, _) => out.extend_from_slice(text),
-                Part::Cell { view, row } => match (row.resolve(token, cells.tokens()), substring, line.substrings) {
-                    (_, Some(substring), Some((at, _))) if at == index => out.extend_from_slice(substring),
-                    (Ok(at), ..) => {
-                        let view = &self.views[*view];
-                        out.extend_from_slice(&view.of(&self.cell(cells, at, view.column())));
-                    }
-                    (Err(beyond), ..) => out.extend_from_slice(&self.beyond(*view, beyond)),
-                },
-            }
-        }
+        let whole = self.write_within(usize::MAX, line, cells, token, substring, out);
+        debug_assert!(whole.is_some());
     }
 
-    /// A cell of a token: of the data, or of a column that the template defines.
-    fn cell<'c>(&self, cells: &Cells<'c>, token: usize, column: usize) -> Cow<'c, [u8]> {
-        match column.checked_sub(FIRST_MADE) {
-            None => Cow::Borrowed(cells.cell(token, column)),
-            Some(index) => {
-                let mut text = Vec::new();
-                self.write(&self.made_columns[index].1, cells, token, None, &mut text);
-                Cow::Owned(text)
+    /// Appends the string of a line at a token; None, with an unfinished string, if it makes `out`, or a cell that it copies,
+    /// longer than `most`.
+    fn write_within(
+        &self,
+        most: usize,
+        line: &Line,
+        cells: &Cells<'_>,
+        token: usize,
+        substring: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        for (index, part) in line.parts.iter().enumerate() {
+            let text = match part {
+                Part::Literal(text, _) => Cow::Borrowed(&text[..]),
+                Part::Cell { view, row } => match (row.resolve(token, cells.tokens()), substring, line.substrings) {
+                    (_, Some(substring), Some((at, _))) if at == index => Cow::Borrowed(substring),
+                    (Ok(at), ..) => {
+                        let view = &self.views[*view];
+                        let cell = self.cell_within(most.checked_sub(out.len())?, cells, at, view.column())?;
+                        match cell {
+                            Cow::Borrowed(cell) => view.of(cell),
+                            Cow::Owned(cell) => Cow::Owned(view.of(&cell).into_owned()),
+                        }
+                    }
+                    (Err(beyond), ..) => Cow::Owned(self.beyond(*view, beyond)),
+                },
+            };
+            if text.len() > most.saturating_sub(out.len()) {
+                return None;
             }
+            out.extend_from_slice(&text);
         }
+        Some(())
+    }
+
+    /// A cell of a token: of the data, or of a column that the template defines; None if such a column's is longer than `most`.
+    fn cell_within<'c>(&self, most: usize, cells: &Cells<'c>, token: usize, column: usize) -> Option<Cow<'c, [u8]>> {
+        let Some(index) = column.checked_sub(FIRST_MADE) else { return Some(Cow::Borrowed(cells.cell(token, column))) };
+        let mut text = Vec::new();
+        self.write_within(most, &self.made_columns[index].1, cells, token, None, &mut text)?;
+        Some(Cow::Owned(text))
     }
 }
 
 /// Tokens whose keys are formed together: those of a usual template stay in the first-level cache.
 const TOGETHER: usize = 64;
 
-/// The most text, in bytes, of the attributes that a line with `%substrings`, or a template of many copies, gives a token.
+/// The most text, in bytes, of the attributes that a line with `%substrings`, or all other lines together, give a token.
 const MOST_TEXT: usize = 64 << 20;
-/// Copies whose text cannot be too long unless cells are: they are not looked at.
+/// Copies for `%substrings` whose text is not looked at.
 const FEW: usize = 1000;
 
 /// Expands a template over sentences; keeps its buffers from one sentence to the next.
@@ -65,7 +85,7 @@ impl<'t> Expander<'t> {
     }
 
     /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence. Error:
-    /// a token is too long for `%substrings`, or for a template of many copies.
+    /// a token is too long for the template.
     pub fn expand<'l, S: Sink>(
         &mut self,
         cells: &Cells<'_>,
@@ -119,16 +139,17 @@ impl<'t> Expander<'t> {
         let Part::Cell { view, row } = &line.parts[at] else { return Ok(()) };
         let tokens = cells.tokens();
         let cell = match row.resolve(token, tokens) {
-            Ok(looked_at) => template.cell(cells, looked_at, template.views[*view].column()),
-            Err(beyond) => Cow::Owned(template.beyond(*view, beyond)),
+            Ok(looked_at) => template.cell_within(MOST_TEXT, cells, looked_at, template.views[*view].column()),
+            Err(beyond) => Some(Cow::Owned(template.beyond(*view, beyond))),
         };
+        let cell = cell.ok_or_else(|| too_long(token))?;
         let text = text_of(&cell);
-        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let (characters, most) = (ends.len() - 1, most.min(ends.len() - 1));
+        let characters = text.chars().count();
+        let most = most.min(characters);
         if characters * most > FEW {
             let mut others = Vec::new();
-            template.write(line, cells, token, Some(b""), &mut others);
-            if characters * most > MOST_TEXT / (others.len() + most) {
+            let written = template.write_within(MOST_TEXT, line, cells, token, Some(b""), &mut others);
+            if written.is_none() || characters * most > MOST_TEXT / (others.len() + most) {
                 return Err(format!(
                     "token {token}: a cell of {characters} characters is too long for %substrings, whose attributes would \
                      have more than {} MiB of text; shorten the cell, or change the template",
@@ -136,6 +157,7 @@ impl<'t> Expander<'t> {
                 ));
             }
         }
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         let mut seen: Vec<&str> = Vec::new();
         for start in 0..ends.len() - 1 {
             for &end in ends[start + 1..].iter().take(most) {
@@ -163,27 +185,29 @@ impl<'t> Expander<'t> {
 /// Error: the lines of a template would give a token too much text.
 fn check_text(template: &Template, cells: &Cells<'_>) -> Result<(), String> {
     let copied = template.copies.cells();
-    let longest = || cells.cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
-    if copied <= FEW || longest() <= MOST_TEXT / copied {
+    let longest = cells.cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
+    if copied.saturating_mul(longest) <= MOST_TEXT {
         return Ok(());
     }
     let mut attribute = Vec::new();
     for token in 0..cells.tokens() {
-        let mut bytes = 0;
+        let mut left = MOST_TEXT;
         for line in template.lines.iter().filter(|line| line.substrings.is_none()) {
             attribute.clear();
-            template.write(line, cells, token, None, &mut attribute);
-            bytes += attribute.len();
-            if bytes > MOST_TEXT {
-                return Err(format!(
-                    "token {token}: its cells are too long for the template, whose attributes would have more than {} MiB of \
-                     text; shorten the cells, or let the template copy them less often",
-                    MOST_TEXT >> 20
-                ));
-            }
+            template.write_within(left, line, cells, token, None, &mut attribute).ok_or_else(|| too_long(token))?;
+            left -= attribute.len();
         }
     }
     Ok(())
+}
+
+/// The message for cells that a template copies too often.
+fn too_long(token: usize) -> String {
+    format!(
+        "token {token}: its cells are too long for the template, whose attributes would have more than {} MiB of text; \
+         shorten the cells, or let the template copy them less often",
+        MOST_TEXT >> 20
+    )
 }
 
 #[cfg(test)]
@@ -231,6 +255,27 @@ mod tests {
         let mut sink = Collect::default();
         Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap();
         sink.tokens
+    }
+
+    #[test]
+    fn text_beyond_the_limit_is_refused_before_it_is_written() {
+        // Within the limits of copies: a column of 512 copies, eight of which a line copies.
+        let mut doubled = "C a0=%x[0,0]%x[0,0]\n".to_owned();
+        (1..9).for_each(|i| doubled += &format!("C a{i}=%x[0,a{0}]%x[0,a{0}]\n", i - 1));
+        let word = "w".repeat(1 << 20);
+        let cells = Cells { columns: 1, cells: vec![word.as_bytes(), b"a"] };
+        let uses = ["U:%x[0,a8]%x[0,a8]", "U:%length[0,a8]", "U:%m[0,a8,\"^.\"]", "U:%substrings[0,a8,2]"];
+        for line in uses {
+            let template = Template::parse(&format!("{doubled}{line}\n")).unwrap();
+            let mut sink = Collect::default();
+            let error = Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap_err();
+            assert!(error.starts_with("token 0: ") && error.contains("64 MiB of text"), "{line}: {error}");
+            let (line, mut out) = (&template.lines[0], Vec::new());
+            assert!(template.write_within(3 << 20, line, &cells, 0, None, &mut out).is_none());
+            assert!(out.capacity() <= 8 << 20);
+            out.clear();
+            assert!(template.write_within(2000, line, &cells, 1, None, &mut out).is_some());
+        }
     }
 
     #[test]
