@@ -1,5 +1,6 @@
 """Sentences that are too large are refused before they fill the memory: a small compressed file can contain one."""
 
+import bz2
 import gzip
 import lzma
 
@@ -75,6 +76,15 @@ def test_the_limit_is_of_a_sentence_not_of_the_file(folder):
     finally:
         set_max_sentence()
     assert len(Corpus.read(folder / "long.xz", template=WORDS)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [[], ["--stream"]], ids=["whole", "stream"])
+def test_a_small_file_of_many_short_sentences_is_refused(folder, stream):
+    (folder / "lines.bz2").write_bytes(bz2.compress(b"a\n\n" * (10 * MIB)) * 10)
+    ended = run_command("tag", "-m", "model", "lines.bz2", *stream, cwd=folder)
+    assert ended.returncode == 2
+    assert "lines.bz2: the text is more than 200 times as long as the compressed file" in ended.stderr
 
 
 def test_sizes_out_of_range_are_refused(folder):

@@ -5,12 +5,18 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write, copy, sink};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most MiB of text that a compressed file may refer back to, which are kept in memory.
 pub const MAX_WINDOW: u64 = 128;
 
 /// Bytes that xz needs besides the text that it refers back to, at most.
 const XZ_OVERHEAD: u64 = 1 << 20;
+
+/// How often the bytes of a compressed text may be in the text, before it is refused as made to fill memory. Usual text shrinks to
+/// a thirtieth at best.
+const MOST_EXPANSION: u64 = 200;
 
 /// Level of compression of xz, its own default.
 const XZ_LEVEL: u32 = 6;
@@ -93,8 +99,15 @@ pub fn of_extension(extension: Option<&OsStr>) -> Option<Compression> {
 }
 
 impl Compression {
-    /// Reads the text. Members or frames that follow one another are one text.
-    pub fn reader(self, raw: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
+    /// Reads the text. Members or frames that follow one another are one text. Error: it is over `free` bytes, and over 200 times as
+    /// long as what it was read from.
+    pub fn reader(self, raw: impl Read + Send + 'static, free: u64) -> Result<Box<dyn Read + Send>> {
+        let packed = Arc::new(AtomicU64::new(0));
+        let raw = Counted { raw, bytes: Arc::clone(&packed) };
+        Ok(Box::new(Expanding { text: self.decoder(raw)?, packed, free, bytes: 0 }))
+    }
+
+    fn decoder(self, raw: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
         Ok(match self {
             Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(raw)),
             Compression::Xz => {
@@ -141,6 +154,9 @@ impl Compression {
 pub fn problem(error: &Error) -> String {
     let source = error.get_ref();
     let xz = source.and_then(|source| source.downcast_ref()).is_some_and(|error| matches!(error, XzError::MemLimit));
+    if let Some(expanded) = source.and_then(|source| source.downcast_ref::<Expanded>()) {
+        return expanded.to_string();
+    }
     let zstd = source.and_then(|source| source.downcast_ref());
     if xz || zstd.is_some_and(|error| matches!(error, FrameDecoderError::WindowSizeTooBig { .. })) {
         return format!(
@@ -148,9 +164,53 @@ pub fn problem(error: &Error) -> String {
              such as xz -9 or zstd -19, or give it uncompressed"
         );
     }
+    // What the reader of zstd says is of use to its authors only.
+    let why = if zstd.is_some() { String::new() } else { format!(" ({error})") };
     format!(
-        "the compressed data is damaged or cut short, or other bytes follow it ({error}); copy or download the file again"
+        "the compressed data is damaged or cut short, or other bytes follow it{why}; copy or download the file again"
     )
+}
+
+/// Counts the bytes that are read.
+struct Counted<R> {
+    raw: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        let count = self.raw.read(into)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// A text that may not be much longer than its compressed bytes.
+struct Expanding {
+    text: Box<dyn Read + Send>,
+    /// Compressed bytes read so far.
+    packed: Arc<AtomicU64>,
+    /// Bytes of text that any file may have.
+    free: u64,
+    /// Bytes of text so far.
+    bytes: u64,
+}
+
+/// The text is too much longer than its compressed bytes.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the text is more than {MOST_EXPANSION} times as long as the compressed file, which may be made to fill memory; if it is not, \
+     decompress it first"
+)]
+struct Expanded;
+
+impl Read for Expanding {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        let count = self.text.read(into)?;
+        self.bytes += count as u64;
+        let most = self.packed.load(Ordering::Relaxed).saturating_mul(MOST_EXPANSION).max(self.free);
+        if self.bytes > most { Err(Error::other(Expanded)) } else { Ok(count) }
+    }
 }
 
 /// Zstandard frames that follow one another; skippable frames are passed over.
@@ -211,7 +271,18 @@ mod tests {
 
     fn unpacked(compression: Compression, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let mut text = Vec::new();
-        compression.reader(std::io::Cursor::new(bytes))?.read_to_end(&mut text).map(|_| text)
+        compression.reader(std::io::Cursor::new(bytes), 1 << 20)?.read_to_end(&mut text).map(|_| text)
+    }
+
+    #[test]
+    fn a_text_of_many_times_its_bytes_is_refused() {
+        for compression in ALL {
+            let bytes = packed(compression, &b"\n".repeat(1 << 20));
+            assert!(unpacked(compression, bytes.clone()).is_ok());
+            // The texts of all members count together.
+            let message = refusal(compression, bytes.repeat(3));
+            assert!(message.starts_with("the text is more than 200 times"), "{compression:?}: {message}");
+        }
     }
 
     #[test]

@@ -80,7 +80,8 @@ impl Source {
         let mut start = source.look()?;
         if let Some(kind) = compression::of_start(&start) {
             source.compressed = true;
-            source.reader = kind.compression.reader(source.reader).map_err(|error| Error::io(name, error))?;
+            let free = 2 * most_of_sentence().max(MAX_SENTENCE << 20) as u64;
+            source.reader = kind.compression.reader(source.reader, free).map_err(|error| Error::io(name, error))?;
             start = source.look()?;
         }
         signature::check_text(name, &start, source.compressed)?;
