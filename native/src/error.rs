@@ -1,6 +1,7 @@
 //! The error type of the native half. Every message names the mistake, its place and the remedy.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Every failure of the native half; `bindings::errors` turns each kind into its Python exception.
@@ -44,6 +45,17 @@ pub fn check_weights(weights: &[f64], thing: &str) -> Result<()> {
     })
 }
 
+/// A text of about `most` characters: what exceeds them is left out in the middle.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || text.chars().count() <= most {
+        return Cow::Borrowed(text);
+    }
+    let half = most / 2 - 1;
+    let first = text.char_indices().nth(half).map_or(0, |(at, _)| at);
+    let last = text.char_indices().nth_back(half).map_or(text.len(), |(at, _)| at);
+    Cow::Owned(format!("{} … {}", &text[..first], &text[last..]))
+}
+
 /// The message of a panic that was caught.
 pub fn message_of(panic: &(dyn Any + Send)) -> &str {
     let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -69,5 +81,17 @@ impl Located {
         let before = &text[..self.offset.min(text.len())];
         let line = 1 + lines_before + before.iter().filter(|&&byte| byte == b'\n').count();
         Error::Data(format!("{name}, line {line}: {}", self.message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_lose_their_middle() {
+        assert_eq!(shortened("äöü", 3), "äöü");
+        assert_eq!(shortened("123456789", 8), "123 … 6789");
+        assert_eq!(shortened(&"ä".repeat(1000), 10), "ääää … äääää");
     }
 }

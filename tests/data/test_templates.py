@@ -6,7 +6,7 @@ import pytest
 from loglinear import ChainCRF, Corpus, Tagger
 from loglinear.data import templates as features
 from loglinear.data.templates import PRESETS, preset
-from loglinear.errors import DataError, OptionError
+from loglinear.errors import DataError, OptionError, TemplateError
 
 MACRO = re.compile(r"""%(shape|normal|substrings|[xtmXTM])\[([+-]?\d+),(\d+)(?:,("[^"]*"|\d+))?\]""")
 
@@ -173,6 +173,16 @@ def test_cells_too_long_for_a_template_of_many_copies_are_named(tmp_path):
     with pytest.raises(DataError, match=f"text.txt, line 5: in the sentence before, {what}"):
         Corpus.read(text, template="\n".join(lines))
     assert Corpus.read(text, template="\n".join(lines[:1])).n_tokens == 3
+
+
+def test_messages_quote_long_lines_in_part():
+    for line in ("U:" + "%x[0,0]" * 100_000, f'U:%t[0,0,"{"(" * 5_000}"]', "C " + "a" * 5_000 + "%", "x" * 10**6 + "%"):
+        with pytest.raises(TemplateError, match="template line 1: ") as raised:
+            ChainCRF(template=line).fit([[("a",)]], [["A"]])
+        assert len(str(raised.value)) < 1_500
+    with pytest.raises(OptionError) as raised:
+        ChainCRF(template="x" * 10**6).fit([[("a",)]], [["A"]])
+    assert len(str(raised.value)) < 1_500
 
 
 def test_a_first_line_longer_than_what_is_looked_at_is_whole(tmp_path):

@@ -1,6 +1,6 @@
 //! Native errors as Python exceptions.
 
-use crate::error::Error;
+use crate::error::{Error, shortened};
 use pyo3::PyErr;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use std::io::ErrorKind;
@@ -11,13 +11,21 @@ pyo3::import_exception!(loglinear.errors, ModelFileError);
 pyo3::import_exception!(loglinear.errors, OptionError);
 pyo3::import_exception!(loglinear.errors, InternalError);
 
+/// Characters of a message; what it quotes may be a line of any length.
+const LONGEST: usize = 4000;
+
+/// A message that a screen can show.
+fn short(message: &str) -> String {
+    shortened(message, LONGEST).into_owned()
+}
+
 impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         match error {
-            Error::Data(message) => DataError::new_err(message),
-            Error::Template(message) => TemplateError::new_err(message),
-            Error::ModelFile(message) => ModelFileError::new_err(message),
-            Error::Option(message) => OptionError::new_err(message),
+            Error::Data(message) => DataError::new_err(short(&message)),
+            Error::Template(message) => TemplateError::new_err(short(&message)),
+            Error::ModelFile(message) => ModelFileError::new_err(short(&message)),
+            Error::Option(message) => OptionError::new_err(short(&message)),
             Error::Io { path, source } => match source.raw_os_error().or(number_of(source.kind())) {
                 // With number, text and file name Python picks the subclass, such as FileNotFoundError.
                 Some(number) => {

@@ -29,7 +29,7 @@
 //! The first line may name the program whose rules the template follows (`Dialect`).
 
 use crate::corpus::hash::Piece;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 use crate::text::arguments::{Arguments, Row, parse_row};
 use crate::text::copies::Copies;
 use crate::text::dialect::Dialect;
@@ -73,6 +73,9 @@ pub struct Template {
 /// The most lines of a template: real templates have up to a few hundred.
 const MOST_LINES: usize = 10_000;
 
+/// Characters of a line that messages quote.
+const EXCERPT: usize = 200;
+
 /// The most different expressions of a template, each of which takes memory.
 const MOST_EXPRESSIONS: usize = 500;
 
@@ -108,9 +111,14 @@ impl Template {
             }
             if !line.is_empty() {
                 let columns = template.columns;
-                template
-                    .parse_line(&line)
-                    .map_err(|error| Error::Template(format!("template line {}: {error} in: {line}", index + 1)))?;
+                template.parse_line(&line).map_err(|error| {
+                    let (error, line) = (error.to_string(), shortened(&line, EXCERPT));
+                    Error::Template(format!(
+                        "template line {}: {} in: {line}",
+                        index + 1,
+                        shortened(&error, 4 * EXCERPT)
+                    ))
+                })?;
                 template.patterns.push(line);
                 if template.columns > columns {
                     template.widest_line = index + 1;

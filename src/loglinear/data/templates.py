@@ -13,6 +13,7 @@ from pathlib import Path
 from loglinear import _core
 from loglinear.errors import OptionError, TemplateError
 from loglinear.options import fail, similar
+from loglinear.visible import shortened
 
 __all__ = [
     "PRESETS",
@@ -125,7 +126,7 @@ def template_text(template: str | None) -> str | None:
         return TemplateText(PRESETS[template].text)
     if "\n" in template or "%" in template:
         return TemplateText(template)
-    message = f"template {template!r} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
+    message = f"template {shortened(repr(template), 80)} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
     raise OptionError(message)
 
 
