@@ -21,7 +21,7 @@ impl std::fmt::Display for OutOfMemory {
 
 /// What to do when memory runs out.
 pub const REMEDY: &str =
-    "leave out rare attributes (--min-count), split long sentences, or use a machine with more memory";
+    "give the data in parts, leave out rare attributes in training (--min-count), or use a machine with more memory";
 
 /// Reserves room for `more` values in the vector, or panics with `OutOfMemory`.
 pub fn reserve<T>(vector: &mut Vec<T>, more: usize) {

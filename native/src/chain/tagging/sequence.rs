@@ -204,3 +204,29 @@ impl Sink for SequenceScorer<'_, '_> {
         self.sequence.end(self.model, &self.weights);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzzing::seeds;
+
+    #[test]
+    fn what_was_interrupted_is_inferred_anew() {
+        for bytes in seeds::models() {
+            let model = Model::from_bytes(&bytes).unwrap();
+            let begun = || {
+                let mut sequence = Sequence::new(&model);
+                (0..50).for_each(|_| sequence.end_token());
+                sequence.end(&model, &model.weights());
+                sequence
+            };
+            let (mut fresh, mut sequence, interrupt) = (begun(), begun(), Interrupt::default());
+            interrupt.set();
+            assert!(sequence.heeding(&interrupt, |sequence| _ = sequence.best_labels(&model)).is_err());
+            assert!(sequence.heeding(&interrupt, |sequence| sequence.infer(&model)).is_err());
+            assert_eq!(sequence.best_labels(&model), fresh.best_labels(&model));
+            assert_eq!(sequence.infer(&model).to_bits(), fresh.infer(&model).to_bits());
+            assert!(sequence.lattice.marginals.iter().eq(fresh.lattice.marginals.iter()));
+        }
+    }
+}
