@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from xml.etree import ElementTree
 
 import networkx
@@ -16,9 +15,11 @@ from matplotlib.transforms import Bbox
 
 from examples import by_day
 from loglinear.datasets import make_network
-from loglinear.report import graph
+from loglinear.report import graph_picture
 from loglinear.report.figure import new_figure
-from loglinear.report.graph import _Picture, drawn, n_shown
+from loglinear.report.graph import draw, drawn
+from loglinear.report.graph_picture import SIGNS as WORDS
+from loglinear.report.graph_picture import GraphPicture, n_shown
 from loglinear.report.labels import LINE, place_labels, wrapped
 from loglinear.report.positions import positions
 
@@ -43,21 +44,20 @@ def test_variables_have_names_and_lines_their_strength_and_colour():
     svg = drawn(NAMES, EDGES, STRENGTHS, SIGNS, "g.svg")
     assert ElementTree.fromstring(svg).tag.endswith("svg")
     found = texts(svg)
-    assert {"age", "smoker", "region", "income", "positive", "negative", "several states"} <= set(found)
+    assert {"age", "smoker", "region", "income", *WORDS.values()} <= set(found)
     assert "left out" not in " ".join(found)
-    lines = re.findall(rb'<path d="M[^"]*"[^>]*style="fill: none; stroke: (#\w+); stroke-width: ([0-9.]+)"', svg)
+    dashes = r"(?:stroke-dasharray: [^;]*; stroke-dashoffset: 0; )?"
+    style = rf"fill: none; {dashes}stroke: (#\w+); stroke-width: ([0-9.]+)"
+    lines = re.findall(rf'<path d="M[^"]*"[^>]*style="{style}"'.encode(), svg)
     widths = {colour.decode(): float(width) for colour, width in lines[:4]}
     assert len(widths) == 3
-    assert widths["#d55e00"] > widths["#777777"]
+    assert widths["#b34a00"] > widths["#777777"]
 
 
-def test_a_legend_names_the_colours_that_occur_if_there_are_several():
-    found = texts(drawn(NAMES, EDGES, STRENGTHS, [1, 1, -1, 1], "g.svg"))
-    assert {"positive", "negative"} <= set(found)
-    assert "several states" not in found
-    for sign in (1, 0):
-        one = texts(drawn(NAMES, EDGES, STRENGTHS, [sign] * 4, "g.svg"))
-        assert not {"positive", "negative", "several states"} & set(one)
+def test_a_legend_explains_the_signs_that_occur():
+    for signs in ([1, 1, -1, 1], [1] * 4, [0] * 4):
+        found = texts(drawn(NAMES, EDGES, STRENGTHS, signs, "g.svg"))
+        assert {*WORDS.values()} & set(found) == {WORDS[sign] for sign in signs}
 
 
 def test_many_variables_without_edges_are_left_out_and_counted():
@@ -69,10 +69,10 @@ def test_many_variables_without_edges_are_left_out_and_counted():
 
 
 def test_where_not_all_names_have_room_those_of_the_strongest_edges_have(monkeypatch):
-    monkeypatch.setattr(graph, "_LARGEST", 500.0)
+    monkeypatch.setattr(graph_picture, "_LARGEST", 500.0)
     edges = make_network("grid", 225, 1, sweeps=1).edges
     strengths = np.linspace(1.0, 2.0, len(edges))
-    picture = _Picture([f"variable number {k}" for k in range(225)], edges, strengths, np.ones(len(edges), int))
+    picture = GraphPicture([f"variable number {k}" for k in range(225)], edges, strengths, np.ones(len(edges), int))
     n_named, n = len(picture.labels), len(picture.points)
     assert 20 <= n_named < n
     assert picture.note.endswith(f"named: the {n_named} of {n} variables with the strongest edges")
@@ -112,9 +112,9 @@ def many(n, n_edges, seed=0):
 
 def rendered(*arguments):
     """Picture, figure, and the boxes of names, of the legend and of the note, in pixels; dots with their radius."""
-    picture = _Picture(*arguments)
+    picture = GraphPicture(*arguments)
     with new_figure(picture.width / 72.0, picture.height / 72.0, constrained=False) as figure:
-        picture.draw(figure)
+        draw(picture, figure)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         (axis,) = figure.axes
@@ -132,11 +132,11 @@ def test_what_is_drawn_has_the_places_and_sizes_of_the_layout():
     np.testing.assert_allclose(np.sqrt(dots.get_sizes()) / 2.0, picture.radius)
     np.testing.assert_allclose(dots.get_offsets(), picture.points)
     lines = [each for each in axis.collections if isinstance(each, LineCollection)]
-    assert [to_hex(each.get_colors()[0]) for each in lines] == ["#0072b2", "#d55e00", "#777777"]
+    assert [to_hex(each.get_colors()[0]) for each in lines] == ["#0072b2", "#b34a00", "#777777"]
     for each, sign in zip(lines, (1, -1, 0), strict=True):
         chosen = picture.sign == sign
         np.testing.assert_allclose(each.get_segments(), picture.points[picture.edges[chosen]])
-        np.testing.assert_allclose(each.get_linewidths(), 0.4 + 3.6 * picture.strength[chosen] / 2.0)
+        np.testing.assert_allclose(each.get_linewidths(), 0.5 + 3.5 * picture.strength[chosen] / 2.0)
     names = [(text.get_text(), *text.get_position(), text.get_fontsize()) for text in axis.texts]
     assert names == [(label.text, label.x, label.y, picture.size) for label in picture.labels]
     np.testing.assert_allclose(figure.get_size_inches() * 72.0, [picture.width, picture.height])
@@ -154,7 +154,7 @@ GRAPHS = [(13, 20), (30, 219), (54, 303), (25, 300), (40, 30), (128, 414), (2, 1
 @pytest.mark.parametrize(("n", "n_edges"), by_day(GRAPHS, lambda graph: graph in ((13, 20), (54, 303), (2, 1))))
 def test_no_name_is_clipped_or_covered_and_the_legend_covers_nothing(n, n_edges):
     names, edges, strength, sign = many(n, n_edges)
-    picture, figure, labels, others, dots = rendered(names, edges, strength, sign)
+    _, figure, labels, others, dots = rendered(names, edges, strength, sign)
     page = figure.bbox
     for box in (*labels, *others, *dots):
         assert page.x0 <= box.x0
@@ -171,7 +171,7 @@ def test_no_name_is_clipped_or_covered_and_the_legend_covers_nothing(n, n_edges)
             assert share(box, other) < 1.0
         # A name touches its own dot at most.
         assert sum(share(box, dot) for dot in dots) < 0.6 * dots[0].width * dots[0].height
-    assert len(figure.legends) == (len(set(picture.sign.tolist())) > 1)
+    assert len(figure.legends) == 1
     assert max(page.width, page.height) <= 22 * figure.dpi
 
 
@@ -219,12 +219,22 @@ def test_neighbours_in_a_grid_are_nearer_than_others():
     assert distances[joined].max() < distances[apart].min()
 
 
-def test_without_networkx_variables_lie_on_a_circle(monkeypatch):
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    at = positions(6, np.array([[k, k + 1] for k in range(5)]))
-    radii = np.hypot(*(at - at.mean(axis=0)).T)
-    assert radii.min() > 0.9 * radii.max()
-    assert drawn(NAMES, EDGES, STRENGTHS, SIGNS, "g.svg").startswith(b"<?xml")
+def stress(at, wanted):
+    """The least sum of squares of relative errors of distances, over all scales."""
+    pairs = np.triu_indices(len(at), 1)
+    relative = np.hypot(*(at[:, None] - at).T)[pairs] / wanted[pairs]
+    return ((1.0 - relative * relative.sum() / (relative**2).sum()) ** 2).mean()
+
+
+@pytest.mark.parametrize("n", by_day([99, 324], lambda n: n == 99))
+def test_distances_are_nearly_the_lengths_of_paths_as_in_the_layout_by_all_pairs(n):
+    """The stress that Kamada and Kawai minimise is about that of networkx, of all pairs and of pivots."""
+    edges = np.array(networkx.convert_node_labels_to_integers(networkx.grid_2d_graph(9, n // 9)).edges)
+    wanted = networkx.floyd_warshall_numpy(networkx.Graph(edges.tolist()), range(n))
+    assert stress(positions(n, edges), wanted) < 0.03
+    if n == 99:
+        best = networkx.kamada_kawai_layout(networkx.Graph(edges.tolist()))
+        assert stress(positions(n, edges), wanted) < 1.2 * stress(np.array([best[k] for k in range(n)]), wanted)
 
 
 def test_a_name_without_room_has_no_place():

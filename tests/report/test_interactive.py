@@ -10,7 +10,10 @@ import pytest
 
 from loglinear.errors import OptionError
 from loglinear.report.figure import check_figure, is_page
+from loglinear.report.graph_picture import SIGNS as WORDS
 from loglinear.report.interactive import interactive
+from oracles.browser import needs_browser, opened
+from oracles.pages import Page
 
 NAMES = ["a", "b</script><script>alert(1)</script>", "ä & c", "alone"]
 EDGES, STRENGTHS, SIGNS = [[0, 1], [1, 2], [0, 2]], [0.5, 2.0, 1.0], [1, -1, 0]
@@ -25,19 +28,29 @@ def data_of(page):
 def test_the_page_holds_the_graph_the_strongest_edges_first():
     page = interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode()
     data = data_of(page)
-    assert data["names"] == NAMES
-    assert (data["edges"], data["strengths"], data["signs"]) == ([[1, 2], [0, 2], [0, 1]], [2.0, 1.0, 0.5], [-1, 0, 1])
-    assert data["order"] == [1, 2, 0, 3]
-    at = np.array(data["at"])
-    assert at.shape == (4, 2)
-    assert 0.0 <= at.min() < at.max() <= 1.0
-    assert len({tuple(each) for each in data["at"]}) == 4
+    order = [1, 2, 0, 3]
+    assert data["names"] == [NAMES[k] for k in order]
+    assert [[order[k] for k in pair] for pair in data["edges"]] == [[1, 2], [0, 2], [0, 1]]
+    assert (data["strengths"], data["signs"]) == ([2.0, 1.0, 0.5], [-1, 0, 1])
     assert interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode() == page
 
 
-def test_places_take_at_most_four_decimals_of_the_page():
-    places = data_of(interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode())["at"]
-    assert places == [[round(x, 4) for x in place] for place in places]
+def test_without_javascript_the_page_has_the_picture_its_legend_and_the_strongest_edges():
+    page = Page(interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode())
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("circle") == len(NAMES)
+    classes = [attributes.get("class") for tag, attributes in page.elements if tag == "path"]
+    assert sorted(filter(None, classes)) == sorted(2 * ["negative", "positive", "unsigned"])  # with those of the legend
+    for words in (*WORDS.values(), "4 variables, 3 edges", "a – ä & c 1", f"{NAMES[1]} – ä & c 2"):
+        assert words in page.text
+    assert [attributes.get("hidden", 0) for tag, attributes in page.elements if attributes.get("class") == "tools"] == [
+        None
+    ]
+
+
+def test_names_cannot_be_taken_for_parts_of_the_page():
+    page = Page(interactive(["{{ list }}", "{{ data }}"], [[0, 1]], [1.0], [1]).decode())
+    assert "{{ list }} – {{ data }} 1" in page.text
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_names_stay_text():
@@ -61,6 +74,18 @@ def test_many_edges_are_all_there_and_the_picture_begins_with_the_strongest():
 def test_a_graph_without_edges_or_variables_has_a_page():
     assert data_of(interactive(["a", "b"], [], [], []).decode())["first"] == 0
     assert data_of(interactive([], [], [], []).decode())["names"] == []
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_browser_draws_the_edges_anew_and_has_no_complaints(tmp_path):
+    path = tmp_path / "page.html"
+    for names, edges in ((NAMES, EDGES), (["a", "b"], []), ([], [])):
+        path.write_bytes(interactive(names, edges, STRENGTHS[: len(edges)], SIGNS[: len(edges)]))
+        complaints, document = opened(path)
+        assert complaints == []
+        assert ('<html lang="en" class="live">' in document, document.count("<circle")) == (True, len(names))
+        assert document.count("<li><button>") == len(edges)
 
 
 def test_a_page_is_a_format_where_one_can_be_made():

@@ -509,8 +509,7 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
             title: title of the page.
 
         Returns:
-            The tables as attributes. HTML needs Jinja2, and Matplotlib for the drawing of the graph:
-            ``pip install 'loglinear[report]'``.
+            The tables as attributes. HTML needs Jinja2: ``pip install 'loglinear[report]'``.
 
         Raises:
             DataError: invalid data.

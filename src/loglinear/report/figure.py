@@ -14,6 +14,8 @@ from ..extras import needed_by
 __all__ = ["FORMATS", "check_figure", "is_page", "new_figure", "written"]
 
 FORMATS = ("svg", "png", "pdf")
+# Dots of an inch of .png, as printers need them.
+_DOTS = 300
 
 
 def check_figure(path: str, *, pages: bool = False) -> None:
@@ -51,5 +53,5 @@ def written(figure: Any, path: str) -> bytes:
     """Return the content of the figure's file; the name decides the format."""
     content = io.BytesIO()
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    figure.savefig(content, format=_format(path), dpi=150, metadata=dates.get(_format(path)))
+    figure.savefig(content, format=_format(path), dpi=_DOTS, metadata=dates.get(_format(path)))
     return content.getvalue()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -24,6 +25,8 @@ _STEPS = np.linspace(0.05, 0.95, 19)[:, None]
 _GAP = np.array([1.8, 0.4])
 # Height of a line over the size of its letters.
 LINE = 1.2
+# Width of a letter over its size, where it cannot be measured.
+_LETTER = 0.65
 # Directions from a variable to the middle of its name, in halves of the name's width and height, the best first: above,
 # below, beside, and between these.
 _DIRECTIONS = np.array(
@@ -112,10 +115,18 @@ def text_size(text: str, size: float) -> Vector:
 
 @lru_cache(maxsize=4096)
 def _line_width(line: str, size: float) -> float:
-    """Width of a line of letters of matplotlib's default font, points."""
-    from matplotlib.backends.backend_agg import RendererAgg
-    from matplotlib.font_manager import FontProperties
+    """Width of a line of letters of matplotlib's default font, points; about that without matplotlib.
 
+    The font has no Chinese, Japanese and Korean letters, which are as wide as high.
+    """
+    wide = sum(east_asian_width(letter) in "WF" for letter in line)
+    narrow = "".join(letter for letter in line if east_asian_width(letter) not in "WF")
+    try:
+        from matplotlib.backends.backend_agg import RendererAgg
+        from matplotlib.font_manager import FontProperties
+    except ImportError:
+        return size * (wide + _LETTER * len(narrow))
     # 288 pixels to the inch: four to the point.
     renderer: Any = RendererAgg(1, 1, 288)  # type: ignore[no-untyped-call]
-    return float(renderer.get_text_width_height_descent(line, FontProperties(size=size), ismath=False)[0]) / 4.0
+    measured = renderer.get_text_width_height_descent(narrow, FontProperties(size=size), ismath=False)[0]
+    return size * wide + float(measured) / 4.0

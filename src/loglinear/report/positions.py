@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from ..networks.numbering import Numbers
@@ -13,20 +16,50 @@ from ..vectors import Vector
 
 __all__ = ["positions"]
 
-# Most variables of a part whose places follow from the distances of all pairs, which takes a second.
-_ALL_PAIRS = 450
+# Most variables of a part in which all pairs keep their distance, and number of pivots of a larger one.
+_ALL_PAIRS, _PIVOTS = 250, 60
+# Most steps towards the least stress, and the step that is small enough to stop, in lengths of an edge.
+_STEPS, _SETTLED = 150, 0.01
 # A part whose length is at least this multiple of its width is turned to be wider than high.
 _LONG = 1.5
 # Least distance of two variables, where 1 is the typical distance to the nearest one.
 _NEAREST = 0.75
 
 
+@dataclass(frozen=True)
+class Terms:
+    """The terms of a stress, sum of weights times (distance of both places - distance wanted)^2.
+
+    Attributes:
+        one: variables that the terms move.
+        other: variables that they move them away from, or to.
+        distance: wanted, in lengths of an edge.
+        weight: of each term.
+        n: number of variables.
+    """
+
+    one: Numbers
+    other: Numbers
+    distance: Vector
+    weight: Vector
+    n: int
+
+    def wanted(self, at: Vector) -> Vector:
+        """Return the mean of the places where the terms want each variable, shape (n, 2) (Gansner et al. 2005)."""
+        apart = at[self.one] - at[self.other]
+        stretch = self.distance / np.maximum(np.hypot(*apart.T), 1e-9)
+        aims = at[self.other] + apart * stretch[:, None]
+        total = np.bincount(self.one, self.weight, self.n)
+        sums = [np.bincount(self.one, self.weight * aim, self.n) for aim in aims.T]
+        return np.stack(sums, axis=1) / total[:, None]
+
+
 def positions(n: int, edges: Numbers) -> Vector:
     """Return places of variables in the unit square, shape (n, 2); equal graphs give equal places.
 
-    In a part of at most 450 variables, distances approximate the lengths of shortest paths (Kamada & Kawai 1989);
-    larger parts are placed by forces of springs (Fruchterman & Reingold 1991). Without networkx, variables lie on a
-    circle. A long part lies on its side. Neighbours are about equally far apart in all parts.
+    Distances approximate the lengths of shortest paths (Kamada & Kawai 1989), in a part of more than 250 variables
+    those between neighbours and those to 60 pivots. A long part lies on its side. Neighbours are about equally far
+    apart in all parts.
 
     Args:
         n: number of variables.
@@ -81,23 +114,72 @@ def _part(part: list[int], edges: Numbers) -> Vector:
     if len(part) == 1:
         return np.zeros((1, 2))
     number = {variable: k for k, variable in enumerate(part)}
-    angles = 2.0 * math.pi * np.arange(len(part)) / len(part)
-    centres = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    try:
-        import networkx
-    except ImportError:
-        pass
-    else:
-        graph = networkx.Graph()
-        graph.add_nodes_from(range(len(part)))
-        inside = edges[np.isin(edges[:, 0], part)]
-        graph.add_edges_from((number[i], number[j]) for i, j in inside.tolist())
-        if len(part) <= _ALL_PAIRS:
-            places = networkx.kamada_kawai_layout(graph)
-        else:
-            places = networkx.spring_layout(graph, seed=0, iterations=100)
-        centres = np.array([places[k] for k in range(len(part))])
-    return _apart(_on_its_side(centres) / max(_typical_gap(centres), 1e-9))
+    inside = edges[np.isin(edges[:, 0], part)]
+    ends = np.array([(number[i], number[j]) for i, j in inside.tolist()])
+    pivots, lengths = _lengths(len(part), ends)
+    at = _settled(_scaled(lengths), _terms(len(part), ends, pivots, lengths))
+    return _apart(_on_its_side(at) / max(_typical_gap(at), 1e-9))
+
+
+def _lengths(n: int, ends: Numbers) -> tuple[Numbers, Vector]:
+    """Pivots, each the variable that is farthest from the ones before, and the lengths of the paths from them to all.
+
+    Returns:
+        The pivots, shape (m,), and the number of edges of the shortest paths, shape (m, n).
+    """
+    graph = coo_array((np.ones(len(ends)), tuple(ends.T)), shape=(n, n)).tocsr()
+    if n <= _ALL_PAIRS:
+        return np.arange(n), np.asarray(dijkstra(graph, directed=False, unweighted=True))
+    pivots, lengths = [0], np.empty((_PIVOTS, n))
+    for k in range(_PIVOTS):
+        lengths[k] = dijkstra(graph, directed=False, unweighted=True, indices=pivots[k])
+        pivots.append(int(lengths[: k + 1].min(axis=0).argmax()))
+    return np.array(pivots[:-1]), lengths
+
+
+def _scaled(lengths: Vector) -> Vector:
+    """Places by classical scaling of the lengths to the pivots (Brandes & Pich 2007), with ties broken."""
+    squares = lengths**2
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    _, vectors = np.linalg.eigh(centred @ centred.T)
+    at = centred.T @ vectors[:, :-3:-1]
+    # The sign of an eigenvector is arbitrary, and a graph of one edge has one direction alone.
+    at = at * np.sign(at[np.abs(at).argmax(axis=0), np.arange(at.shape[1])])
+    at = at * (lengths.max() / max(float(np.ptp(at, axis=0).max()), 1e-9))
+    return np.asarray(at + np.random.default_rng(0).normal(scale=0.05, size=at.shape))
+
+
+def _terms(n: int, ends: Numbers, pivots: Numbers, lengths: Vector) -> Terms:
+    """The terms of the stress: a variable, another one, their distance, and the weight of both.
+
+    Those of the pivots stand for the variables around them (Ortmann, Klimenta & Brandes 2017): a weight is the number
+    of variables nearest to the pivot and at most half as far from it as the other variable.
+    """
+    nearest = lengths.argmin(axis=0)
+    weights = np.empty_like(lengths)
+    for k, row in enumerate(lengths):
+        around = np.sort(row[nearest == k])
+        weights[k] = np.searchsorted(around, row / 2.0, side="right")
+    other, one = np.nonzero(lengths > 1.0)
+    far = lengths[other, one]
+    return Terms(
+        np.concatenate([one, ends[:, 0], ends[:, 1]]),
+        np.concatenate([pivots[other], ends[:, 1], ends[:, 0]]),
+        np.concatenate([far, np.ones(2 * len(ends))]),
+        np.concatenate([weights[other, one] / far**2, np.ones(2 * len(ends))]),
+        n,
+    )
+
+
+def _settled(at: Vector, terms: Terms) -> Vector:
+    """Places of nearly least stress: each variable moves to where the others want it, all at once and half the way."""
+    for _ in range(_STEPS):
+        moved = (at + terms.wanted(at)) / 2.0
+        small = np.abs(moved - at).max() < _SETTLED
+        at = moved
+        if small:
+            break
+    return at
 
 
 def _apart(at: Vector) -> Vector:

@@ -21,6 +21,7 @@ from loglinear.data import table as table_module
 from loglinear.datasets import make_network
 from loglinear.models.training import structure as training_module
 from loglinear.models.training.structure import PathOptions
+from loglinear.report.graph_picture import SIGNS
 
 COLUMNS = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
 PLAIN = "\t".join(COLUMNS) + "\n"
@@ -137,7 +138,7 @@ def test_files_are_written_and_named(structure, data, tmp_path):
     assert len(table(edges.read_text())) >= 12
     assert ElementTree.parse(plot).getroot().tag.endswith("svg")
     texts = plot.read_text()
-    for name in (*NAMES, "positive", "negative"):
+    for name in (*NAMES, SIGNS[1], SIGNS[-1]):
         assert f"<!-- {name} -->" in texts
     for place in (edges, plot):
         assert f"wrote {place}" in done.said

@@ -333,7 +333,7 @@ class Edges:
     def part_drawn(self, path: str) -> str:
         """Say how many of the edges a figure shows, if it does not show all."""
         from ...report.figure import is_page
-        from ...report.graph import n_shown
+        from ...report.graph_picture import n_shown
 
         n_edges = len(self._ranking)
         if is_page(path):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import DataError, OptionError
-from ...report.figure import check_figure
-from ...report.graph import drawn
+from ...errors import DataError
+from ...report.graph_picture import GraphPicture
+from ...report.graph_svg import graph_svg, legend_of
 from ...report.page import Report
 from ...report.weights import Strongest, strongest_of
 from ...vectors import Vector
@@ -137,10 +137,6 @@ def _strongest_states(network: Any, states: list[list[str]]) -> dict[str, Strong
 
 
 def _drawn(network: Any, names: Sequence[str]) -> str:
-    """Return the picture of the graph as SVG, "" where Matplotlib is missing."""
-    try:
-        check_figure("graph.svg")
-    except OptionError:
-        return ""
-    text = drawn(*drawing(network, names), "graph.svg").decode()
-    return text[text.index("<svg") :]
+    """Return the picture of the graph and its legend as HTML."""
+    picture = GraphPicture(*drawing(network, names))
+    return f"{graph_svg(picture)}<figcaption>{legend_of(picture)}</figcaption>"
