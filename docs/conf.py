@@ -70,6 +70,7 @@ html_theme = "furo"
 html_title = f"loglinear {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["scrolling.js"]
 html_show_copyright = False
 
 # Pages outside docs/ that the site includes -> their pages in it.
@@ -187,12 +188,21 @@ class Commands(SphinxDirective):
         return section
 
 
+def with_levels(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Give the captions of lists of pages, which are headings to screen readers, the level that headings need."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            context[part] = context[part].replace('role="heading"', 'role="heading" aria-level="2"')
+
+
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.add_directive("commands", Commands)
     app.add_html_math_renderer("mathml", (as_mathml, None), (as_mathml, None))
     app.connect("source-read", link_to_the_site)
     app.connect("doctree-read", link_to_pages)
+    # After furo, which makes the list of pages.
+    app.connect("html-page-context", with_levels, priority=900)
     # Behind napoleon, whose priority is 500.
     app.connect("autodoc-process-docstring", of_a_property, priority=550)
     app.connect("autodoc-process-docstring", as_written, priority=600)

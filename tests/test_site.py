@@ -18,6 +18,7 @@ import pytest
 
 import loglinear
 from loglinear.cli.main import COMMANDS, command_parser
+from oracles.browser import findings, has_axe
 from oracles.patience import patience
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +103,21 @@ def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path)
     assert list(broken_links(pages)) == []
     fetched = {link for page in pages.values() for link in page.links if link.endswith((".js", ".css", ".woff2"))}
     assert [link for link in fetched if urlsplit(link).netloc] == []
+
+    # Pages of each kind: text, tables, formulas, pictures, code, an example, an interface, commands.
+    kinds = (
+        "index",
+        "start",
+        "networks",
+        "benchmarks",
+        "papers/zhu2010",
+        "gallery/survey",
+        "api/metrics",
+        "command-line",
+    )
+    for kind in kinds if has_axe else ():
+        for dark in (False, True):
+            assert findings(tmp_path / "html" / f"{kind}.html", dark=dark, width=1280 if dark else 390) == [], kind
 
     formulas = sum(page.read_text(encoding="utf-8").count("```math") for page in DOCS.rglob("*.md"))
     assert sum(path.read_text(encoding="utf-8").count('display="block"') for path in pages) == formulas > 5

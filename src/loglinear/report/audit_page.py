@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
+
+from .style import filled, style_sheet
 
 __all__ = ["audit_page"]
 
@@ -34,5 +35,4 @@ def audit_page(
     }
     # Text of the data cannot end the element that holds it.
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-    page = Path(__file__).with_name("audit.html").read_text(encoding="utf-8")
-    return page.replace("{{ data }}", text).encode("utf-8", errors="replace")
+    return filled("audit", {"style": style_sheet() + style_sheet("audit"), "data": text})

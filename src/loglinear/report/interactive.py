@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from .graph_picture import GraphPicture
 from .graph_svg import KINDS, graph_svg, legend_of
 from .labelled import shown
-from .style import style_sheet
+from .style import filled, style_sheet
 
 __all__ = ["interactive"]
 
@@ -61,7 +60,4 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
         # A name cannot end the element that holds the data.
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
     }
-    head, *rest = Path(__file__).with_name("network.html").read_text(encoding="utf-8").split("{{ ")
-    # Each part is put in once: a name that looks like a part's stays as it is.
-    page = head + "".join(parts[name] + text for name, text in (piece.split(" }}", 1) for piece in rest))
-    return page.encode("utf-8", errors="replace")
+    return filled("network", parts)

@@ -1,13 +1,14 @@
-"""The style sheets of pages: that of all pages, with their colours, and those that some kinds of pages add."""
+"""The style sheets of pages, that of all pages with their colours and those of some kinds of pages; their frames."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from ..display.fragment import notebook_style
 
-__all__ = ["style_sheet"]
+__all__ = ["filled", "style_sheet"]
 
 
 @cache
@@ -15,3 +16,13 @@ def style_sheet(name: str = "style") -> str:
     """Return a style sheet: "style" of whole pages, or an addition for "labelled" text, a "network" or an "audit"."""
     text = Path(__file__).with_name(f"{name}.css").read_text(encoding="utf-8")
     return notebook_style() + text if name == "labelled" else text
+
+
+def filled(name: str, parts: Mapping[str, str]) -> bytes:
+    """Return a page, "network" or "audit", with its parts in place of their names in double braces.
+
+    A text of the data that looks like the name of a part stays as it is.
+    """
+    head, *rest = Path(__file__).with_name(f"{name}.html").read_text(encoding="utf-8").split("{{ ")
+    page = head + "".join(parts[part] + text for part, text in (piece.split(" }}", 1) for piece in rest))
+    return page.encode("utf-8", errors="replace")
