@@ -20,7 +20,7 @@ from loglinear.report.figure import new_figure
 from loglinear.report.graph import draw, drawn
 from loglinear.report.graph_picture import SIGNS as WORDS
 from loglinear.report.graph_picture import GraphPicture, n_shown
-from loglinear.report.labels import LINE, place_labels, wrapped
+from loglinear.report.labels import LINE, place_labels, text_size, wrapped
 from loglinear.report.positions import positions
 
 NAMES = ["age", "smoker", "region", "income", "a & b", "$x$"]
@@ -94,6 +94,12 @@ def test_names_are_whole_and_only_very_long_ones_are_cut():
     assert wrapped(question * 3).endswith("…")
     assert len(wrapped("x" * 400).split("\n")) == 4
     assert wrapped("") == ""
+
+
+def test_chinese_letters_are_as_wide_as_high_and_control_characters_are_shown():
+    assert text_size("满意度", 9.0)[0] == 27.0
+    picture = GraphPicture(["满意度 a", "a\x07"], [[0, 1]], [1.0], [1])
+    assert [label.text for label in picture.labels] == ["满意度 a", "a\\x07"]
 
 
 def test_dollars_start_no_formula():

@@ -94,3 +94,25 @@ def test_a_page_is_a_format_where_one_can_be_made():
     for name, pages, words in (("g.html", False, ".svg, .png or .pdf"), ("g.jpg", True, ".svg, .png, .pdf or .html")):
         with pytest.raises(OptionError, match=re.escape(words)):
             check_figure(name, pages=pages)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_keys_move_and_enlarge_the_picture_and_a_variable_chosen_by_name_stands_out(tmp_path):
+    press = """<script>
+    const seen = () => svg.getAttribute("viewBox").split(" ").map(Number), press = (key) =>
+      picture.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    const first = seen(); press("+"); const larger = seen(); press("ArrowRight"); const right = seen(); press("0");
+    byId("find").value = "a"; byId("find").oninput({ target: byId("find") });
+    const told = [first, larger, right, seen()], result = document.createElement("pre");
+    result.textContent = JSON.stringify([told, byId("what").textContent, document.querySelectorAll("circle.far").length]);
+    document.body.append(result);
+    </script></body>"""
+    path = tmp_path / "page.html"
+    path.write_text(interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode().replace("</body>", press), encoding="utf-8")
+    complaints, document = opened(path)
+    assert complaints == []
+    (first, larger, right, again), chosen, n_far = json.loads(re.search("<pre>(.*?)</pre>", document)[1])
+    assert larger[2] < first[2]
+    assert (right[0] > larger[0], right[1:]) == (True, larger[1:])
+    assert (again, chosen, n_far) == (first, "a", 1)

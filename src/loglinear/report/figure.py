@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 
@@ -14,6 +15,11 @@ from ..extras import needed_by
 __all__ = ["FORMATS", "check_figure", "is_page", "new_figure", "written"]
 
 FORMATS = ("svg", "png", "pdf")
+# Fonts with Chinese, Japanese and Korean letters of Linux, macOS and Windows.
+_EASTERN = (
+    *("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
+    *("PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic"),
+)
 # Dots of an inch of .png, as printers need them.
 _DOTS = 300
 
@@ -39,13 +45,22 @@ def _format(path: str) -> str:
     return PurePath(path).suffix.removeprefix(".").lower()
 
 
+@cache
+def _families() -> list[str]:
+    """Return matplotlib's own font and those installed for Chinese, Japanese and Korean letters, which it lacks."""
+    from matplotlib.font_manager import get_font_names
+
+    names = set(get_font_names())
+    return ["DejaVu Sans", *(name for name in _EASTERN if name in names)]
+
+
 @contextmanager
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Iterator[Any]:
     """Provide a matplotlib figure, to be drawn and written within the context; sizes are in inches."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": "loglinear", "font.size": 9.0}):
+    with mpl.rc_context({"svg.hashsalt": "loglinear", "font.size": 9.0, "font.family": _families()}):
         yield Figure(figsize=(width, height), layout="constrained" if constrained else None)
 
 

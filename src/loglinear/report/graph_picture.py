@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..vectors import Vector
+from ..visible import visible_name
 from .labels import Label, place_labels, text_size, wrapped
 from .positions import positions
 
@@ -99,7 +100,7 @@ class GraphPicture:
         self.edges = place[ends]
         self.radius = min(max(17.0 / np.sqrt(max(self.shown.size, 12)), 1.8), 4.5)
         self.size = 9.0 if self.shown.size <= 25 else 8.0 if self.shown.size <= 60 else 7.0
-        self.points, self.labels = self._placed([wrapped(names[k]) for k in self.shown[:_NAMED].tolist()])
+        self.points, self.labels = self._placed([wrapped(visible_name(names[k])) for k in self.shown[:_NAMED].tolist()])
         self.note = self._noted(n_edges, n_isolated if hidden else 0)
         self._fit()
 

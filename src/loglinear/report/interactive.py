@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..visible import visible_name
 from .graph_picture import GraphPicture
 from .graph_svg import KINDS, graph_svg, legend_of
 from .labelled import shown
@@ -38,7 +39,7 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
     place = np.full(len(names), -1)
     place[picture.shown] = np.arange(picture.shown.size)
     data = {
-        "names": [str(names[k]) for k in picture.shown.tolist()],
+        "names": [visible_name(str(names[k])) for k in picture.shown.tolist()],
         "edges": place[ends[order]].tolist(),
         "strengths": [float(f"{value:.6g}") for value in strength[order].tolist()],
         "signs": np.asarray(signs, dtype=np.int64)[order].tolist(),
