@@ -104,18 +104,9 @@ def test_the_site_has_every_page_and_name_and_its_links_lead_somewhere(tmp_path)
     fetched = {link for page in pages.values() for link in page.links if link.endswith((".js", ".css", ".woff2"))}
     assert [link for link in fetched if urlsplit(link).netloc] == []
 
-    # Pages of each kind: text, tables, formulas, pictures, code, an example, an interface, commands.
-    kinds = (
-        "index",
-        "start",
-        "networks",
-        "benchmarks",
-        "papers/zhu2010",
-        "gallery/survey",
-        "api/metrics",
-        "command-line",
-    )
-    for kind in kinds if has_axe else ():
+    # Pages with pictures, code, formulas, wide tables and commands.
+    kinds = ["index", "start", "networks", "benchmarks", "papers/tsuruoka2009", "command-line"]
+    for kind in kinds if has_axe else []:
         for dark in (False, True):
             assert findings(tmp_path / "html" / f"{kind}.html", dark=dark, width=1280 if dark else 390) == [], kind
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from oracles.patience import patience
+
 _BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 has_axe = _BROWSER is not None and find_spec("axe_core_python") is not None
@@ -36,7 +38,7 @@ def opened(path, place="", *, dark=False, width=1280):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=patience(60),
     )
     return [line for line in done.stderr.splitlines() if "CONSOLE" in line], done.stdout
 

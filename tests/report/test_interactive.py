@@ -41,6 +41,9 @@ def test_without_javascript_the_page_has_the_picture_its_legend_and_the_stronges
     assert tags.count("circle") == len(NAMES)
     classes = [attributes.get("class") for tag, attributes in page.elements if tag == "path"]
     assert sorted(filter(None, classes)) == sorted(2 * ["negative", "positive", "unsigned"])  # with those of the legend
+    dots = [(each["cx"], each["cy"]) for tag, each in page.elements if tag == "circle"]
+    line = [each["d"] for tag, each in page.elements if tag == "path" and each.get("class") == "negative"][-1]
+    assert line == "M{} {}L{} {}".format(*dots[0], *dots[1])  # the strongest edge, of the first two variables
     for words in (*WORDS.values(), "4 variables, 3 edges", "a – ä & c 1", f"{NAMES[1]} – ä & c 2"):
         assert words in page.text
     assert [attributes.get("hidden", 0) for tag, attributes in page.elements if attributes.get("class") == "tools"] == [
@@ -99,15 +102,19 @@ def test_a_page_is_a_format_where_one_can_be_made():
 @needs_browser
 @pytest.mark.slow
 def test_keys_move_and_enlarge_the_picture_and_a_variable_chosen_by_name_stands_out(tmp_path):
-    press = """<script>
-    const seen = () => svg.getAttribute("viewBox").split(" ").map(Number), press = (key) =>
-      picture.dispatchEvent(new KeyboardEvent("keydown", { key }));
-    const first = seen(); press("+"); const larger = seen(); press("ArrowRight"); const right = seen(); press("0");
-    byId("find").value = "a"; byId("find").oninput({ target: byId("find") });
-    const told = [first, larger, right, seen()], result = document.createElement("pre");
-    result.textContent = JSON.stringify([told, byId("what").textContent, document.querySelectorAll("circle.far").length]);
-    document.body.append(result);
-    </script></body>"""
+    press = """<script>{
+      const seen = [], look = () => seen.push(svg.getAttribute("viewBox").split(" ").map(Number));
+      look();
+      for (const key of ["+", "ArrowRight", "0"]) {
+        picture.dispatchEvent(new KeyboardEvent("keydown", { key }));
+        look();
+      }
+      byId("find").value = "a";
+      byId("find").oninput({ target: byId("find") });
+      const far = document.querySelectorAll("circle.far").length, result = document.createElement("pre");
+      result.textContent = JSON.stringify([seen, byId("what").textContent, far]);
+      document.body.append(result);
+    }</script></body>"""
     path = tmp_path / "page.html"
     path.write_text(interactive(NAMES, EDGES, STRENGTHS, SIGNS).decode().replace("</body>", press), encoding="utf-8")
     complaints, document = opened(path)
