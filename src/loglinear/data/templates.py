@@ -126,7 +126,8 @@ def template_text(template: str | None) -> str | None:
         return TemplateText(PRESETS[template].text)
     if "\n" in template or "%" in template:
         return TemplateText(template)
-    message = f"template {shortened(repr(template), 80)} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
+    given = shortened(repr(template), 80)
+    message = f"template {given} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
     raise OptionError(message)
 
 
