@@ -80,7 +80,7 @@ def test_the_command_of_a_report_trains_around_the_same_weights(files, tmp_path)
     train(files / "old.txt", "--preset", "pos", "-m", old)
     train(files / "new.txt", "--prior", old, "--l2", 3, "-m", new)
     assert run("report", new, "--data", files / "new.txt", "-o", page).returncode == 0
-    assert "--prior OLD_MODEL --prior-strength 3" in page.read_text()
+    assert f"--prior {old} --prior-strength 3" in page.read_text()
     assert "--l2" not in page.read_text()
 
 
