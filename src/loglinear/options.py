@@ -37,6 +37,7 @@ __all__ = [
     "check_costs",
     "check_label_bias",
     "checks_of",
+    "digits_of",
     "fail",
     "limit",
     "mapping",
@@ -55,6 +56,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+# Numbers below 2**63 have no more digits.
+_MOST_DIGITS = 18
 Check = Callable[[str, object], object]
 """Called with the name and the value of an option; raises OptionError."""
 
@@ -182,6 +185,19 @@ def truth_value(name: str, value: object) -> None:
     """Raise OptionError if the value of an option is not a truth value of Python or NumPy."""
     if not isinstance(value, truth_types()):
         fail(name, value, "is neither True nor False")
+
+
+def digits_of(text: str) -> int | None:
+    """Return the number that ASCII digits write; None for another text, and for more digits than a place in data has.
+
+    `int` takes digits of all scripts, underscores and blanks, and raises ValueError beyond 4,300 digits.
+
+    Example:
+        >>> from loglinear.options import digits_of
+        >>> digits_of("12"), digits_of("1_2"), digits_of("9" * 5000)
+        (12, None, None)
+    """
+    return int(text) if len(text) <= _MOST_DIGITS and text.isascii() and text.isdecimal() else None
 
 
 def whole_number(name: str, value: object, least: int, most: int, remedy: str = "") -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -133,6 +134,14 @@ def test_an_svmlight_file_that_counts_columns_from_1_is_warned_of(done, tmp_path
     # The first and the last column of sparse data may be missing.
     for sound in ("a 0:1 1:1\nb 2:2\n", "a 1:1\nb 2:1\n", "a 0:1\nb 3:2\n", "a 2:1\nb 3:1\n"):
         assert "columns are numbered" not in said(sound)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "\u0661", "\u0663", "1_0", "1e400", "-1", "\u00b2"])
+def test_places_of_an_svmlight_file_that_are_no_numbers_are_no_columns(run, tmp_path, number):
+    MaxEnt().fit([[1.0, 0.5, 2.0], [-1.0, 0.3, 0.1]], ["a", "b"]).save(tmp_path / "m")
+    (tmp_path / "f").write_text(f"a 1:1 {number}:1\nb 2:1\n", encoding="utf-8")
+    said = run("tag", tmp_path / "m", tmp_path / "f", "--format", "svmlight").stderr
+    assert not said or re.fullmatch(r"loglinear: error: .* is not an index:value pair such as 12:0.5\n", said)
 
 
 def test_words_that_weights_of_strong_penalties_left_out_are_known_by_their_neighbours(done, tmp_path):

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from loglinear.cli.wrapping import fitted, unbroken
+from loglinear.cli.wrapping import columns_of, fitted, unbroken
 
 TEXTS = [
     "warning: data.txt: 3 of 10 texts have no letters or digits, such as the one on line 7; leave them out of the data",
@@ -63,3 +63,9 @@ def test_short_lines_and_files_are_left_as_they_are(monkeypatch):
     assert fitted(table, Terminal()) == table
     for text in TEXTS:
         assert fitted(text, io.StringIO()) == text
+
+
+@pytest.mark.parametrize("strange", ["", "0", "9" * 5000, "1_0", "\u0661\u0660\u0660", "-5"])
+def test_a_width_that_is_no_number_of_columns_is_ignored(monkeypatch, strange):
+    monkeypatch.setenv("COLUMNS", strange)
+    assert columns_of(Terminal()) == 80

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..data.column_layout import ColumnLayout
 from ..data.relabelling import Change
 from ..errors import DataError, OptionError
+from ..options import digits_of
 from .options import add_columns, add_weight_column, column_layout, flag
 
 __all__ = ["COLUMNS", "AcceptedLabels", "read_as"]
@@ -72,11 +73,11 @@ class AcceptedLabels(NamedTuple):
             accepted_lines[row.get("finding", str(number))].append(number if accepted else None)
             if not accepted:
                 continue
-            line, token, label = row["line"], row["token"], row["suggested"]
-            if not (line.isdecimal() and token.isdecimal() and label.strip()):
+            line, token, label = digits_of(row["line"]), digits_of(row["token"]), row["suggested"]
+            if line is None or token is None or not label.strip():
                 message = f"{path}, line {number}: the line, the token or the suggested label is missing; {_AGAIN}"
                 raise DataError(message)
-            changes.append(Change(int(line), int(token), row["given"], label, row["word"]))
+            changes.append(Change(line, token, row["given"], label, row["word"]))
             layouts.add(row.get("read_as", ""))
         if not changes:
             message = f"{path}: no line is accepted; put x into the column accept"

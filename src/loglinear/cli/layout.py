@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.formats import file_name, n_columns
 from ..errors import DataError
+from ..options import digits_of
 from .output import say
 
 if TYPE_CHECKING:
@@ -347,9 +348,11 @@ def warn_of_unknown_attributes(path: str, start: bytes, format: str, model: Chai
             f"warning: {file_name(path)}: the model knows none of the attributes at the beginning; it reads svmlight's "
             "format, a label and attributes such as 3:0.5 between blanks"
         )
-    elif names and all(name.isdecimal() for name in names):
-        first, last = min(names, key=int), max(names, key=int)
-        if int(first) == 1 and list(model.knows(["0", last])) == [True, False]:
+        return
+    columns = [number for name in names if (number := digits_of(name)) is not None]
+    if columns and len(columns) == len(names):
+        first, last = min(columns), max(columns)
+        if first == 1 and list(model.knows(["0", str(last)])) == [True, False]:
             say(
                 f"warning: {file_name(path)}: columns are numbered from {first} to {last}, as it seems, and those of "
                 "the model from 0; write the file with zero_based=True (sklearn.datasets.dump_svmlight_file)"

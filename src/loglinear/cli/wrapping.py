@@ -7,6 +7,7 @@ import os
 import re
 from typing import TextIO
 
+from ..options import digits_of
 from ..visible import visible
 
 __all__ = ["HelpFormatter", "columns_of", "fitted", "unbroken"]
@@ -25,8 +26,8 @@ _LEAST = 24
 
 def columns_of(terminal: TextIO) -> int:
     """Return the width of a terminal in characters, or what the environment says about it."""
-    if (said := os.environ.get("COLUMNS", "")).isdecimal() and int(said):
-        return int(said)
+    if said := digits_of(os.environ.get("COLUMNS", "")):
+        return said
     try:
         return os.get_terminal_size(terminal.fileno()).columns or 80
     except (OSError, ValueError):

@@ -156,6 +156,14 @@ def test_tables_that_do_not_fit_are_refused(misuse, tmp_path, table, message):
     assert message in misuse("audit", path, "--apply", accepted)
 
 
+@pytest.mark.parametrize("line", ["9" * 5000, "1_0", "\u0661", "-1"])
+def test_lines_of_tables_that_are_no_numbers_are_refused(misuse, tmp_path, line):
+    accepted = tmp_path / "t.tsv"
+    accepted.write_text(f"accept\tline\ttoken\tword\tgiven\tsuggested\nx\t{line}\t0\tthe\tN\tV\n", encoding="utf-8")
+    path, _ = write(tmp_path, "columns")
+    assert "line 2: the line, the token or the suggested label" in misuse("audit", path, "--apply", accepted)
+
+
 def test_a_table_in_another_encoding_is_refused(misuse, tmp_path):
     path, _ = write(tmp_path, "columns")
     (tmp_path / "t.tsv").write_text("accept\tlíne\n", encoding="latin-1")

@@ -410,3 +410,8 @@ def test_results_are_written_when_the_terminal_goes(chunker, tmp_path):
         process.wait()
     assert len(table((tmp_path / "t").read_text())) >= 2
     assert (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("number", ["1", "9" * 5000, "1_0", "\u0662\u0660", "-3"])
+def test_a_number_of_strengths_that_is_none_is_refused(misuse, number):
+    assert "is not a number of strengths (2 or more)" in misuse("select", "f", f"--path={number}", usage=True)

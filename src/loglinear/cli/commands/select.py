@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import OptionError
+from ...options import digits_of
 from ...trace import scores_text
 from ..ending import certainty, ending, nothing_reached
 from ..inputs import Inputs, add_data
@@ -87,10 +88,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def _strengths(text: str) -> int:
-    if not text.isdecimal() or int(text) < 2:
+    number = digits_of(text)
+    if number is None or number < 2:
         message = f"{text!r} is not a number of strengths (2 or more); write --path=20, or put TRAIN before --path"
         raise ArgumentTypeError(message)
-    return int(text)
+    return number
 
 
 class Selected(NamedTuple):
