@@ -15,12 +15,14 @@ from .columns import is_pandas, is_series
 from .frames import Frame, check_names, dates_in, named_type, not_numbers
 from .inputs import Array
 
-__all__ = ["WrongTypeError", "bad_value", "checked", "named"]
+__all__ = ["WrongTypeError", "bad_value", "check_scores", "checked", "named"]
 
 # Kinds of arrays that hold numbers, as NumPy calls them.
 _NUMBERS = "biuf"
 # Bytes of a float64.
 _DOUBLE = 8
+# Scores up to this size may be scaled by a temperature, subtracted and added up.
+_LARGEST = 1e300
 
 _IMPUTE = "fill in missing values, for example with scikit-learn's SimpleImputer, or leave them out"
 _CONVERT = "convert the column to numbers, or leave it out"
@@ -75,6 +77,18 @@ def _check_range(values: Array, place: Callable[[int], tuple[int, int]]) -> None
         row, column = place(int(bad[0]))
         called = f"column {column} of X"
         raise _too_large(called, row)
+
+
+def check_scores(scores: Array) -> None:
+    """Raise DataError if sums of values times weights are too large to be exponents of probabilities.
+
+    Args:
+        scores: shape (n_samples, n_outputs); not finite where a sum or a part of it has overflowed.
+    """
+    if not (-_LARGEST <= scores.min(initial=0.0) and scores.max(initial=0.0) <= _LARGEST):  # NaN fails, too
+        row = int(np.argmin((np.abs(scores) <= _LARGEST).all(axis=1)))
+        message = f"values in row {row} of X times their weights exceed the range of numbers; scale the columns"
+        raise DataError(message)
 
 
 def _too_large(called: str, row: int) -> DataError:

@@ -15,7 +15,7 @@ import scipy.sparse
 import scipy.special
 from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
-from ..data.bad_values import checked, named
+from ..data.bad_values import check_scores, checked, named
 from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus, check_some_weight
 from ..data.fingerprint import checksum
@@ -634,6 +634,11 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
 
     def _scores(self, X: Corpus | Samples) -> Vector:
         check_is_fitted(self)
+        scores = self._unchecked_scores(X)
+        check_scores(scores)
+        return scores
+
+    def _unchecked_scores(self, X: Corpus | Samples) -> Vector:
         # A model with names of columns says once, not for each block, that X has none.
         if is_worth_blocks(X) and not hasattr(self, "feature_names_in_"):
             step, scores = max(1, BLOCK // (8 * X.shape[1])), np.empty((len(X), self.coef_.shape[0]))
@@ -647,8 +652,10 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         return self._scores_at_once(X)
 
     def _scores_at_once(self, X: Corpus | Samples) -> Vector:
-        product = self._matrix(X) @ self.coef_.T
-        scores: Vector = np.asarray(product if isinstance(product, np.ndarray) else product.toarray()) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):  # `check_scores` sees both
+            product = self._matrix(X) @ self.coef_.T
+            dense = product if isinstance(product, np.ndarray) else product.toarray()
+            scores: Vector = np.asarray(dense) + self.intercept_
         return scores
 
     def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
@@ -921,10 +928,13 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         check_is_fitted(self)
         named = self._column_names_or(names)
         corpus = attribute_corpus(X)
-        probabilities = self.predict_proba(X)
+        probabilities, matrix = self.predict_proba(X), self._matrix(X)[chosen]
+        with np.errstate(over="ignore"):
+            sizes = abs(matrix) @ abs(self.coef_).T
+        check_scores(sizes if isinstance(sizes, np.ndarray) else sizes.toarray())
         texts = np.array(sample_texts(X, corpus, len(probabilities)) if words is None else words, dtype=object)
         return explain_samples(
-            self._matrix(X)[chosen],
+            matrix,
             self._scores(X)[chosen],
             self.coef_,
             self.intercept_,
