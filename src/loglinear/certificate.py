@@ -14,7 +14,7 @@ from .gain import has_settled
 from .gap import cannot_be_met, duality_gap, no_bound, useful
 from .problem import Problem
 from .protocols import satisfies
-from .result import Result, State, Status, WithGap, WithGradient, is_partial
+from .result import Result, State, Status, WithGap, WithGradient, WithRate, is_partial
 from .trace import TraceRecord
 
 __all__ = [
@@ -29,6 +29,9 @@ __all__ = [
 
 # Passes that end above so many times the objective at weights of 0 have diverged.
 FAR = 1e15
+# Share of the objective at weights of 0 that the end of passes may lie above it: rounding, and no visible loss.
+ROUNDING = 1e-6
+_LIMITS = (Status.MAX_ITERATIONS, Status.MAX_PASSES, Status.MAX_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -104,25 +107,41 @@ def check_objective(objective: float, status: Status) -> None:
         raise ObjectiveError(message)
 
 
-def of_passes(problem: Problem, final: Verdict) -> Verdict:
-    """Return the verdict on passes: those that end above the objective at weights of 0 have diverged.
+def of_passes(problem: Problem, state: State, final: Verdict, start: float) -> Verdict:
+    """Return the verdict on passes: those that end above the start and above weights of 0 have diverged.
 
-    Cost: an evaluation.
+    Passes that a limit has ended may have diverged as well, if their steps follow a learning rate. A difference of
+    rounding (``ROUNDING``) does not count.
+
+    Cost: an evaluation, if they end above the start.
+
+    Args:
+        problem: objective and penalty.
+        state: the solver's last.
+        final: the verdict on it.
+        start: objective at the weights that the solver started from; -inf if it is not known.
 
     Raises:
         ObjectiveError: they have ended far above it.
     """
-    if final.status is not Status.PASSES_MADE:
+    is_cut_short = final.status in _LIMITS and satisfies(state, WithRate)
+    if not (final.status is Status.PASSES_MADE or is_cut_short) or final.objective <= start:
         return final
     zeros = np.zeros(problem.n_features)
     at_zero = problem.evaluate(zeros, np.empty_like(zeros)) + problem.penalty.value(zeros)
     if not final.objective <= FAR * abs(at_zero) + 1.0:
+        rate = (
+            f"give a smaller learning rate than {state.learning_rate:g}"
+            if satisfies(state, WithRate)
+            else "scale the columns"
+        )
         message = (
             f"the solver diverged: its passes ended at an objective of {final.objective:.4g}, and weights of 0 have "
-            f"{at_zero:.4g}; give a smaller learning rate"
+            f"{at_zero:.4g}; {rate}"
         )
         raise ObjectiveError(message)
-    return replace(final, status=Status.PASSES_DIVERGED) if final.objective > at_zero else final
+    has_diverged = final.objective > max(start, at_zero) + ROUNDING * abs(at_zero)
+    return replace(final, status=Status.PASSES_DIVERGED) if has_diverged else final
 
 
 def known_violation(problem: Problem, state: State) -> float:

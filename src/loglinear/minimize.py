@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -119,6 +120,7 @@ def _minimize(
     callbacks: tuple[Callback, ...],
     state: Any,
 ) -> Result:
+    is_new = state is None
     state, seconds = _started(problem, solver, w0, state)
     measures = solver.measure if satisfies(solver, Measuring) else None
     trace = Trace()
@@ -133,7 +135,8 @@ def _minimize(
                 record.gap = gap_on_the_way(problem, state, stop.gap)
                 status = stop.status(state, seconds, record.violation, record.gap)
             if status is not Status.RUNNING:
-                final = _judged(problem, solver, state, status, record.gap)
+                start = trace[0].objective if is_new else -math.inf
+                final = _judged(problem, solver, state, status, record.gap, start)
                 status = final.status
                 final.note(record)
             stopped = [callback(record, state) for callback in callbacks]
@@ -171,11 +174,13 @@ def _minimize(
     )
 
 
-def _judged(problem: Problem, solver: Solver[Any], state: State, status: Status, gap: float | None) -> Verdict:
+def _judged(
+    problem: Problem, solver: Solver[Any], state: State, status: Status, gap: float | None, start: float
+) -> Verdict:
     """Return the verdict on a state, after a second look where a solver is easily deceived."""
     check_objective(state.objective, status)
     looser = looseness(solver, problem)
-    final = of_passes(problem, verdict(problem, state, status, gap, looser))
+    final = of_passes(problem, state, verdict(problem, state, status, gap, looser), start)
     if final.status is Status.CONVERGED and not is_confirmed(
         problem, state, final.w, final.objective, final.gap, looser
     ):

@@ -64,7 +64,8 @@ class Status(Enum):
     GAP_REACHED = "converged: the objective is within the requested gap of its optimum"
     PASSES_MADE = "finished: the solver made the requested number of passes"
     PASSES_DIVERGED = (
-        "diverged: the passes ended above the objective at weights of 0; give a smaller learning rate or more passes"
+        "diverged: the passes ended above the objective at weights of 0; set learning_rate, and below the rate in use, "
+        "which is too large for these data and this penalty"
     )
     FEATURES_SELECTED = "finished: the requested number of features is selected"
     DEV_SCORE_TURNED = "finished: the development score no longer improves"
@@ -161,6 +162,15 @@ class WithGap(Protocol):
     @property
     def gap(self) -> float | None:
         """Upper bound of the distance of the penalised objective at w from its optimum, nats; None if not known."""
+
+
+@runtime_checkable
+class WithRate(Protocol):
+    """A state whose solver's steps follow a learning rate, which may be too large for the problem."""
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate in use, given or chosen."""
 
 
 def on_some(state: State) -> OnSome | None:

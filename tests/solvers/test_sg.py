@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from loglinear import ChainObjective, Corpus
+from loglinear import ChainObjective, ClassifierObjective, Corpus
+from loglinear.certificate import Verdict, of_passes
 from loglinear.errors import ObjectiveError, OptionError
 from loglinear.minimize import Stop, minimize
 from loglinear.penalty import ElasticNet
@@ -160,6 +161,47 @@ def test_passes_that_end_above_the_objective_without_weights_have_diverged(probl
         diverged = result.objective > at_zero
         assert result.status is (Status.PASSES_DIVERGED if diverged else Status.PASSES_MADE)
         assert result.status.converged != diverged
+
+
+def at_weights(problem, w):
+    return problem.evaluate(w, np.empty(problem.n_features)) + problem.penalty.value(w)
+
+
+@pytest.mark.parametrize("limit", [Stop(), Stop(max_iterations=1), Stop(max_passes=1)])
+def test_passes_that_lower_the_objective_of_their_start_have_not_diverged(problem, limit):
+    start = np.full(problem.n_features, 30.0)
+    result = minimize(problem, SG(learning_rate=1e-3, passes=2), start, stop=limit)
+    assert at_weights(problem, 0 * start) < result.objective < at_weights(problem, start)
+    assert result.status is not Status.PASSES_DIVERGED
+
+
+@pytest.mark.parametrize("limit", [Stop(max_iterations=1), Stop(max_passes=1)])
+def test_a_limit_does_not_hide_that_passes_have_diverged(problem, limit):
+    result = minimize(problem, SG(learning_rate=100.0, passes=30), stop=limit)
+    assert result.objective > at_weights(problem, np.zeros(problem.n_features))
+    assert result.status is Status.PASSES_DIVERGED
+    assert not result.status.converged
+
+
+def test_a_difference_of_rounding_is_no_divergence(problem):
+    state = minimize(problem, SG(learning_rate=0.1, passes=1)).state
+    at_zero = at_weights(problem, np.zeros(problem.n_features))
+    for share, status in ((1e-9, Status.PASSES_MADE), (1e-3, Status.PASSES_DIVERGED)):
+        end = Verdict(Status.PASSES_MADE, state.w, at_zero * (1.0 + share), 1.0, None)
+        assert of_passes(problem, state, end, at_zero).status is status
+
+
+@pytest.mark.parametrize("solver", [SG(), ASG()])
+@pytest.mark.parametrize("l2", [100.0, 1e4])
+def test_the_default_learning_rate_shrinks_the_weights_under_a_strong_penalty(solver, l2):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    objective = ClassifierObjective(X, (X @ rng.normal(size=5) > 0.0).astype(int), n_classes=2)
+    strong = Problem(objective, ElasticNet(l2=l2, unpenalised=1))
+    result = minimize(strong, solver)
+    assert result.status is Status.PASSES_MADE
+    assert result.state.learning_rate * l2 < 200
+    assert result.objective < 1.05 * minimize(strong, LBFGS()).objective
 
 
 @pytest.mark.parametrize("rates", [(0.1, 0.01), pytest.param((0.01, 0.001), marks=pytest.mark.slow)])

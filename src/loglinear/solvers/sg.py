@@ -62,7 +62,8 @@ class SG(Unmeasured):
     Departures:
 
     - Each pass visits the samples in a new random sequence, none of them twice.
-    - Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`).
+    - Without a learning rate, one is chosen among powers of ten on a sample (`tune_learning_rate`), below the rate 1 /
+      lambda at which a step would multiply the weights by 1 - eta lambda <= 0.
 
     Cost: an update takes time for the features of its sample alone; a pass adds O(n_features) once.
 
@@ -98,6 +99,10 @@ class SG(Unmeasured):
         check_learning_rate(self.learning_rate)
         whole_number("passes", self.passes, 1, MOST_PASSES)
         seed_number("seed", self.seed)
+
+    def contracts(self, problem: Problem) -> bool:
+        """Whether the learning rate is below 1 / lambda; True without one."""
+        return self.learning_rate is None or self.learning_rate * problem.penalty.l2 < problem.objective.n_samples
 
     def init(self, problem: Problem, w0: Vector) -> SGState:
         """Return the state before the first pass, with a learning rate chosen if none is given; w0 is copied."""
@@ -173,3 +178,7 @@ class Pegasos(SG):
     def step_sizes(self, learning_rate: float, t: Vector, l2: float) -> Vector:
         """Return alpha_t."""
         return learning_rate / (l2 * t)
+
+    def contracts(self, problem: Problem) -> bool:
+        """Always True: the step sizes fall as 1 / t, and so below 1 / lambda, whatever the learning rate."""
+        return True

@@ -5,18 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
 from ...errors import ObjectiveError
 from ...penalty import ElasticNet
 from ...problem import PerSample, Problem
+from ...protocols import satisfies
 from ...result import Status
 
 __all__ = ["LEARNING_RATES", "QUICK_PASSES", "SAMPLE", "rate_by_powers_of_ten", "tune_learning_rate", "tuned_rate"]
 
 T = TypeVar("T", bound=Any)
+
+
+class Contracting(Protocol):
+    """A stochastic solver with a limit beyond which the L2 penalty makes its steps grow."""
+
+    def contracts(self, problem: Problem) -> bool:
+        """Whether the penalty shrinks the weights in a step of the solver, without turning their signs."""
+
 
 # Tsuruoka et al. (2009), section 4.1.
 LEARNING_RATES = (1.0, 0.5, 0.2, 0.1)
@@ -46,6 +55,8 @@ def tune_learning_rate(
 
     Departures:
 
+    - Rates at which the L2 penalty alone would turn the signs of the weights are left out (`SG`): their iterates
+      may oscillate around 0, and a few passes do not show that they grow.
     - If there are more than ``sample`` samples, some are drawn, and the penalty is scaled down in proportion.
     - If the best value is at the end of a grid, the grid is extended.
 
@@ -109,7 +120,9 @@ def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
 
 
 def _reached(problem: Problem, solver: T) -> float:
-    """Return the objective after the solver's passes; infinite if it diverges."""
+    """Return the objective after the solver's passes; infinite if it diverges, or would in more passes."""
+    if satisfies(solver, Contracting) and not solver.contracts(problem):
+        return math.inf
     state = solver.init(problem, np.zeros(problem.n_features))
     try:
         while state.status is Status.RUNNING:
