@@ -112,28 +112,55 @@ def test_an_svmlight_file_without_known_attributes_is_warned_of(done, tmp_path, 
         (tmp_path / "f").write_text(text)
         return done(command, tmp_path / "m", tmp_path / "f").stderr
 
-    warning = (
-        "the model knows none of the attributes at the beginning; it reads svmlight's format, a label and attributes "
-        "such as 3:0.5 between blanks\n"
-    )
-    for strange in ("a,1,2,3\nb,4,5,6\n" if command == "tag" else "a\nb\n", "a 7:1\nb 8:2\n"):
-        assert f"warning: {tmp_path / 'f'}: {warning}" in said(strange)
+    without = "no sample at the beginning has an attribute; the model reads"
+    unknown = "the model knows none of the attributes at the beginning; it reads"
+    empty = "a,1,2,3\nb,4,5,6\n" if command == "tag" else "a\nb\n"
+    for strange, warning in ((empty, without), ("a 7:1\nb 8:2\n", unknown)):
+        remedy = "svmlight's format, a label and attributes such as 3:0.5 between blanks\n"
+        assert f"warning: {tmp_path / 'f'}: {warning} {remedy}" in said(strange)
     for known in (trained, "a 7:1\nb 3:2\n", "# a comment\na 3:1\n"):
         assert "the model knows" not in said(known)
 
 
-@pytest.mark.parametrize("command", ["tag", "evaluate"])
-def test_an_svmlight_file_that_counts_columns_from_1_is_warned_of(done, tmp_path, command):
-    MaxEnt().fit([[1.0, 0.5, 2.0], [-1.0, 0.3, 0.1]], ["a", "b"]).save(tmp_path / "m")
+SHIFTED = "columns are numbered from 1 to 3, as it seems"
+SOUND = ["a 0:1 1:1\nb 2:2\n", "a 1:1\nb 2:1\n", "a 0:1\nb 3:2\n", "a 2:1\nb 3:1\n", "a 1:1\nb 7:1\n", "a 1:1\n"]
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+@pytest.mark.parametrize("command", ["tag", "evaluate", "explain"])
+def test_an_svmlight_file_that_counts_columns_from_1_is_warned_of(done, tmp_path, command, l1):
+    MaxEnt(l1=l1).fit([[1.0, 0.5, 0.0], [-1.0, 0.3, 0.1]], ["a", "b"]).save(tmp_path / "m")
 
     def said(text):
         (tmp_path / "f").write_text(text)
         return done(command, tmp_path / "m", tmp_path / "f", "--format", "svmlight").stderr
 
-    assert f"warning: {tmp_path / 'f'}: columns are numbered from 1 to 3, as it seems" in said("a 1:1 2:1\nb 3:2\n")
-    # The first and the last column of sparse data may be missing.
-    for sound in ("a 0:1 1:1\nb 2:2\n", "a 1:1\nb 2:1\n", "a 0:1\nb 3:2\n", "a 2:1\nb 3:1\n"):
-        assert "columns are numbered" not in said(sound)
+    assert f"warning: {tmp_path / 'f'}: {SHIFTED}" in said("a 1:1 2:1\nb 3:2\n")
+    # The first and the last column of sparse data may be missing, and training may have seen fewer columns.
+    for sound in SOUND:
+        assert said(sound) == ""
+
+
+def test_columns_of_development_data_are_compared_with_those_of_the_training_data(done, tmp_path):
+    def said(trained, dev):
+        for name, text in {"train": trained, "dev": dev}.items():
+            (tmp_path / name).write_text(text)
+        usual = ["--model-type", "maxent", "--format", "svmlight", "-m", tmp_path / "m", "-q"]
+        return done("train", tmp_path / "train", "--dev", tmp_path / "dev", *usual).stderr
+
+    from_0, from_1 = "a 0:1 2:1\nb 1:2 2:3\n", "a 1:1 3:1\nb 2:2 3:3\n"
+    assert f"{SHIFTED}, and those of the training data from 0" in said(from_0, from_1)
+    for dev in (from_0, *SOUND):
+        assert "columns are numbered" not in said(from_0, dev)
+    assert "columns are numbered" not in said(from_1, from_1)
+
+
+def test_samples_without_attributes_are_not_called_unknown(done, tmp_path):
+    MaxEnt().fit([[1.0], [-1.0]], ["0", "1"]).save(tmp_path / "m")
+    (tmp_path / "f").write_text("0\n0\n")
+    said = done("tag", tmp_path / "m", tmp_path / "f", "--format", "svmlight").stderr
+    assert "no sample at the beginning has an attribute" in said
+    assert "knows none" not in said
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "\u0661", "\u0663", "1_0", "1e400", "-1", "\u00b2"])

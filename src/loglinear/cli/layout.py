@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from itertools import islice, pairwise
@@ -38,6 +39,7 @@ __all__ = [
     "warn_of_missing_attributes",
     "warn_of_tokens",
     "warn_of_unknown_attributes",
+    "warn_of_unknown_columns",
     "warn_of_unknown_words",
     "warn_of_whole_sentences",
 ]
@@ -328,8 +330,7 @@ def warn_of_missing_attributes(path: str, start: bytes) -> None:
 def warn_of_unknown_attributes(path: str, start: bytes, format: str, model: ChainModel) -> None:
     """Warn if the model knows none of the attributes of the first samples of a file in svmlight's format.
 
-    Warn as well if the file seems to count columns from 1: it has no column 0, which the model has, and its last
-    column, which the model lacks.
+    Warn as well if the file has columns that training has not seen: see `warn_of_columns_from_1`.
 
     Args:
         path: the file, for the message; `-` is standard input.
@@ -337,26 +338,68 @@ def warn_of_unknown_attributes(path: str, start: bytes, format: str, model: Chai
         format: of the file.
         model: a classifier.
     """
+    names = _columns_of_samples(start, format)
+    if names is None or not start.strip():
+        return
+    n_columns = json.loads(model.settings).get("n_columns")
+    if warn_of_columns_from_1(path, names, n_columns, "the model"):
+        return
+    # An L1 penalty leaves columns out of the file of a model, which knows them nevertheless.
+    knows_some = any(model.knows(names)) or any((digits_of(name) or 0) < (n_columns or 0) for name in names)
+    if not knows_some:
+        wrong = "the model knows none of the attributes at the beginning; it reads"
+        if not names:
+            wrong = "no sample at the beginning has an attribute; the model reads"
+        wrong += " svmlight's format, a label and attributes such as 3:0.5 between blanks"
+        say(f"warning: {file_name(path)}: {wrong}")
+
+
+def warn_of_unknown_columns(path: str, format: str, trained: Sequence[str]) -> None:
+    """Warn if development data in svmlight's format seem to count columns from 1, and the training data from 0.
+
+    Args:
+        path: the file.
+        format: of the file.
+        trained: names of the columns of the training data.
+    """
+    columns = [*map(digits_of, trained)]
+    if "0" in trained and None not in columns:
+        n_columns = 1 + max(filter(None, columns), default=0)
+        warn_of_columns_from_1(path, _columns_of_samples(start_of(path), format) or [], n_columns, "the training data")
+
+
+def warn_of_columns_from_1(path: str, names: Sequence[str], n_columns: int | None, trained: str) -> bool:
+    """Warn if columns have the numbers of the training columns plus 1: there is no column 0, and one too many.
+
+    Return whether there was a warning.
+
+    Without the number of columns nothing can be said: an L1 penalty leaves columns out of a model.
+
+    Args:
+        path: the file, for the message; `-` is standard input.
+        names: of the columns in the file.
+        n_columns: number of columns of the training data, which count from 0; None if it is not known.
+        trained: what the message calls what has these columns.
+    """
+    columns = [number for name in names if (number := digits_of(name)) is not None]
+    is_shifted = columns and len(columns) == len(names) and (min(columns), max(columns)) == (1, n_columns)
+    if is_shifted:
+        say(
+            f"warning: {file_name(path)}: columns are numbered from 1 to {n_columns}, as it seems, and those of "
+            f"{trained} from 0; write the file with zero_based=True (sklearn.datasets.dump_svmlight_file)"
+        )
+    return bool(is_shifted)
+
+
+def _columns_of_samples(start: bytes, format: str) -> list[str] | None:
+    """Return the names of the columns at the beginning of a file in svmlight's format; None for another format."""
     from ..data.formats import FORMATS
 
     if format not in FORMATS or FORMATS[format].holds != "samples":
-        return
-    lines = [line.partition("#")[0].split() for line in start.decode(errors="replace").splitlines()]
-    names = [*dict.fromkeys(field.partition(":")[0] for fields in lines for field in fields[1:])]
-    if any(lines) and not any(model.knows(names)):
-        say(
-            f"warning: {file_name(path)}: the model knows none of the attributes at the beginning; it reads svmlight's "
-            "format, a label and attributes such as 3:0.5 between blanks"
-        )
-        return
-    columns = [number for name in names if (number := digits_of(name)) is not None]
-    if columns and len(columns) == len(names):
-        first, last = min(columns), max(columns)
-        if first == 1 and list(model.knows(["0", str(last)])) == [True, False]:
-            say(
-                f"warning: {file_name(path)}: columns are numbered from {first} to {last}, as it seems, and those of "
-                "the model from 0; write the file with zero_based=True (sklearn.datasets.dump_svmlight_file)"
-            )
+        return None
+    whole = start if len(start) < LOOKED_AT else start[: start.rfind(b"\n") + 1]
+    lines = (line.partition("#")[0].split() for line in whole.decode(errors="replace").splitlines())
+    return [*dict.fromkeys(field.partition(":")[0] for fields in lines for field in fields[1:])]
 
 
 def warn_of_tokens(name: str, documents: Documents) -> None:

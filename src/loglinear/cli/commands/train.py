@@ -479,7 +479,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
     from ...data.survey import Survey, check_known
     from ...models.files.origin import files_of
     from ...models.training.classifier_start import ClassifierStart
-    from ..layout import note_labelled_columns
+    from ..layout import note_labelled_columns, warn_of_unknown_columns
     from ..reading import Reading, naming, show
 
     arguments, path = asked.arguments, asked.files[0]
@@ -518,6 +518,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
                 X_dev.check_whole("development data need one label per sample; leave out such samples")
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
             note_labelled_columns(arguments.dev, X_dev.columns, X.columns)
+            warn_of_unknown_columns(arguments.dev, X_dev.format, X.core.names())
         with naming(" ".join(asked.files), X, asked.files), keeping_reached(classifier):
             classifier.fit(
                 X,

@@ -11,6 +11,7 @@ from ...data.tokens import file_words
 from ...errors import DataError
 from ...models.explain.explainer import Explainer
 from ...models.explain.explanation import Explanation
+from ..layout import start_of, warn_of_unknown_attributes
 from ..reading import guessing, rereadable
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def explained_sentences(kind: Any, arguments: Namespace) -> list[Explanation]:
         columns = kind.columns_to_label(arguments, format, path)
         with guessing(format, kind.guess(arguments.file, arguments.format)):
             corpus = read_unlabelled(path, format, kind.template, columns, arguments.threads)
+        warn_of_unknown_attributes(arguments.file, start_of(path), format, kind.model)
         # A sample of numbered columns has no name.
         words = None if kind.settings.get("n_columns") else file_words(path, format, corpus)
         lines = sentence_lines(path, named(format), columns) if format == "jsonl" else ()
