@@ -69,7 +69,12 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
 
 
 def check_model_name(path: str) -> None:
-    """Raise OptionError if a model to write, in loglinear's format, has the extension of another program's models."""
+    """Raise OptionError if a model to write is a named pipe, or has the extension of another program's models."""
+    from ..data.writing import is_named_pipe
+
+    if is_named_pipe(path):
+        message = f"{path}: a named pipe; a model is replaced as a whole: give the name of a file"
+        raise OptionError(message)
     root, extension = os.path.splitext(path)
     if EXTENSIONS.get(extension, "loglinear") != "loglinear":
         message = (

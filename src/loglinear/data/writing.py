@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Sequence
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from .. import _core
 from ..errors import OptionError
 
-__all__ = ["check_labels", "check_writable", "write_output", "write_text"]
+__all__ = ["check_labels", "check_writable", "is_named_pipe", "read_by_another", "write_output", "write_text"]
+
+# Seconds between two looks at a pipe.
+_PERIOD = 0.05
 
 
 def write_output(path: str, content: bytes) -> None:
@@ -18,7 +25,8 @@ def write_output(path: str, content: bytes) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    _core.write_output(path, content)
+    with read_by_another(path):
+        _core.write_output(path, content)
 
 
 def write_text(path: str, content: bytes) -> None:
@@ -29,7 +37,41 @@ def write_text(path: str, content: bytes) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    _core.write_text(path, content)
+    with read_by_another(path):
+        _core.write_text(path, content)
+
+
+@contextmanager
+def read_by_another(path: str) -> Iterator[None]:
+    """A block that begins once a named pipe has a reader, at once for another file.
+
+    Opening a pipe to write waits for a reader. Here a signal ends the wait; in native code it could not.
+
+    Args:
+        path: of the file that the block writes; `-` is standard output.
+    """
+    descriptor: int | None = None
+    while descriptor is None and is_named_pipe(path):
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            time.sleep(_PERIOD)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def is_named_pipe(path: str) -> bool:
+    """Whether a path is a named pipe. A pipe that is already open, such as /dev/stdout, has no name here."""
+    try:
+        is_pipe = stat.S_ISFIFO(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+    return is_pipe and not os.path.realpath(path).startswith(("/proc/", "/dev/"))
 
 
 def check_labels(

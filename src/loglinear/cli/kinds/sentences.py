@@ -163,6 +163,7 @@ class Sentences(Kind):
     def tag(self, arguments: Namespace) -> None:
         """Label a file of sentences, or an encoded corpus."""
         from ...data.formats import file_name
+        from ...data.writing import is_named_pipe, read_by_another
         from ...models.files.chain import checked_n_best
 
         format = self.format(arguments.file, arguments.format)
@@ -230,7 +231,9 @@ class Sentences(Kind):
         model = self._constrained(arguments)
         start = start_of(arguments.file) if regular else b""
         is_noted = regular and look(start)
-        with guessing(format, self.guess(arguments.file, arguments.format)):
+        # Who writes a pipe to label may wait for it to be read before reading the answers.
+        output = "-" if is_named_pipe(arguments.file) else arguments.output
+        with guessing(format, self.guess(arguments.file, arguments.format)), read_by_another(output):
             tally = model.tag_file(
                 arguments.file,
                 arguments.output,
