@@ -26,6 +26,7 @@ _LOOKED_AT = 20
 __all__ = [
     "attribute_corpus",
     "check_no_bigrams",
+    "corpus_without_attributes",
     "labels_and_weights",
     "matrix_of",
     "refuse_labels_of_corpus",
@@ -34,6 +35,25 @@ __all__ = [
     "token_weights",
     "warn_of_numbers",
 ]
+
+
+def corpus_without_attributes(X: Any) -> Corpus:
+    """Return samples all of which are empty, such as [[], []], as a corpus.
+
+    Raises:
+        DataError: X is something else that is neither attributes nor a Corpus; says what it is.
+    """
+    is_list = isinstance(X, Sequence) and not isinstance(X, (str, bytes))
+    if is_list and not len(X):
+        message = "X is empty; give one or more samples"
+    elif is_list and all(isinstance(sample, (Sequence, Set)) and not len(sample) for sample in X):
+        return Corpus.encode([[[]] for _ in X])
+    elif is_list or is_column(X) or hasattr(X, "shape"):
+        message = "X is a matrix, but the classifier was trained on attributes; give attributes or a Corpus"
+    else:
+        kind = "None" if X is None else f"of type {type(X).__name__}"
+        message = f"X is {kind}, not a list of samples; give attributes, such as [['a', 'b']], or a Corpus"
+    raise DataError(message)
 
 
 def attribute_corpus(X: Corpus | Samples) -> Corpus | None:

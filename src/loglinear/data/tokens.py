@@ -15,7 +15,7 @@ from .stored_words import stored_words
 if TYPE_CHECKING:
     from .inputs import Sentences
 
-__all__ = ["corpus_words", "file_words", "in_context", "sample_texts", "shown_words"]
+__all__ = ["corpus_words", "file_words", "in_context", "read_once", "sample_texts", "shown_words"]
 
 # Attributes of a sample that are shown.
 _ATTRIBUTES = 12
@@ -26,6 +26,20 @@ _AROUND = 8
 def corpus_words(corpus: Corpus) -> list[list[str]]:
     """Return what stands for each token of a corpus; see `stored_words`."""
     return stored_words(corpus.core, corpus.template)
+
+
+def read_once(sentence: Any) -> Any:
+    """Return a sentence that can be read again: a generator, of tokens or of what a token consists of, becomes a list.
+
+    Example:
+        >>> from loglinear.data.tokens import read_once
+        >>> read_once(word for word in "ab")
+        ['a', 'b']
+    """
+    tokens = list(sentence) if isinstance(sentence, Iterator) else sentence
+    if isinstance(tokens, list) and any(isinstance(token, Iterator) for token in tokens):
+        return [list(token) if isinstance(token, Iterator) else token for token in tokens]
+    return tokens
 
 
 def shown_words(X: Corpus | Sentences, corpus: Corpus) -> list[list[str]]:

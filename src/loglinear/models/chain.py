@@ -487,10 +487,11 @@ class ChainCRF(
             ('NN', 'DT')
         """
         with needed_by("ChainCRF.explain"):
-            from ..data.tokens import shown_words
+            from ..data.tokens import read_once, shown_words
             from .explain.explainer import Explainer
 
         def explanation(x: Sentence) -> Explanation:
+            x = read_once(x)
             model.predict_single(x)  # refuses what other methods for one sentence refuse, in the same words
             _, corpus = self._inputs([x])
             return Explainer(model).explain(corpus, shown_words([x], corpus), self._threads)[0]

@@ -26,6 +26,7 @@ from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
 from ..data.sample_values import check_count, classes_of, groups_of, weights_of_samples
 from ..data.samples import (
     attribute_corpus,
+    corpus_without_attributes,
     labels_and_weights,
     refuse_labels_of_corpus,
     rows_of,
@@ -669,8 +670,7 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
             if not self.attributes_:  # a file without weights; scikit-learn refuses matrices without columns
                 return X
         elif self.attributes_ is not None:
-            message = "X is a matrix, but the classifier was trained on attributes; give attributes or a Corpus"
-            raise DataError(message)
+            return samples_with(self.attributes_, corpus_without_attributes(X))
         frame = as_frame(X)
         return self._numbers(X if frame is None else frame, np.float64, reset=False)
 

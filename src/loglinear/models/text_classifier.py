@@ -20,6 +20,7 @@ from ..data.labels import check_classes
 from ..data.soft_classes import are_soft
 from ..data.sparse_structure import check_structure
 from ..data.texts import exchanged
+from ..data.tokens import read_once
 from ..data.words import CountedTexts, WordCounts, Words, ngram_lengths
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..minimize import Callback
@@ -216,6 +217,7 @@ class TextClassifier(MaxEnt, TextOptions):
     ) -> Explanation:
         """Say why each text has its class and not the second best one: what each word adds; see `MaxEnt.explain`."""
         check_fitted(self, "words_")
+        X = read_once(X)
         return super().explain(self._matrix(X), words=texts_of(X) if words is None else words, names=names)
 
     def report(
@@ -229,6 +231,7 @@ class TextClassifier(MaxEnt, TextOptions):
     ) -> Report:
         """Return a report about the model on labelled texts; see `MaxEnt.report`."""
         check_fitted(self, "words_")
+        X = read_once(X)
         shown = texts_of(X) if words is None else words
         return super().report(self._matrix(X), y, words=shown, names=names, title=title)
 
