@@ -9,20 +9,46 @@ import unicodedata
 
 import pytest
 
-from loglinear import ChainCRF, DataError
+from loglinear import ChainCRF, DataError, MaxEnt
 from loglinear.errors import DataWarning, warn
-from loglinear.visible import visible, visible_name
+from loglinear.visible import visible, visible_json, visible_name
 from oracles.command_line import run_command
 
-ODD = "\x1b]0;title\x07\x1b[31mred\x9b0m\nB"
-CONTROLS = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")}
+ODD = "\x1b[31mred\x9b0m\u202e\U000e0041\nB"
+JOINERS, TAGS = "\u200c\u200d", {chr(code) for code in range(0xE0000, 0xE0080)}
+REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+WITHOUT_WIDTH = {*"\u061c\u200b\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff", *TAGS}
+HIDDEN = {
+    character
+    for character in map(chr, range(0x110000))
+    if unicodedata.bidirectional(character) in REORDERING or character in WITHOUT_WIDTH
+}
+CONTROLS = HIDDEN | {chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cc", "Zl", "Zp")}
 
 
 def test_every_control_character_is_escaped_and_nothing_else():
-    for character in map(chr, range(0x3000)):
+    for character in map(chr, (*range(0x3000), *range(0xFE00, 0x10000), *range(0xE0000, 0xE0100))):
         assert (visible_name(character) != character) == (character in CONTROLS)
         assert (visible(character) != character) == (character in CONTROLS - {"\n", "\t"})
         assert not CONTROLS & set(visible_name(character))
+
+
+def test_joiners_within_words_stay():
+    word = f"\u0645\u06cc{JOINERS}\u062e"
+    assert word == visible(word) == visible_name(word) == visible_json(word)
+
+
+def test_json_with_escapes_is_the_same_json():
+    text = json.dumps(["".join(CONTROLS)], ensure_ascii=False)
+    assert not CONTROLS & {*visible_json(text)}
+    assert json.loads(visible_json(text)) == json.loads(text)
+
+
+def test_reports_show_no_hidden_characters():
+    report = MaxEnt().fit([[ODD], ["b"]] * 3, [ODD, "B"] * 3).report([[ODD], ["b"]], ["B", ODD])
+    assert report.mistakes
+    assert not (CONTROLS - {"\n", "\t"}) & {*report.html()}
+    assert "\\u202e" in report.html()
 
 
 def test_messages_of_errors_and_warnings_are_escaped():
@@ -64,7 +90,9 @@ def test_what_commands_print_has_no_control_characters(odd, arguments):
     done = run_command(*arguments, cwd=odd)
     printed = done.stdout + done.stderr
     assert done.returncode == (2 if arguments[0] == "tag" else 0), printed
-    assert not (CONTROLS - {"\n", "\t"}) & set(printed)
+    # Columns for conlleval are data.
+    raw = {"\n", "\t", *(HIDDEN if "-o" in arguments and "-" in arguments else ())}
+    assert not (CONTROLS - raw) & set(printed)
     assert "\nB" not in printed
     assert arguments[0] in ("calibrate", "rank") or "\\x1b[31mred" in printed
 

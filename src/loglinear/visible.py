@@ -1,24 +1,40 @@
-"""Names from data and models as text for people: control characters are shown, not obeyed by the terminal."""
+"""Names from data and models as text for people: characters that a terminal obeys or hides are shown as escapes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-__all__ = ["CONTROLS", "encodable", "listed", "shortened", "visible", "visible_json", "visible_name"]
+__all__ = ["CONTROLS", "HIDDEN", "encodable", "listed", "shortened", "visible", "visible_json", "visible_name"]
 
 # Python has bytes that are not UTF-8, in the name of a file, as halves of surrogate pairs.
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Unicode's control characters, such as the one that begins a command to a terminal, and ends of lines and paragraphs.
 CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
-_IN_NAMES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in CONTROLS}
+# Characters without a shape: marks, embeddings, overrides and isolates that reorder a text, blanks without a width,
+# operators, tags. Joiners (U+200C, U+200D) belong to words of Persian and of Indic languages.
+_MARKS = (0x061C, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x206A))
+HIDDEN = (*_MARKS, 0xFEFF, *range(0xE0000, 0xE0080))
+
+
+def _escape(code: int) -> str:
+    """Return the escape of a character in Python."""
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_IN_NAMES = {code: _escape(code) for code in (*CONTROLS, *HIDDEN)}
 _IN_NAMES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 _IN_TEXT = {code: escape for code, escape in _IN_NAMES.items() if code not in (ord("\t"), ord("\n"))}
-_IN_JSON = {code: f"\\u{code:04x}" for code in CONTROLS if code >= 0x7F}
+# JSON has escapes of 16 bits, two of them for a character beyond.
+_IN_JSON = {
+    code: "".join(f"\\u{unit:04x}" for unit in memoryview(chr(code).encode("utf-16-le")).cast("H"))
+    for code in (*CONTROLS, *HIDDEN)
+    if code >= 0x7F
+}
 
 
 def visible(text: str) -> str:
-    r"""Return a text with control characters escaped, except tabs and ends of lines.
+    r"""Return a text with control characters and hidden ones escaped, except tabs and ends of lines.
 
     Example:
         >>> from loglinear.visible import visible
@@ -29,7 +45,7 @@ def visible(text: str) -> str:
 
 
 def visible_name(name: str) -> str:
-    r"""Return a name, of a label for example, with all control characters escaped, so that it stays on one line.
+    r"""Return a name, of a label for example, with control and hidden characters escaped; it stays on one line.
 
     Example:
         >>> from loglinear.visible import visible_name
@@ -62,7 +78,7 @@ def shortened(text: str, most: int = 40) -> str:
 
 
 def visible_json(text: str) -> str:
-    r"""Return JSON with escapes for the control characters in it that JSON need not escape.
+    r"""Return JSON with escapes for the control and hidden characters in it that JSON need not escape.
 
     Example:
         >>> from loglinear.visible import visible_json

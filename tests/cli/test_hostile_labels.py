@@ -12,7 +12,7 @@ import pytest
 from examples import by_day
 from loglinear import ChainCRF, Corpus, DataError, MaxEnt, PairwiseMRF, TextClassifier
 from loglinear.data.writing import check_labels
-from loglinear.visible import CONTROLS, visible_json, visible_name
+from loglinear.visible import CONTROLS, HIDDEN, visible_json, visible_name
 from oracles.command_line import run_command
 
 LABELS = {
@@ -241,7 +241,7 @@ def test_the_rule_of_texts_for_machines_is_that_of_texts_for_people():
         character = chr(code)
         try:
             check_labels([f"a{character}b"], "")
-            assert visible_name(character) == character
+            assert visible_name(character) == character or code in HIDDEN  # no text is divided there
         except DataError:
             assert visible_name(character) != character
         assert json.loads(visible_json(json.dumps([character], ensure_ascii=False))) == [character]
