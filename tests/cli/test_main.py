@@ -311,3 +311,18 @@ def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback():
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=patience(60), check=False
     )
     assert (finished.returncode, finished.stderr) == (1, "loglinear: error: interrupted\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals of POSIX")
+def test_ctrl_c_while_the_interpreter_finalizes_changes_no_exit_code():
+    program = (
+        "import atexit, os, signal, sys\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "from loglinear.__main__ import main\n"
+        "sys.argv[1:] = ['tag', 'nothing']\n"
+        "main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    assert "KeyboardInterrupt" not in ended.stderr
