@@ -9,6 +9,7 @@ imports heavy libraries when it needs them: labelling one sentence takes less ti
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -194,7 +195,9 @@ def _run(arguments: list[str]) -> None:
         # Flags may stand between the places, as in `tag MODEL --marginals FILE`.
         parsed, unknown = parser.parse_known_intermixed_args(arguments[1:])
         if unknown:
-            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            is_html = getattr(parsed, "html", None) is True and len(unknown) == 1
+            remedy = f"; to write the page to a file, add -o {unknown[0]}" if is_html else ""
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}{remedy}")
         take_inputs(parser, parsed)
         check_places(parser, parsed, module.READS, module.WRITES)
         end_when_exhausted()
@@ -287,6 +290,10 @@ def _prepare_streams() -> None:
         _drop_unwritable_messages()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+
+
+# Errors of writing: no space, a quota, a limit of the size of files, a failing device.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class _Dropping(io.FileIO):
@@ -383,7 +390,8 @@ def _overview(arguments: list[str]) -> NoReturn:
 def _told(error: OSError) -> str:
     """Return what a system's error means for a user: the file, the reason and, where there is one, a remedy."""
     if not error.filename:
-        return str(error)
+        # Files are written under their names; Python's stdout has none.
+        return f"<stdout>: {error.strerror}" if error.errno in _FULL else str(error)
     path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else str(error.filename)
     if isinstance(error, IsADirectoryError):
         return f"{path}: a folder, not a file; give the name of a file"

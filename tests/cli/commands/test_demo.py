@@ -84,6 +84,28 @@ def test_a_folder_that_cannot_hold_the_data_is_refused(misuse, tmp_path, monkeyp
     assert not list(tmp_path.rglob("train.txt"))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_a_link_to_nowhere_is_named(misuse, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to("nowhere")
+    said = misuse("demo", "--write", link)
+    assert said == f"{link}: a link to nowhere, which does not exist; create that folder first"
+
+
+def test_an_empty_name_of_a_folder_is_misuse(misuse):
+    assert misuse("demo", "--write", "") == "--write is empty; give the name of a folder"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs Linux")
+@pytest.mark.parametrize("arguments", [["demo", "--write", "x"], ["presets"], ["solvers"]])
+def test_a_full_standard_output_is_named(tmp_path, arguments):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "loglinear", *arguments]
+        finished = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert finished.stderr == "loglinear: error: <stdout>: No space left on device\n"
+    assert finished.returncode == 1
+
+
 def test_data_and_a_model_are_not_written_together(misuse, tmp_path):
     assert "not allowed with" in misuse("demo", "--write", tmp_path, "--model", tmp_path / "m", usage=True)
 

@@ -157,3 +157,8 @@ def test_what_has_labels_is_called_a_text_everywhere(done, tmp_path):
         assert "samples" not in shown.replace("bootstrap samples", "")
     assert "strongest words" in inspected
     assert "bootstrap samples of the texts" in page
+
+
+def test_a_file_after_the_flag_of_a_page_is_told_how_to_be_one(misuse):
+    said = misuse("explain", "m", "x.jsonl", "--html", "h.html", usage=True)
+    assert said == "unrecognized arguments: h.html; to write the page to a file, add -o h.html"

@@ -11,6 +11,7 @@ import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 
+from ...errors import OptionError
 from ..ending import nothing_reached
 from ..options import add_threads
 from ..output import Interrupted
@@ -39,6 +40,9 @@ def run(arguments: Namespace) -> None:
     """Run the demonstration, or write its data."""
     if arguments.write is None:
         _train(arguments.model or DEFAULT, arguments.threads)
+    elif not arguments.write:
+        message = "--write is empty; give the name of a folder"
+        raise OptionError(message)
     else:
         _write_sample(os.path.normpath(arguments.write))
 
@@ -99,10 +103,12 @@ def _write_sample(folder: str) -> None:
     """
     from ...data.writing import check_writable, write_output
     from ...datasets import demo_paths
-    from ...errors import OptionError
     from ...text_file import read_text
 
     if not os.path.isdir(folder):
+        if os.path.islink(folder) and not os.path.exists(folder):
+            message = f"{folder}: a link to {os.readlink(folder)}, which does not exist; create that folder first"
+            raise OptionError(message)
         if os.path.exists(folder):
             message = f"{folder}: a file, not a folder; give the name of a folder"
             raise OptionError(message)
