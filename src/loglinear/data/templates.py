@@ -126,8 +126,8 @@ def template_text(template: str | None) -> str | None:
         return TemplateText(PRESETS[template].text)
     if "\n" in template or "%" in template:
         return TemplateText(template)
-    given = shortened(repr(template), 80)
-    message = f"template {given} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
+    start = shortened(repr(template), 80)
+    message = f"template {start} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
     raise OptionError(message)
 
 

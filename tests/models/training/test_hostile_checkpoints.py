@@ -285,3 +285,12 @@ def test_what_steps_write_to_belongs_to_one_field(sound, tmp_path, name, field, 
     what = "w and gradient are" if field == "gradient" else f"state.{field} is"
     with pytest.raises(DataError, match=f"/c: cannot resume: .*{what} the same array"):
         fitted(name, tmp_path / "c", stop=STOP + 2, resume=True)
+
+
+@pytest.mark.parametrize("name", ["grafting", "hybrid"])
+def test_units_are_no_array_that_later_steps_write_to(sound, tmp_path, name):
+    file = sound(name)
+    (way,) = [way for way in places(file.content) if way[-2:] == ("common.history.History", "scale")]
+    (tmp_path / "c").write_bytes(CheckpointFile(changed(file.content, way, {"array": 0}), file.arrays).to_bytes())
+    with pytest.raises(DataError, match="/c: cannot resume: .*scale is the same array as"):
+        fitted(name, tmp_path / "c", stop=STOP + 2, resume=True)

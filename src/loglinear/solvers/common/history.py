@@ -99,7 +99,7 @@ class History:
     Yv: Annotated[Vector, Sizes((None,), finite=False)] = field(default_factory=lambda: np.empty(0))
     live: Annotated[tuple[int, ...], Sizes(below="pairs", distinct=True)] = ()
     spare: Annotated[int, Sizes(below="pairs")] = 0
-    scale: Vector | None = None
+    scale: Annotated[Vector | None, Sizes(own=True)] = None
 
     @classmethod
     def empty(cls, memory: int, n: int, scale: Vector | None = None) -> History:
