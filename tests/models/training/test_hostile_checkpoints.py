@@ -292,5 +292,5 @@ def test_units_are_no_array_that_later_steps_write_to(sound, tmp_path, name):
     file = sound(name)
     (way,) = [way for way in places(file.content) if way[-2:] == ("common.history.History", "scale")]
     (tmp_path / "c").write_bytes(CheckpointFile(changed(file.content, way, {"array": 0}), file.arrays).to_bytes())
-    with pytest.raises(DataError, match="/c: cannot resume: .*scale is the same array as"):
+    with pytest.raises(DataError, match=r"/c: cannot resume: .*scale is the same array as"):
         fitted(name, tmp_path / "c", stop=STOP + 2, resume=True)
