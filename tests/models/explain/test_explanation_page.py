@@ -111,6 +111,16 @@ def test_neighbours_with_the_same_runner_up_are_unfolded_once():
     assert "With B here, other labels change too: w A → B." in re.sub("<.*?>", "", html)
 
 
+def test_of_many_labels_that_change_some_are_named():
+    every = [
+        token(at, "w", "A", 0.5, runner_up=["B"] * 300, other="B", parts=[(0, "f", 1.0, "f")]) for at in range(300)
+    ]
+    html = Explanation(every).html()
+    assert "here, other labels change too: w A → B, w A → B, w A → B, w A → B, w A → B, w A → B, and 293 others." in (
+        re.sub("<.*?>", "", html)
+    )
+
+
 def test_the_words_of_a_text_have_the_colours_of_their_contributions():
     parts = [(0, "good", 2.0, "good"), (0, "not good", -1.0, "not good"), (0, "(intercept)", 1.0, "(intercept)")]
     html = Explanation([token(0, "GOOD, not  good, goods (intercept)", "+", 0.9, parts=parts)], "texts").html()

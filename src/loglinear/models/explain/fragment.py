@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from ...display.table import counted
 from ...report.labelled import Labelled, is_unspaced, joined, shown
 from ..files.maxent import INTERCEPT
 from .token_explanation import Contribution, TokenExplanation, called
@@ -15,6 +16,8 @@ __all__ = ["UNSURE", "Fragment", "colours_of"]
 UNSURE = 0.9
 # Characters of a text, and of words in a row, in the line above their contributions.
 _LINE, _WORDS = 160, 80
+# Other labels that change with one.
+_CHANGES = 6
 # Contributions that are looked for in a text.
 _MARKED = 200
 # Share of the colour behind the word that contributes most.
@@ -141,6 +144,8 @@ class Fragment:
         ]
         if not changes:
             return ""
+        rest = len(changes) - _CHANGES
+        changes[_CHANGES:] = [f"and {counted(rest, 'other')}"] if rest > 0 else []
         return f'<p class="soft">With {shown(token.other)} here, other labels change too: {", ".join(changes)}.</p>'
 
     def _bars(self, token: TokenExplanation) -> str:
