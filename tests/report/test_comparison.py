@@ -182,3 +182,15 @@ def test_a_browser_opens_the_page_without_complaints(tmp_path):
     assert complaints == []
     assert document.count('<div class="changed">') > 10
     assert "<script" not in document
+
+
+@pytest.mark.parametrize("wrong", [3, "abc", {"a": 1}, object()], ids=str)
+def test_what_is_no_list_of_labels_is_named(wrong):
+    with pytest.raises(DataError, match=r"second is of type .*compare takes the gold labels and the labels"):
+        compare(["A"], ["A"], wrong)
+
+
+def test_titles_have_no_raw_control_characters_in_notebooks():
+    comparison = compare(["A"], ["A"], ["B"], names=("x", "\x1b[31m"))
+    assert "\x1b" not in comparison._repr_html_()
+    assert "\x1b" not in repr(comparison)

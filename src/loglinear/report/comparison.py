@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..data.columns import as_lists
 from ..errors import DataError, OptionError
 from ..metrics import Evaluation, evaluate
-from ..visible import listed, visible_name
+from ..visible import listed, visible, visible_name
 from .differences import Difference, Differences, differences
 from .html_page import HtmlPage, rendered
 from .intervals import DrawnScores, Intervals, intervals_of
@@ -109,9 +109,8 @@ class Comparison(HtmlPage):
         """Return the title, the difference of the main score, and the method that writes the page."""
         name = self.main_score
         value, low, high = self.differences.overall[name]
-        return (
-            f"Comparison({self.title!r}, {name} {value:+.4g} ({low:+.4g} to {high:+.4g}); save(path) writes the page)"
-        )
+        change = f"{name} {value:+.4g} ({low:+.4g} to {high:+.4g})"
+        return f"Comparison({visible(self.title)!r}, {change}; save(path) writes the page)"
 
     @property
     def main_score(self) -> str:
@@ -322,7 +321,14 @@ def _data(scores: Evaluation, of_labels: Mapping[Any, Outcomes], items: str) -> 
 
 def _sequences(labels: Any, called: str) -> tuple[list[Any], bool]:
     """Return label sequences as lists, those of samples with one label each, and whether they are of samples."""
-    rows = [row.tolist() if hasattr(row, "tolist") else row for row in as_lists(labels, called)]
+    labels = as_lists(labels, called)
+    if isinstance(labels, (str, bytes, dict)) or not isinstance(labels, Iterable):
+        message = (
+            f"{called} is of type {type(labels).__name__}, not a list of labels; compare takes the gold labels and the "
+        )
+        message += "labels that each model gives: compare(y, a.predict(X), b.predict(X))"
+        raise DataError(message)
+    rows = [row.tolist() if hasattr(row, "tolist") else row for row in labels]
     is_flat = bool(rows) and not any(isinstance(row, (list, tuple)) for row in rows)
     return [[row] if is_flat else list(row) for row in rows], is_flat
 

@@ -77,8 +77,8 @@ class HtmlPage:
 
     def _repr_html_(self) -> str:
         """Return the page in its own frame, so that its style does not affect the notebook."""
-        page = escape(self.html())
-        return f'<iframe srcdoc="{page}" title="{escape(self.title)}" style="width:100%;height:40em;border:0"></iframe>'
+        page, title = escape(self.html()), escape(visible(self.title))
+        return f'<iframe srcdoc="{page}" title="{title}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 def _percent(share: float) -> str:

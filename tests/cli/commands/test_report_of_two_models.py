@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -113,3 +114,19 @@ def test_tokens_without_a_label_are_left_out_with_their_words(done, tmp_path):
     assert scores["n_tokens"] == 3
     assert re.search(r"tokens\s*3\b", text)
     assert re.search(r"gold\s*catD\s*barks\s*A\s*cat[NV]\s*barks\s*B\s*catD\s*barks", text)
+
+
+def test_a_pipe_that_both_models_would_read_is_refused(run, chunker, weaker, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ended = run("report", weaker, chunker.model, "--data", pipe, "-o", tmp_path / "x.html")
+    assert ended.returncode == 2
+    assert "a report reads its data twice, which a pipe does not allow; save the data to a file first" in ended.stderr
+
+
+def test_the_model_that_does_not_fit_the_data_is_named(run, chunker, weaker, tmp_path):
+    data = tmp_path / "other.txt"
+    data.write_text("a b X\nc d Y\n")
+    ended = run("report", weaker, chunker.model, "--data", data, "-o", tmp_path / "x.html")
+    assert ended.returncode == 2
+    assert f"{weaker}: {data}" in ended.stderr

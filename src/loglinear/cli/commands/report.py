@@ -14,6 +14,7 @@ the sentences that changed, with the labels of both. Networks cannot be compared
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import OptionError
@@ -49,8 +50,11 @@ def run(arguments: Namespace) -> None:
     from ...report.html_page import check_report
     from ...trace import Trace
 
-    if arguments.data == "-":
-        message = "--data -: a report reads its data twice, which stdin does not allow; save the data to a file first"
+    # Standard input by another name, or a pipe: the second model would find it empty.
+    is_pipe = arguments.other is not None and Path(arguments.data).is_fifo()
+    if arguments.data == "-" or is_pipe:
+        message = f"--data {arguments.data}: a report reads its data twice, which "
+        message += f"{'a pipe' if is_pipe else 'stdin'} does not allow; save the data to a file first"
         raise OptionError(message)
     check_report(arguments.output)
     if arguments.other is not None:

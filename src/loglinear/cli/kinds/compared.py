@@ -29,7 +29,7 @@ def compared(first: Kind, second: Kind, arguments: Namespace) -> Comparison:
 
     checked_scheme((), arguments.scheme or "none", "conlleval")
     kinds: list[Any] = [first, second]
-    answers = [kind.answers_to_compare(arguments) for kind in kinds]
+    answers = [_answers(kind, arguments) for kind in kinds]
     if answers[0].gold != answers[1].gold:
         message = f"{arguments.data}: {first.path} and {second.path} read different labels from it; compare models of "
         message += "the same kind, trained on the same columns and labels"
@@ -44,6 +44,15 @@ def compared(first: Kind, second: Kind, arguments: Namespace) -> Comparison:
         title=" on ".join((" and ".join(map(_base, (first.path, second.path))), _base(arguments.data))),
         settings=_settings(*kinds),
     )
+
+
+def _answers(kind: Any, arguments: Namespace) -> Any:
+    """Return the answers of a model; an error names it."""
+    try:
+        return kind.answers_to_compare(arguments)
+    except DataError as error:
+        message = f"{kind.path}: {error}"
+        raise DataError(message) from error
 
 
 def _base(path: str) -> str:
