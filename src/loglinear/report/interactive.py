@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..display.table import counted
 from ..visible import visible_name
 from .graph_picture import GraphPicture
 from .graph_svg import KINDS, graph_svg, legend_of
@@ -54,7 +55,7 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
     ]
     parts = {
         "style": style_sheet() + style_sheet("network"),
-        "title": f"{len(names):,} variables, {len(ends):,} edges",
+        "title": f"{counted(len(names), 'variable')}, {counted(len(ends), 'edge')}",
         "svg": graph_svg(picture),
         "legend": legend_of(picture),
         "list": "\n".join(items),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..calibration import Calibration
+from ..display.table import counted
 from ..metrics import Evaluation
 from ..trace import TraceRecord
 from ..version import __version__
@@ -151,7 +152,8 @@ class Report(HtmlPage):
 
     def _about(self) -> str:
         """Return in a sentence what was trained on what, and what the scores are of."""
-        rows, sizes = self.settings, (f"{n:,} {noun}" for noun, n in self.data.items() if noun in {*_SIZES, self.items})
+        rows = self.settings
+        sizes = (counted(n, noun[:-1]) for noun, n in self.data.items() if noun in {*_SIZES, self.items})
         parts = [f"A {rows['model']}"] if "model" in rows else []
         for name, before in _TOLD.items():
             if name in rows:

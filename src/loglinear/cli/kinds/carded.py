@@ -119,7 +119,8 @@ def _python(kind: Any) -> str:
         if width is not None:
             call = f"classifier.predict(X)  # a matrix with {counted(width, 'column')}"
         elif template is not None:
-            call = 'classifier.predict(Corpus.read("new.txt", template=TEMPLATE, labelled=False))'
+            call = 'template = open("template.txt").read()  # the template below, saved to this file\n'
+            call += 'classifier.predict(Corpus.read("new.txt", template=template, labelled=False))'
         return loaded(kind.path, "MaxEnt" if template is None else "Corpus, MaxEnt", "classifier", call)
     words = ["Ada", "wrote", "programs"]
     if template is None:

@@ -127,7 +127,7 @@ class Tagging(NamedTuple):
         if words is not None and len(words) != len(self.labels):
             message = f"{len(words)} words for {len(self.labels)} labels; give one word for each label"
             raise DataError(message)
-        return Tagging.html_of([self], words)
+        return Tagging.html_of([self], words and [str(word) for word in words])
 
     @staticmethod
     def html_of(taggings: Sequence[Tagging], words: Sequence[str] | None = None) -> str:
