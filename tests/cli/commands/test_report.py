@@ -57,6 +57,15 @@ def test_the_figures_are_those_of_evaluate(done, chunker, report):
         assert f"Expected calibration error {100 * error:.2f} % over" in report.text
 
 
+def test_sentences_without_all_labels_are_left_out_and_the_page_says_so(done, chunker, tmp_path):
+    lines = chunker.test.read_text(encoding="utf-8").splitlines(keepends=True)[:200]
+    lines[0] = f"{lines[0].rsplit(None, 1)[0]} ?\n"
+    (tmp_path / "part.txt").write_text("".join(lines), encoding="utf-8")
+    done("report", chunker.model, "--data", tmp_path / "part.txt", "-o", tmp_path / "part.html")
+    says = "1 token has no gold label. Sentences with such tokens are left out here"
+    assert says in Page((tmp_path / "part.html").read_text(encoding="utf-8")).text
+
+
 def test_the_command_can_be_pasted_and_trains_the_same_model(done, chunker, report, tmp_path, monkeypatch):
     command = re.search(r"loglinear train .*", report.text)[0]
     assert command == f"loglinear train {chunker.train} --model model --preset ner --l1 1 --tolerance 0.01"

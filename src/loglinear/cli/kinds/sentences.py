@@ -459,7 +459,8 @@ class Sentences(Kind):
             answers = Answers(gold, model.predict(corpus.core, threads=threads), None, corpus=corpus)
             return answers.of_labelled_tokens() if n_unknown else answers
         taggings = tag_corpus(model, corpus, spans=spans and self.items == "tokens", threads=threads)
-        return Answers(gold, [tagging.labels for tagging in taggings], taggings, corpus=corpus)
+        notes = (_only_whole(n_unknown),) if n_unknown else ()
+        return Answers(gold, [tagging.labels for tagging in taggings], taggings, corpus=corpus, notes=notes)
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
         """Explain the labels of a file's sentences."""
@@ -519,7 +520,7 @@ class Sentences(Kind):
             command=self.training_command(),
             trace=trace,
             explain=partial(self._explained, answers, arguments.threads) if self.joint else None,
-            notes=notes,
+            notes=[*notes, *answers.notes],
         )
 
     def answers_to_compare(self, arguments: Namespace) -> Answers:
@@ -670,3 +671,9 @@ def answered_one_by_one(arguments: Namespace) -> bool:
             raise OptionError(message)
         return False
     return bool(arguments.stream) or not is_regular(arguments.file)
+
+
+def _only_whole(n_unknown: int) -> str:
+    """Return the remark on figures of sentences that have all their labels."""
+    without = "1 token has no gold label" if n_unknown == 1 else f"{n_unknown:,} tokens have no gold label"
+    return f"{without}. Sentences with such tokens are left out here; `loglinear evaluate` scores their other tokens."

@@ -30,6 +30,7 @@ class Answers(NamedTuple):
         taggings: the predicted labels with their probabilities; None if the model has none, or they are not wanted.
         words: what is shown of each token; empty if nobody looks at it.
         corpus: the sentences; None if they are texts or rows of a matrix.
+        notes: remarks on which sentences these are, for people who look at the figures.
     """
 
     gold: Labels
@@ -37,6 +38,7 @@ class Answers(NamedTuple):
     taggings: list[Tagging] | None
     words: Sequence[Sequence[str]] = ()
     corpus: Corpus | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of_rows(
