@@ -184,7 +184,7 @@ def test_a_browser_opens_the_page_without_complaints(tmp_path):
     assert "<script" not in document
 
 
-@pytest.mark.parametrize("wrong", [3, "abc", {"a": 1}, object()], ids=str)
+@pytest.mark.parametrize("wrong", [3, "abc", {"a": 1}, object()], ids=lambda wrong: type(wrong).__name__)
 def test_what_is_no_list_of_labels_is_named(wrong):
     with pytest.raises(DataError, match=r"second is of type .*compare takes the gold labels and the labels"):
         compare(["A"], ["A"], wrong)
