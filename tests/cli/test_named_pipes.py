@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,21 +29,20 @@ def model(tmp_path_factory, done):
     return folder
 
 
-@contextmanager
-def interrupted_soon():
-    """A block that a signal ends after a moment, as Ctrl-C does."""
+@pytest.fixture
+def interrupted(monkeypatch):
+    """A signal, as by Ctrl-C, comes as soon as a reader is waited for."""
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    waiting = SimpleNamespace(sleep=lambda seconds: signal.raise_signal(signal.SIGALRM))
+    monkeypatch.setattr("loglinear.data.writing.time", waiting)
+    yield
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("write", [write_output, write_text])
+@pytest.mark.usefixtures("interrupted")
 def test_a_signal_ends_the_wait_for_a_reader(pipe, write):
-    with interrupted_soon(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):
         write(os.fspath(pipe), b"text")
 
 
@@ -68,18 +67,18 @@ def test_a_reader_that_comes_late_gets_everything(pipe, write):
     ],
     ids=lambda arguments: arguments[0],
 )
+@pytest.mark.usefixtures("interrupted")
 def test_commands_that_write_to_a_pipe_end_by_a_signal(run, model, pipe, arguments):
     places = {"m": model / "m", "data": model / "data", "pipe": pipe}
-    with interrupted_soon():
-        finished = run(*(places.get(argument, argument) for argument in arguments))
+    finished = run(*(places.get(argument, argument) for argument in arguments))
     assert (finished.returncode, finished.stdout) == (1, "")
     assert finished.stderr.endswith("loglinear: error: interrupted\n")
 
 
+@pytest.mark.usefixtures("interrupted")
 def test_the_data_of_the_demo_may_go_to_a_pipe(run, tmp_path):
     os.mkfifo(tmp_path / "train.txt")
-    with interrupted_soon():
-        assert run("demo", "--write", tmp_path).returncode == 1
+    assert run("demo", "--write", tmp_path).returncode == 1
 
 
 def test_a_model_is_not_written_to_a_named_pipe(misuse, model, pipe):
