@@ -16,7 +16,7 @@ from loglinear.data.columns import as_lists
 from loglinear.data.labels import check_comparable
 from loglinear.display.fragment import in_notebook
 from loglinear.display.scores import confusions_html, per_cent, scores_html
-from loglinear.display.table import counted, data_frame, facts
+from loglinear.display.table import data_frame, facts
 from loglinear.errors import DataError, DataWarning, warn
 from loglinear.options import one_of
 from loglinear.schemes import (
@@ -30,7 +30,7 @@ from loglinear.schemes import (
     read_chunks,
 )
 from loglinear.score_tables import confusion_matrix, most_frequent_confusions, score_table
-from loglinear.visible import listed
+from loglinear.visible import counted, listed
 
 if TYPE_CHECKING:
     import pandas
@@ -176,7 +176,7 @@ class Evaluation(NamedTuple):
                 way to the most frequent confusions.
         """
         sizes = {noun: self.n_tokens} if samples else {"sentence": self.n_sentences, "token": self.n_tokens}
-        head = ", ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for noun, n in sizes.items())
+        head = ", ".join(counted(n, noun) for noun, n in sizes.items())
         lines = [head, f"accuracy           {100 * self.accuracy:6.2f}"]
         if not samples:
             lines.append(f"sentence accuracy  {100 * self.sentence_accuracy:6.2f}")

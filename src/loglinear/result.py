@@ -15,6 +15,7 @@ from .display.table import facts
 from .protocols import satisfies
 from .trace import Trace, TraceRecord, upper_bound
 from .vectors import Vector, count_nonzero
+from .visible import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -371,7 +372,7 @@ class Result:
     def ending(self) -> str:
         """One line for people: why the minimisation stopped, after how many iterations, and what to do about it."""
         reason = re.split("[:;,]", self.status.message, maxsplit=1)[0]
-        iterations = f"{self.iterations:,} iteration{'' if self.iterations == 1 else 's'}"
+        iterations = counted(self.iterations, "iteration")
         return f"{reason} after {iterations} ({self.seconds:.1f} s){self.status.message.removeprefix(reason)}"
 
     @property

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from .display.fragment import in_notebook
-from .display.table import LISTED, counted, data_frame, listing
+from .display.table import LISTED, data_frame, listing
 from .errors import DataError, OptionError, warn
 from .options import Check, optional, truth_value
 from .replacing import replacing
 from .schema import check_fields, count, is_a, is_finite, json_object, number
 from .text_file import read_text
+from .visible import counted
 
 if TYPE_CHECKING:
     import pandas

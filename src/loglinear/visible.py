@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["CONTROLS", "HIDDEN", "encodable", "listed", "shortened", "visible", "visible_json", "visible_name"]
+__all__ = [
+    "CONTROLS",
+    "HIDDEN",
+    "counted",
+    "encodable",
+    "listed",
+    "shortened",
+    "visible",
+    "visible_json",
+    "visible_name",
+]
 
 # Python has bytes that are not UTF-8, in the name of a file, as halves of surrogate pairs.
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -53,6 +63,17 @@ def visible_name(name: str) -> str:
         a\nb
     """
     return name if name.isprintable() else name.translate(_IN_NAMES)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things.
+
+    Example:
+        >>> from loglinear.visible import counted
+        >>> counted(1, "sentence"), counted(1200, "sentence"), counted(2, "class")
+        ('1 sentence', '1,200 sentences', '2 classes')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def listed(names: Sequence[str], most: int) -> str:

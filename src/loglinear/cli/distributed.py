@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError
-from .output import counted, keeping_reached
+from ..visible import counted
+from .output import keeping_reached
 from .reading import Reading, show
 
 if TYPE_CHECKING:

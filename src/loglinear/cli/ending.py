@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..trace import scores_text
-from .output import counted
+from ..visible import counted
 
 if TYPE_CHECKING:
     from ..result import Result

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.formats import file_name, n_columns
 from ..errors import DataError
 from ..options import digits_of
+from ..visible import counted
 from .output import say
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def note_labelled_columns(path: str, columns: ColumnLayout, trained: ColumnLayou
 def _trained(n_columns: int, trained: ColumnLayout) -> str:
     """Return how many columns a file has, beside those of the training data."""
     besides = "the label" if trained.weight is None else "the label and the weight"
-    return f"{n_columns} column{'' if n_columns == 1 else 's'}, the training data had {trained.n} plus {besides}"
+    return f"{counted(n_columns, 'column')}, the training data had {trained.n} plus {besides}"
 
 
 def note_unlabelled(path: str, n_tokens: int, corpus: Corpus, *, sentences: bool, done: str = "scored") -> None:
@@ -272,7 +273,7 @@ def note_unlabelled(path: str, n_tokens: int, corpus: Corpus, *, sentences: bool
     it = "it is" if n_tokens == 1 else "they are"
     scored = "1 sentence with all labels is" if len(corpus) == 1 else f"{len(corpus):,} sentences with all labels are"
     what = f"only the {scored} {done}" if sentences else f"{it} not {done}"
-    say(f"note: {path}: {n_tokens:,} token{'' if n_tokens == 1 else 's'} without a gold label; {what}")
+    say(f"note: {path}: {counted(n_tokens, 'token')} without a gold label; {what}")
 
 
 def refuse_json_lines(path: str, start: bytes) -> None:

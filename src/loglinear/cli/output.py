@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from ..visible import visible_name
+from ..visible import counted, visible_name
 from .wrapping import fitted
 
-__all__ = ["Interrupted", "bias_text", "counted", "keeping_reached", "say", "sizes", "tab_separated"]
+__all__ = ["Interrupted", "bias_text", "keeping_reached", "say", "sizes", "tab_separated"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -44,11 +44,6 @@ def keeping_reached(estimator: object) -> Iterator[None]:
     except KeyboardInterrupt:
         if "_results" not in vars(estimator):
             raise
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless the number is 1."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def sizes(name: str, numbers: Mapping[str, int]) -> str:

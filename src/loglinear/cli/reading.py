@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..data.column_layout import ColumnLayout
 from ..errors import DataError, DataWarning, OptionError, TemplateError, warn
 from ..text_file import read_text
-from ..visible import listed, visible_name
+from ..visible import counted, listed, visible_name
 from .options import column_layout
-from .output import counted, sizes
+from .output import sizes
 from .wrapping import columns_of
 
 if TYPE_CHECKING:

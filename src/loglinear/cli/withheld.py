@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import DataError, OptionError
-from .output import counted, say
+from ..visible import counted
+from .output import say
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

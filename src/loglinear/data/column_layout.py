@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..errors import DataError, OptionError
+from ..visible import counted
 
 __all__ = [
     "SEPARATORS",
@@ -182,7 +183,7 @@ class ColumnLayout(NamedTuple):
         Args:
             n_read: number of the first columns that a template looks at; 0 if it is not known.
         """
-        columns = f"{self.n} column{'' if self.n == 1 else 's'}"
+        columns = counted(self.n, "column")
         if 0 < n_read < self.n:
             columns = f"{n_read} of {columns}"
         weight = "" if self.weight is None else f", the weight {_place(self.weight)}"

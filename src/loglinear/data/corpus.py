@@ -17,7 +17,7 @@ from ..display.fragment import in_notebook
 from ..display.table import facts
 from ..errors import DataError, DataWarning, warn
 from ..text_file import not_a
-from ..visible import listed, visible_name
+from ..visible import counted, listed, visible_name
 from .column_layout import ColumnLayout, Noticed, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
 from .first_sentences import First, sizes_of
@@ -498,13 +498,9 @@ def check_same_columns(corpora: Sequence[Corpus], names: Sequence[str]) -> None:
     for corpus, name in zip(corpora, names, strict=True):
         n = corpora[first].columns.n
         if corpus.columns.n not in (0, n):
-            counts = f"{_columns(corpus.columns.n)} besides the label, {names[first]} has {n}"
+            counts = f"{counted(corpus.columns.n, 'column')} besides the label, {names[first]} has {n}"
             message = f"{name}: {counts}; give data with the same columns"
             raise DataError(message)
-
-
-def _columns(n: int) -> str:
-    return f"{n} column{'' if n == 1 else 's'}"
 
 
 def _ordered(X: Iterable[Any], *, tuples: bool) -> Iterator[Any]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..display.fragment import shown
-from ..display.table import counted
-from ..visible import shortened, visible_name
+from ..visible import counted, shortened, visible_name
 from .stored_words import stored_words
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..extras import needed_by
-from ..visible import shortened, visible_name
+from ..visible import counted, shortened, visible_name
 from .fragment import shown
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["LISTED", "counted", "data_frame", "facts", "listing", "more", "screen"]
+__all__ = ["LISTED", "data_frame", "facts", "listing", "more", "screen"]
 
 LISTED = 20
 """Rows of a table that a notebook shows."""
@@ -75,17 +75,6 @@ def screen(title: str, columns: Mapping[str, Sequence[str]], n: int, noun: str) 
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
     rest = [f"… and {counted(n - len(lines), f'more {noun}')}"] if n > len(lines) else []
     return "\n".join([title, *(f"  {line}".rstrip() for line in [*lines, *rest])])
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number of things.
-
-    Example:
-        >>> from loglinear.display.table import counted
-        >>> counted(1, "sentence"), counted(1200, "sentence"), counted(2, "class")
-        ('1 sentence', '1,200 sentences', '2 classes')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def data_frame(user: str, columns: Mapping[str, Sequence[Any]], index: str | None = None) -> pandas.DataFrame:

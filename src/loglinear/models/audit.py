@@ -19,7 +19,7 @@ from ..errors import DataError, DataWarning, warn
 from ..networks.numbering import Numbers
 from ..options import fail, seed_number
 from ..vectors import Vector
-from ..visible import listed
+from ..visible import counted, listed
 from .chain import ChainCRF
 from .maxent import MaxEnt
 from .summary import first_lines
@@ -105,8 +105,7 @@ class Audit:
 
     def __repr__(self) -> str:
         """Return the numbers of findings and disagreements, and the first findings."""
-        n, n_alike = len(self.findings), len(self.disagreements)
-        counts = [f"{n:,} finding{'' if n == 1 else 's'}", f"{n_alike:,} disagreement{'' if n_alike == 1 else 's'}"]
+        counts = [counted(len(self.findings), "finding"), counted(len(self.disagreements), "disagreement")]
         if self.unjudged:
             counts.append(f"{sum(self.unjudged.values()):,} labels not judged")
         return first_lines(f"Audit: {', '.join(counts)}", self.findings, _line_of)

@@ -928,14 +928,15 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
         check_is_fitted(self)
         named = self._column_names_or(names)
         corpus = attribute_corpus(X)
-        probabilities, matrix = self.predict_proba(X), self._matrix(X)[chosen]
+        scores, matrix = self._scores(X), self._matrix(X)[chosen]
+        probabilities = np.exp(self._log_probabilities(scores))
         with np.errstate(over="ignore"):
             sizes = abs(matrix) @ abs(self.coef_).T
         check_scores(sizes if isinstance(sizes, np.ndarray) else sizes.toarray())
         texts = np.array(sample_texts(X, corpus, len(probabilities)) if words is None else words, dtype=object)
         return explain_samples(
             matrix,
-            self._scores(X)[chosen],
+            scores[chosen],
             self.coef_,
             self.intercept_,
             probabilities[chosen],

@@ -21,6 +21,7 @@ from ..networks.numbering import Numbers
 from ..options import fail
 from ..schemes import chunk_rule
 from ..vectors import Vector
+from ..visible import counted
 from .chain import ChainCRF
 from .estimator import check_fitted
 from .files.chain import ChainModel
@@ -75,9 +76,8 @@ class Ranking:
 
     def __repr__(self) -> str:
         """Return the number of sentences, and the first ones."""
-        n = len(self.sentences)
         return first_lines(
-            f"Ranking by {self.by}: {n:,} sentence{'' if n == 1 else 's'}",
+            f"Ranking by {self.by}: {counted(len(self.sentences), 'sentence')}",
             self.sentences,
             lambda ranked: f"sentence {ranked.sentence}: score {ranked.score:.4g} {ranked.context}",
         )

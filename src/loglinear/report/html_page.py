@@ -11,6 +11,7 @@ from typing import Any
 
 from ..calibration import floored
 from ..data.writing import check_writable, write_text
+from ..display.scores import per_cent
 from ..extras import needed_by
 from ..visible import encodable, visible
 from .style import style_sheet
@@ -48,7 +49,7 @@ def rendered(
     from markupsafe import Markup
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"percent": _percent, "shade": _shade, "interval": _interval, "count": _count}
+    environment.filters |= {"percent": per_cent, "shade": _shade, "interval": _interval, "count": _count}
     environment.filters |= {"floored": floored, **filters}
     text = Path(__file__).with_name(f"{template}.html").read_text(encoding="utf-8")
     style = Markup("".join(map(style_sheet, ("style", *styles))))
@@ -81,16 +82,12 @@ class HtmlPage:
         return f'<iframe srcdoc="{page}" title="{title}" style="width:100%;height:40em;border:0"></iframe>'
 
 
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.2f}"
-
-
 def _count(number: object) -> str:
     return f"{number:,}" if isinstance(number, int) else str(number)
 
 
 def _interval(ends: tuple[float, float]) -> str:
-    return f"{100.0 * ends[0]:.2f}–{100.0 * ends[1]:.2f}"
+    return "–".join(map(per_cent, ends))
 
 
 def _shade(value: float, largest: float) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..display.table import counted
-from ..visible import visible_name
+from ..visible import counted, visible_name
 from .graph_picture import GraphPicture
 from .graph_svg import KINDS, graph_svg, legend_of
 from .labelled import shown

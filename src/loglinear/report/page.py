@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..calibration import Calibration
-from ..display.table import counted
 from ..metrics import Evaluation
 from ..trace import TraceRecord
 from ..version import __version__
+from ..visible import counted
 from . import charts
 from .entities import KINDS, Entities, drawn
 from .html_page import HtmlPage, check_report, rendered

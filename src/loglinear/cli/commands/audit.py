@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ...data.column_layout import ColumnLayout
 from ...errors import DataError, OptionError
 from ...extras import needed_by
-from ...visible import visible_name
+from ...visible import counted, visible_name
 from ..audit_table import COLUMNS, AcceptedLabels, read_as
 from ..inputs import Inputs, add_data
 from ..layout import note_unlabelled
@@ -41,7 +41,7 @@ from ..options import (
     column_layout,
     positive,
 )
-from ..output import counted, say, tab_separated
+from ..output import say, tab_separated
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus

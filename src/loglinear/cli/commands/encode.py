@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...errors import DataWarning, OptionError, warn
+from ...visible import counted
 from ..inputs import Inputs, add_data
 from ..options import add_columns, add_format, add_templates, add_threads, add_weight_column
-from ..output import counted, say
+from ..output import say
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus

@@ -17,11 +17,10 @@ from ...data.corpus import Corpus
 from ...data.formats import is_corpus
 from ...data.templates import without_comments
 from ...errors import OptionError
-from ...visible import visible, visible_name
+from ...visible import counted, visible, visible_name
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_json, count
-from ..output import counted
 from ..wrapping import fitted
 
 EXAMPLE = """example: loglinear inspect chunker.loglinear --top 10

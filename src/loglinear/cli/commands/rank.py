@@ -24,10 +24,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ...visible import counted
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
 from ..options import add_columns, add_format, add_options, add_threads
-from ..output import counted, say, tab_separated
+from ..output import say, tab_separated
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...errors import OptionError
 from ...options import digits_of
 from ...trace import scores_text
+from ...visible import counted
 from ..ending import certainty, ending, nothing_reached
 from ..inputs import Inputs, add_data
 from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
-from ..output import Interrupted, counted, say, tab_separated
+from ..output import Interrupted, say, tab_separated
 
 if TYPE_CHECKING:
     from ...minimize import Callback

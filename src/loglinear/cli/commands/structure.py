@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError, DataWarning, OptionError
 from ...extras import needed_by
 from ...options import whole_number
+from ...visible import counted
 from ..ending import certainty, ending, nothing_reached, numbers, size_text
 from ..inputs import Inputs, add_data
 from ..options import add_json, add_options, add_threads, add_verbose, chosen
-from ..output import Interrupted, counted, keeping_reached, say, tab_separated
+from ..output import Interrupted, keeping_reached, say, tab_separated
 from ..reading import located
 from ..spelling import flags_alone
 from ..wrapping import unbroken

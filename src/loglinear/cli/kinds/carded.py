@@ -10,7 +10,7 @@ from ...models.explain.markdown import code
 from ...models.explain.model_card import ModelCard, quoted
 from ...models.files.settings import version_of
 from ...result import Status, status_text
-from ..output import counted
+from ...visible import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

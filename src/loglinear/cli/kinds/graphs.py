@@ -10,7 +10,7 @@ import numpy as np
 from ...data.features import Feature
 from ...models.files.settings import version_of
 from ...models.graph import GraphCRF
-from ..output import counted
+from ...visible import counted
 from .inspected import shown
 from .kind import Kind
 

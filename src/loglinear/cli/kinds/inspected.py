@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ...models.files.schema import PROGRAMS
 from ...models.files.settings import trained_from, trained_on
 from ...trace import scores_text
-from ...visible import visible_name
+from ...visible import counted, visible_name
 from ..ending import least_share
-from ..output import bias_text, counted
+from ..output import bias_text
 
 if TYPE_CHECKING:
     from ...data.features import Feature

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DataError, OptionError
-from ...visible import listed
+from ...visible import counted, listed
 from ..layout import (
     first_rows,
     is_regular,
@@ -675,5 +675,5 @@ def answered_one_by_one(arguments: Namespace) -> bool:
 
 def _only_whole(n_unknown: int) -> str:
     """Return the remark on figures of sentences that have all their labels."""
-    without = "1 token has no gold label" if n_unknown == 1 else f"{n_unknown:,} tokens have no gold label"
+    without = f"{counted(n_unknown, 'token')} {'has' if n_unknown == 1 else 'have'} no gold label"
     return f"{without}. Sentences with such tokens are left out here; `loglinear evaluate` scores their other tokens."

@@ -19,8 +19,9 @@ from ...errors import DataError
 from ...models.explain.edges import Edge, ranked_edges
 from ...models.files.settings import plain, version_of
 from ...models.network import PairwiseMRF
+from ...visible import counted
 from ..options import flags_of
-from ..output import counted, say
+from ..output import say
 from ..reading import naming
 from ..withheld import Withheld
 from ..wrapping import unbroken

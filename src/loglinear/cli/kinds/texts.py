@@ -18,7 +18,7 @@ from .sentences import Samples, answered_one_by_one
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
@@ -65,8 +65,6 @@ class Texts(Samples):
         A blank line of the input is a blank line of the output. For a folder, a line has the file and its label.
         """
         from ...data.formats import file_name
-        from ...data.lines import arriving_lines, read_lines
-        from ...data.texts import documents
         from ...data.writing import check_labels, write_text
 
         check_labels(self.model.labels, "rename the label in the training data", place="text")
@@ -82,61 +80,58 @@ class Texts(Samples):
         if os.path.isdir(arguments.file):
             self._tag_folder(arguments)
             return
-        streams = answered_one_by_one(arguments)
-        name, seen, answered, tally = file_name(arguments.file), 0, 0, _Tally()
-        for lines in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
-            texts = documents(lines, name, labelled=False, first=seen + 1)
-            seen += len(lines)
-            if texts.texts and not answered:
-                warn_of_labels(name, texts.texts, self.model.labels)
-                warn_of_tokens(name, texts)
-            if texts.texts:
-                corpus = self._corpus(texts.texts, tally)
-                write_text(arguments.output, self._labelled(texts, corpus, answered, arguments))
-                answered = texts.lines[-1]
-        if not answered:
-            message = f"{name}: no texts found; the file is empty or has only blank lines"
-            raise DataError(message)
-        tally.tell(name)
+        tally, answered = _Tally(), 0
+        for texts in self._arriving(arguments):
+            corpus = self._corpus(texts.texts, tally)
+            write_text(arguments.output, self._labelled(texts, corpus, answered, arguments))
+            answered = texts.lines[-1]
+        tally.tell(file_name(arguments.file))
 
     def tag_pretty(self, arguments: Namespace) -> None:
         """Print texts with their labels below."""
         import sys
 
         from ...data.formats import file_name
-        from ...data.lines import arriving_lines, read_lines
-        from ...data.texts import documents, read
+        from ...data.texts import read
         from ...data.writing import write_text
         from ..labelled_lines import LabelledLines
 
         self.format(arguments.file, arguments.format)
         self.take_only(vars(arguments), "format", "stream", "pretty")
-        lines, name, seen = LabelledLines(self.model.labels, sys.stdout, sequences=False), file_name(arguments.file), 0
-        tally, n_printed = _Tally(), 0
+        is_folder = os.path.isdir(arguments.file)
+        lines, tally, gap = LabelledLines(self.model.labels, sys.stdout, sequences=False), _Tally(), ""
+        for part in [read(arguments.file, labelled=False)] if is_folder else self._arriving(arguments):
+            rows = self.model.predict(self._corpus(part.texts, tally).core, threads=arguments.threads)
+            for text, (label,) in zip(part.texts, rows, strict=True):
+                write_text("-", (gap + lines.text(text, label)).encode("utf-8", errors="replace"))
+                gap = "\n"
+        tally.tell(file_name(arguments.file))
 
-        def show(texts: Sequence[str]) -> None:
-            nonlocal n_printed
-            rows = self.model.predict(self._corpus(texts, tally).core, threads=arguments.threads)
-            for text, (label,) in zip(texts, rows, strict=True):
-                shown = ("\n" if n_printed else "") + lines.text(text, label)
-                write_text("-", shown.encode("utf-8", errors="replace"))
-                n_printed += 1
+    def _arriving(self, arguments: Namespace) -> Iterator[Documents]:
+        """Yield the texts of a file, or parts of them as they arrive; warn of what is odd about the first ones.
 
-        if os.path.isdir(arguments.file):
-            show(read(arguments.file, labelled=False).texts)
-        else:
-            streams = answered_one_by_one(arguments)
-            for part in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
-                arrived = documents(part, name, labelled=False, first=seen + 1)
-                seen += len(part)
-                if arrived.texts and not n_printed:
-                    warn_of_labels(name, arrived.texts, self.model.labels)
-                    warn_of_tokens(name, arrived)
-                show(arrived.texts)
-        if not n_printed:
+        Raises:
+            DataError: there are none.
+        """
+        from ...data.formats import file_name
+        from ...data.lines import arriving_lines, read_lines
+        from ...data.texts import documents
+
+        name, seen, is_first = file_name(arguments.file), 0, True
+        streams = answered_one_by_one(arguments)
+        for lines in arriving_lines(arguments.file) if streams else [list(read_lines(arguments.file))]:
+            texts = documents(lines, name, labelled=False, first=seen + 1)
+            seen += len(lines)
+            if not texts.texts:
+                continue
+            if is_first:
+                warn_of_labels(name, texts.texts, self.model.labels)
+                warn_of_tokens(name, texts)
+            is_first = False
+            yield texts
+        if is_first:
             message = f"{name}: no texts found; the file is empty or has only blank lines"
             raise DataError(message)
-        tally.tell(name)
 
     def _corpus(self, texts: Sequence[str], tally: _Tally) -> Corpus:
         """Return texts as sentences of one token, whose attributes are the words that the model knows."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...display.fragment import in_notebook
-from ...display.table import LISTED, counted, data_frame, listing, more, screen
+from ...display.table import LISTED, data_frame, listing, more, screen
+from ...visible import counted
 from .edges import Edge, Network, drawing, ranked_edges
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...display.table import counted, data_frame
+from ...display.table import data_frame
 from ...report.labelled import in_notebook
+from ...visible import counted
 from .fragment import Fragment, colours_of
 from .token_explanation import NARROW, SHOWN, TokenExplanation, called, on_screen
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from ...display.table import counted
 from ...report.labelled import Labelled, is_unspaced, joined, shown
+from ...visible import counted
 from ..files.maxent import INTERCEPT
 from .token_explanation import Contribution, TokenExplanation, called
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import DataError, ModelFileError
 from ...version import __version__
-from ...visible import encodable
+from ...visible import counted, encodable
 from .schema import KINDS, check_kind
 
 if TYPE_CHECKING:
@@ -170,8 +170,7 @@ def trained_on(training: Mapping[str, Any], *, of_texts: bool) -> str:
         of_texts: whether the samples are texts.
     """
     nouns = {"n_sentences": "sentence", "n_tokens": "token", "n_samples": "text" if of_texts else "sample"}
-    counts = ((training[name], noun) for name, noun in nouns.items() if name in training)
-    return ", ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+    return ", ".join(counted(training[name], noun) for name, noun in nouns.items() if name in training)
 
 
 def worst(results: Sequence[Result]) -> Result:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from ...data.labels import typed
-from ...display.table import counted, data_frame
+from ...display.table import data_frame
 from ...errors import DataError
 from ...options import one_of, real_number
 from ...schemes import chunk_rule
-from ...visible import shortened, visible_name
+from ...visible import counted, shortened, visible_name
 
 if TYPE_CHECKING:
     import pandas

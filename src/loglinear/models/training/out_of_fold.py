@@ -13,6 +13,7 @@ from ...errors import DataError, warn, warnings_kept
 from ...networks.numbering import Numbers
 from ...options import whole_number
 from ...vectors import Vector
+from ...visible import counted
 from .cross_validation import balanced_folds
 from .options import cores
 from .resampling import in_parallel
@@ -46,7 +47,7 @@ class OutOfFold(Generic[Model]):
     def __repr__(self) -> str:
         """Return the numbers of sentences, tokens and folds, and the labels."""
         n, n_tokens, n_folds = len(self.marginals), sum(map(len, self.marginals)), len(self.models)
-        sizes = f"{n:,} sentence{'' if n == 1 else 's'}, {n_tokens:,} token{'' if n_tokens == 1 else 's'}"
+        sizes = f"{counted(n, 'sentence')}, {counted(n_tokens, 'token')}"
         return f"<OutOfFold: {sizes}, {n_folds} folds; labels {names_of([*map(str, self.labels)])}>"
 
 

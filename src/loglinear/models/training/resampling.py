@@ -13,9 +13,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...display.fragment import in_notebook
-from ...display.table import LISTED, counted, data_frame, listing, more, screen
+from ...display.table import LISTED, data_frame, listing, more, screen
 from ...networks.numbering import Numbers
 from ...vectors import Vector
+from ...visible import counted
 
 if TYPE_CHECKING:
     import pandas
