@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from .style import filled, style_sheet
+from .style import filled, head
 
 __all__ = ["audit_page"]
 
@@ -35,4 +35,4 @@ def audit_page(
     }
     # Text of the data cannot end the element that holds it.
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-    return filled("audit", {"style": style_sheet() + style_sheet("audit"), "data": text})
+    return filled("audit", {"head": head("Audit", "audit"), "data": text})

@@ -128,6 +128,7 @@ class Comparison(HtmlPage):
         colours = self._colours()
         return rendered(
             "comparison",
+            self.title,
             "labelled",
             "comparison",
             comparison=self,

@@ -11,10 +11,11 @@ from typing import Any
 
 from ..calibration import floored
 from ..data.writing import check_writable, write_text
+from ..display.fragment import shown
 from ..display.scores import per_cent
 from ..extras import needed_by
 from ..visible import encodable, visible
-from .style import style_sheet
+from .style import head
 
 __all__ = ["HtmlPage", "check_report", "rendered"]
 
@@ -31,12 +32,17 @@ def check_report(path: str | None = None) -> None:
 
 
 def rendered(
-    template: str, *styles: str, filters: Mapping[str, Callable[[Any], Any]] = MappingProxyType({}), **values: object
+    template: str,
+    title: str,
+    *styles: str,
+    filters: Mapping[str, Callable[[Any], Any]] = MappingProxyType({}),
+    **values: object,
 ) -> str:
     """Return a page: a template of this folder with these values, in the style of reports and perhaps others.
 
     Args:
         template: name of the template.
+        title: of the page.
         styles: names of more style sheets.
         filters: more filters of the template.
         values: of the template.
@@ -52,8 +58,7 @@ def rendered(
     environment.filters |= {"percent": per_cent, "shade": _shade, "interval": _interval, "count": _count}
     environment.filters |= {"floored": floored, **filters}
     text = Path(__file__).with_name(f"{template}.html").read_text(encoding="utf-8")
-    style = Markup("".join(map(style_sheet, ("style", *styles))))
-    return encodable(visible(environment.from_string(text).render(style=style, **values)))
+    return encodable(visible(environment.from_string(text).render(head=Markup(head(shown(title), *styles)), **values)))
 
 
 class HtmlPage:

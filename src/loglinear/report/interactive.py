@@ -12,7 +12,7 @@ from ..visible import counted, visible_name
 from .graph_picture import GraphPicture
 from .graph_svg import KINDS, graph_svg, legend_of
 from .labelled import shown
-from .style import filled, style_sheet
+from .style import filled, head
 
 __all__ = ["interactive"]
 
@@ -53,7 +53,7 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
         for at, (a, b) in zip(listed, pairs, strict=True)
     ]
     parts = {
-        "style": style_sheet() + style_sheet("network"),
+        "head": head("Network", "network"),
         "title": f"{counted(len(names), 'variable')}, {counted(len(ends), 'edge')}",
         "svg": graph_svg(picture),
         "legend": legend_of(picture),

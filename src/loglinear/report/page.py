@@ -129,6 +129,7 @@ class Report(HtmlPage):
 
         return rendered(
             "page",
+            self.title,
             "labelled",
             filters={"drawn": pieces},
             report=self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...report.labelled import shown
-from ...report.style import style_sheet
+from ...report.style import head
 from .explanation import Explanation
 from .fragment import UNSURE, Fragment, colours_of
 from .token_explanation import SHOWN, called
@@ -56,10 +56,7 @@ def explanation_page(explanations: Sequence[Explanation], title: str, top: int =
     types = colours.types()
     legend = " ".join(types[:_LEGEND]) + (f" and {len(types) - _LEGEND} others" if len(types) > _LEGEND else "")
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="generator" content="loglinear">\n'
-        f"<title>{shown(title)}</title>\n<style>\n{style_sheet()}{style_sheet('labelled')}</style>\n</head>\n<body>\n"
+        f"{head(shown(title), 'labelled')}\n<body>\n"
         f"<header>\n<h1>{shown(title)}</h1>\n{_counts(explanations, noun, explained)}"
         f"<p>{INTRODUCTIONS[explained]}</p>\n"
         f'<div class="loglinear"><p class="text">{legend}</p></div>\n'
