@@ -65,7 +65,7 @@ ROOMS: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {
             ("training",),
             ("explain",),
             ("summary", "translations", "scikit_learn"),
-            ("one_state", "portable"),
+            ("fit_tasks", "one_state", "portable"),
             ("estimator",),
             ("chain_single", "chain_weights"),
             ("*",),

@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils._metadata_requests import SIMPLE_METHODS
 
 from loglinear import (
     ChainCRF,
@@ -186,6 +187,17 @@ def test_sample_weights_are_routed_to_training_and_scoring(routing, kind, form):
         fitted = bare().fit(*(chosen(each, train) for each in data), sample_weight=chosen(WEIGHTS, train))
         expected.append(fitted.score(*(chosen(each, test) for each in data), sample_weight=chosen(WEIGHTS, test)))
     np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.thread_unsafe
+@pytest.mark.parametrize("kind", [ChainCRF, MaxEnt])
+def test_every_method_that_takes_metadata_has_a_request(routing, kind):
+    requests = kind().get_metadata_routing()
+    taking = {name for name in SIMPLE_METHODS if getattr(requests, name).requests}
+    assert {"fit", "partial_fit", "score"} <= taking
+    for name in taking:
+        estimator = getattr(kind(), f"set_{name}_request")(**dict.fromkeys(getattr(requests, name).requests, True))
+        assert all(getattr(estimator.get_metadata_routing(), name).requests.values())
 
 
 def test_set_output_is_for_transformers_in_the_same_pipeline():

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..minimize import Callback
     from ..objectives.older import OlderChain
     from ..report.page import Report
+    from ..vectors import Vector
     from .explain.explanation import Explanation
     from .training.checkpoint import Checkpoint
     from .training.prior import ChainPrior
@@ -229,16 +230,20 @@ class ChainCRF(
             dev_corpus.check_label_type(data.label_type)
             dev.check_known(data.label_names)
             check_tokens(dev_corpus.format, dev_corpus.columns, data.columns)
+
+        def at(w: Vector) -> dict[str, Any]:
+            return {"model_": data.model(w), "classes_": data.labels, "_bias": None}
+
         model, result = train_chain(
             data,
             options,
-            callbacks=self._observers(callbacks),
+            callbacks=self._observers(callbacks, None if prior else at),
             dev=dev,
             start=begun,
             prior=prior,
             checkpoint=checkpoint,
         )
-        self.model_, self.classes_ = model, typed([model.labels], data.label_type)[0]
+        self.model_, self.classes_ = model, data.labels
         self._bias: dict[Any, float] | None = None
         self._evidence = None if prior is None else prior.learned
         self._set_results(result)

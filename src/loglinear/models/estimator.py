@@ -11,6 +11,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import Field, fields, replace
 from functools import cache, wraps
@@ -23,6 +24,7 @@ from ..errors import ConvergenceWarning, NotFittedError, OptionError, warn
 from ..extras import needed_by
 from ..options import Options, similar
 from .files.schema import check_options
+from .fit_tasks import FittedAt, as_task, register, steps_of
 from .one_state import OneState, whole
 from .portable import opened, portable
 from .training.options import RunOptions, thread_count
@@ -121,7 +123,7 @@ class Estimator(OneState, RunOptions):
             )
         for name in ("fit", "partial_fit"):
             if name in vars(cls):
-                method = whole(_ending_progress(vars(cls)[name]))
+                method = whole(_ending_progress(vars(cls)[name] if name == "partial_fit" else as_task(vars(cls)[name])))
                 setattr(cls, name, _WithoutL1(method) if name == "partial_fit" else method)
         super().__init_subclass__()
 
@@ -182,7 +184,17 @@ class Estimator(OneState, RunOptions):
         """Return what a notebook shows: the parameters and, once fitted, labels, size and how training ended."""
         from .summary import summary_html
 
-        return summary_html(self._call(), self._summary())
+        return summary_html(self._call(), self._summary(), self._fitted_attributes())
+
+    def _fitted_attributes(self) -> dict[str, Any]:
+        """Return the public fitted attributes by name, in alphabetical order; empty before the estimator is fitted."""
+        properties = {name for name in dir(type(self)) if isinstance(getattr(type(self), name, None), property)}
+        names = sorted(name for name in properties | {*vars(self)} if name[0] != "_" and name[-1] == "_")
+        attributes = {}
+        for name in names:
+            with suppress(AttributeError):  # NotFittedError is one; so is what other options would have given
+                attributes[name] = getattr(self, name)
+        return attributes
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, str]:
         """Return what a notebook shows, which scikit-learn's BaseEstimator would replace by its own picture."""
@@ -250,8 +262,36 @@ class Estimator(OneState, RunOptions):
         """Threads to run on; 0 is all cores."""
         return thread_count(self.n_jobs)
 
-    def _observers(self, callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
-        """Return the callbacks, followed by a callback that prints if the estimator is verbose.
+    def set_callbacks(self: E, *callbacks: object) -> E:
+        """Register callbacks of scikit-learn (1.9 or later), such as its `ProgressBar`, which `fit` then calls.
+
+        The training is a task of theirs, and each iteration a task in it. A callback of a search or a pipeline reaches
+        the estimator by itself. The argument ``callbacks`` of `fit` is loglinear's own, and sees more: the record of
+        each step.
+
+        Args:
+            callbacks: objects with scikit-learn's `FitCallback` protocol; none to remove those set before.
+
+        Raises:
+            MissingPackageError: scikit-learn is not installed, or older than 1.9.
+            TypeError: an object is not such a callback.
+
+        Example:
+            >>> from loglinear import MaxEnt
+            >>> from sklearn.callback import ScoringMonitor
+            >>> monitor = ScoringMonitor(scoring="accuracy")
+            >>> model = MaxEnt(l2=0.1).set_callbacks(monitor).fit([["good"], ["bad"]], ["+", "-"])
+            >>> monitor.get_logs().data[-1]["accuracy"]
+            1.0
+        """
+        return register(self, callbacks)
+
+    def _observers(self, callbacks: Iterable[Callback], at: FittedAt | None = None) -> tuple[Callback, ...]:
+        """Return the callbacks, those of scikit-learn, and a callback that prints if the estimator is verbose.
+
+        Args:
+            callbacks: the user's.
+            at: returns the fitted attributes at the weights of a step; None if there are none, as for several models.
 
         Raises:
             OptionError: an option of `RunOptions` is out of range.
@@ -259,7 +299,7 @@ class Estimator(OneState, RunOptions):
         from ..minimize import observers_of
 
         self._options(RunOptions)
-        observers = observers_of(callbacks)
+        observers = (*observers_of(callbacks), *steps_of(self, at))
         if not self.verbose:
             return observers
         from .training.run import Printer
@@ -297,6 +337,11 @@ class LightEstimator(Estimator):
         self._twin().set_fit_request(**requests)
         return self
 
+    def set_partial_fit_request(self: L, **requests: bool | str | None) -> L:
+        """Say which arguments of `partial_fit` scikit-learn passes on."""
+        self._twin().set_partial_fit_request(**requests)
+        return self
+
     def set_predict_request(self: L, **requests: bool | str | None) -> L:
         """Say which arguments of `predict` scikit-learn passes on."""
         self._twin().set_predict_request(**requests)
@@ -310,11 +355,24 @@ class LightEstimator(Estimator):
     def _get_metadata_request(self) -> object:
         return self._twin()._get_metadata_request()
 
+    def _get_params_html(self, *args: Any, **options: Any) -> object:
+        """Return the table of parameters in scikit-learn's picture of a pipeline."""
+        return self._twin()._get_params_html(*args, **options)
+
+    def _get_fitted_attr_html(self, *args: Any, **options: Any) -> object:
+        """Return the table of fitted attributes in scikit-learn's picture of a pipeline, from version 1.9 on."""
+        return self._twin()._get_fitted_attr_html(*args, **options)
+
     def _twin(self) -> Any:
         """Return an estimator of scikit-learn's own that has the methods of this class, and shares the attributes."""
         kinds = type(self).__mro__
         kinds_below = reversed(kinds[: kinds.index(LightEstimator)])
-        methods = {name: value for base in kinds_below for name, value in vars(base).items() if callable(value)}
+        methods = {
+            name: value
+            for base in kinds_below
+            for name, value in vars(base).items()
+            if callable(value) or isinstance(value, _WithoutL1)
+        }
         twin: Any = object.__new__(type(type(self).__name__, (_base_estimator(),), methods))
         twin.__dict__ = self.__dict__
         return twin

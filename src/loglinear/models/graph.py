@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -193,7 +194,8 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
             strength = options.penalty().l2 if prior_strength is None else float(prior_strength)
             n_features = graphs.nodes.shape[1], graphs.ties.shape[1]
             centre = around.centre(self.classes_, n_features, strength, symmetric=self.symmetric)
-        result = train(objective, options, callbacks=self._observers(callbacks), centre=centre, named=named)
+        observers = self._observers(callbacks, None if around else partial(self._at, graphs.nodes.shape[1]))
+        result = train(objective, options, callbacks=observers, centre=centre, named=named)
         self.exact_, self.n_iter_ = objective.exact, result.iterations
         self._training = {"n_samples": len(graphs.sizes), "date": training_date(), **training_summary([result])}
         self._hold(result.w, graphs.nodes.shape[1])
@@ -226,6 +228,12 @@ class GraphCRF(Estimator, SolverParameters, GraphParameters, BaseEstimator):
         if self.inference == LOOPY.name:
             options = {"damping": LOOPY.damping, "max_iterations": LOOPY.max_iterations} | options
         return make_inference(self.inference, options)
+
+    def _at(self, n_node_features: int, w: Vector) -> dict[str, Any]:
+        """Return the attributes of the model with the weights of a step."""
+        model = copy(self)
+        model._hold(w.copy(), n_node_features)
+        return vars(model)
 
     def _hold(self, w: Vector, n_node_features: int) -> None:
         n = self.classes_.size

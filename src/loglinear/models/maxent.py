@@ -411,7 +411,13 @@ class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, 
                 l2=self._solver_options(0.0 if self.l1 == "cv" else self.l1).penalty().l2,
                 n_samples=n_samples,
             )
-        self._train(data, self._observers(callbacks), dev, saving, starting, prior, centres)
+        at = None if self._trains_apart() or prior is not None else partial(self._at, data)
+        self._train(data, self._observers(callbacks, at), dev, saving, starting, prior, centres)
+
+    def _at(self, data: ClassifierData, w: Vector) -> dict[str, Any]:
+        """Return the attributes of the classifier with the weights of a step."""
+        coef, intercept = data.coefficients(w)
+        return vars(self) | {"coef_": coef, "intercept_": intercept, "_results": ()}
 
     def _starting(self, start: ClassifierStart) -> StartingWeights:
         """Return the weights of an older classifier for the classes and columns of the training data."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ..display.fragment import in_notebook, shown
 from ..display.table import facts
-from ..visible import shortened
+from ..visible import counted, shortened
 
 __all__ = ["first_lines", "summary_html"]
 
@@ -31,7 +31,26 @@ def first_lines(title: str, items: Sequence[T], line_of: Callable[[T], str]) -> 
     return "\n".join([f"<{title}>", *lines])
 
 
-def summary_html(call: str, rows: dict[str, str]) -> str:
-    """Return an estimator as HTML: the call that makes it and, if it is fitted, a table of what training has given."""
-    table = facts(rows, "trained model") if rows else '<p class="soft">not fitted yet</p>'
-    return in_notebook(f"<code>{shown(call)}</code>{table}")
+def summary_html(call: str, rows: dict[str, str], attributes: Mapping[str, object]) -> str:
+    """Return an estimator as HTML: the call that makes it and, if it is fitted, a table of what training has given.
+
+    Args:
+        call: the call.
+        rows: what training has given.
+        attributes: fitted attributes, of which a folded table shows the types, and the shapes of arrays.
+    """
+    if not rows:
+        return in_notebook(f'<code>{shown(call)}</code><p class="soft">not fitted yet</p>')
+    kinds = facts({name: _kind_of(value) for name, value in attributes.items()}, "types and shapes")
+    folded = f"<details><summary>fitted attributes</summary>{kinds}</details>"
+    return in_notebook(f"<code>{shown(call)}</code>{facts(rows, 'trained model')}{folded}")
+
+
+def _kind_of(value: Any) -> str:
+    """Return the type of an attribute, the shape of an array, the length of a list, and a number itself."""
+    kind = type(value).__name__
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{kind} of {value.dtype}, shape {value.shape}"
+    if isinstance(value, (list, tuple, dict)):
+        return f"{kind} of {counted(len(value), 'item')}"
+    return f"{value!r}" if isinstance(value, (int, float, str, type(None))) else kind
