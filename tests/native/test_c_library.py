@@ -6,7 +6,6 @@ night the library is built and programs are linked to it.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -48,17 +47,6 @@ sys.exit(code)
 def compiled(source, target, *flags):
     subprocess.run([COMPILER, *FLAGS, str(source), "-o", str(target), *flags], check=True)
     return str(target)
-
-
-@pytest.fixture(scope="module")
-def library():
-    """The folder of libloglinear.so, built as the page says but with less optimisation."""
-    if shutil.which("cargo") is None:
-        pytest.skip("needs cargo")
-    command = ["cargo", "build", "--profile", "quick", "--lib", "--message-format", "json"]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=patience(1200)).stdout
-    names = [name for line in built.splitlines() for name in json.loads(line).get("filenames", [])]
-    return next(Path(name).parent for name in names if name.endswith("libloglinear.so"))
 
 
 @pytest.fixture(params=["module", pytest.param("library", marks=pytest.mark.slow)])
