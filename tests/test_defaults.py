@@ -86,7 +86,7 @@ DEFAULTS = {
     },
     TreeReweighted: {"damping": 0.1, "tolerance": 1e-6, "max_iterations": 1000},
     loglinear.ChainFeatures: FEATURES,
-    loglinear.ChainCRF: TRAINED | FEATURES | {"template": None, "label_bias": None},
+    loglinear.ChainCRF: TRAINED | FEATURES | {"template": None, "label_bias": None, "tokenizer": None},
     loglinear.Checkpoint: {"minutes": 10.0, "resume": False, "note": None},
     loglinear.ElasticNet: {"l1": 0.0, "l2": 0.0, "unpenalised": 0},
     loglinear.GraphCRF: MODEL | {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .data.corpus import Corpus
     from .data.encoding import CorpusFile
     from .data.graphs import grid_edges
+    from .data.tokenizer import Tokenizer
     from .errors import (
         ClusterError,
         ConvergenceWarning,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .models.audit import audit, out_of_fold
     from .models.chain import ChainCRF
     from .models.files.tagging import Span, Tagging
+    from .models.files.text_spans import TextSpan
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
@@ -87,6 +89,8 @@ _HOME = {
     "Span": "models.files.tagging",
     "Tagger": "models.tagger",
     "Tagging": "models.files.tagging",
+    "TextSpan": "models.files.text_spans",
+    "Tokenizer": "data.tokenizer",
     "TextClassifier": "models.text_classifier",
     "grid_edges": "data.graphs",
     "path": "path",
@@ -155,6 +159,8 @@ __all__ = [
     "Tagging",
     "TemplateError",
     "TextClassifier",
+    "TextSpan",
+    "Tokenizer",
     "Trace",
     "TraceRecord",
     "TwoStage",

@@ -497,6 +497,7 @@ def test_importing_and_labelling_needs_no_numpy(words, tmp_path):
     words[0].save(tmp_path / "m")
     code = (
         "import sys, loglinear; tagger = loglinear.Tagger(sys.argv[1]); tagger.tag(['a']); tagger.tag_batch([['a']]); "
+        "tagger.tag_text('a b', tokenizer='words'); "
         "sys.exit(' '.join({'numpy', 'sklearn', 'scipy', 'pyarrow'} & set(sys.modules)) or None)"
     )
     command = [sys.executable, "-c", code, tmp_path / "m"]

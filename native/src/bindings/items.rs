@@ -38,7 +38,11 @@ pub enum Problem {
 impl Problem {
     /// The exception for a mistake in a sentence of this number, or in the only sentence.
     pub fn located(self, py: Python<'_>, sentence: Option<usize>) -> PyErr {
-        let place = sentence.map_or(String::new(), |sentence| format!("sentence {sentence}: "));
+        self.at(py, &sentence.map_or(String::new(), |sentence| format!("sentence {sentence}: ")))
+    }
+
+    /// The exception, whose message begins with a place.
+    pub fn at(self, py: Python<'_>, place: &str) -> PyErr {
         match self {
             Problem::Message(message) => DataError::new_err(format!("{place}{message}")),
             Problem::Type(message) => PyTypeError::new_err(format!("{place}{message}")),

@@ -30,6 +30,7 @@ mod stream;
 mod table;
 mod tagger;
 mod text_reader;
+mod texts;
 
 use crate::chain::features::MOST_LABELS;
 use crate::files::compression::KINDS;
@@ -66,6 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::ChainModel>()?;
     module.add_class::<tagger::SequenceTagger>()?;
     module.add_class::<text_reader::TextReader>()?;
+    module.add_class::<texts::Tokenizer>()?;
     module.add_class::<table::PartCounts>()?;
     module.add_class::<table::FeatureTable>()?;
     module.add_class::<table::ChainPart>()?;
@@ -86,6 +88,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;
     module.add_function(wrap_pyfunction!(table::cut_file, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
+    module.add_function(wrap_pyfunction!(texts::tag_texts, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_output, module)?)?;
     module.add_function(wrap_pyfunction!(model::write_text, module)?)?;
     module.add_function(wrap_pyfunction!(model::is_compressed, module)?)?;

@@ -36,7 +36,7 @@ use std::sync::{Arc, Mutex};
 
 /// A chunk rule: the type of each label, and whether a label begins a chunk: a row for the start of the sentence, then a row
 /// for each previous label.
-type Rule = (Vec<Option<String>>, PyBackedBytes);
+pub type Rule = (Vec<Option<String>>, PyBackedBytes);
 
 /// The labels allowed by constraints that Python passes as JSON. Error: they do not fit the labels.
 pub fn allowed(stated: &str, labels: &[String]) -> PyResult<Option<Arc<Allowed>>> {
@@ -401,7 +401,7 @@ impl ChainModel {
         &self.inner.labels[usize::from(id)]
     }
 
-    fn rule(&self, (types, begins): Rule) -> PyResult<ChunkRule> {
+    pub fn rule(&self, (types, begins): Rule) -> PyResult<ChunkRule> {
         let rule = ChunkRule::new(&types, begins.iter().map(|&byte| byte != 0).collect());
         rule.filter(|rule| rule.labels() == self.inner.labels.len())
             .ok_or_else(|| OptionError::new_err("the chunk rule does not match the labels of this model"))

@@ -80,10 +80,14 @@ impl LabelNames {
         self.numbers.get(name).copied()
     }
 
+    /// The name of a label; None where there is no label.
+    pub fn name<'py>(&self, py: Python<'py>, label: u32) -> Option<&Bound<'py, PyString>> {
+        self.strings.get(label as usize).map(|name| name.bind(py))
+    }
+
     /// A list of labels; None where there is no label, as when every labelling is forbidden.
     pub fn list<'py>(&self, py: Python<'py>, labels: &[u32]) -> PyResult<Bound<'py, PyList>> {
-        let name = |&label: &u32| self.strings.get(label as usize).map(|name| name.bind(py));
-        PyList::new(py, labels.iter().map(name))
+        PyList::new(py, labels.iter().map(|&label| self.name(py, label)))
     }
 
     /// All labels.

@@ -23,6 +23,7 @@ use crate::text::input::Source;
 use crate::text::labels::Labels;
 use crate::text::layout::Layout;
 use crate::text::template::Template;
+use crate::text::tokenizer::{self, Tokenizer};
 use crate::text::{columns, conllu, crfsuite, jsonl, svmlight};
 use crate::threads::Interrupt;
 use std::sync::LazyLock;
@@ -37,7 +38,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "columns", run: |text| read(text, "columns", Some(&TEMPLATE)), seeds: || texts(columns::SEEDS) },
     Target { name: "conllu", run: |text| read(text, "conllu:feats", Some(&WORDS)), seeds: || texts(conllu::SEEDS) },
     Target { name: "crfsuite", run: |text| read(text, "crfsuite", None), seeds: || texts(crfsuite::SEEDS) },
@@ -50,6 +51,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "svmlight", run: |text| read(text, "svmlight", None), seeds: || texts(svmlight::SEEDS) },
     Target { name: "compressed", run: |bytes| read(bytes, "crfsuite", None), seeds: seeds::compressed },
     Target { name: "template", run: template, seeds: seeds::templates },
+    Target { name: "tokenizer", run: tokenizer, seeds: || texts(&tokenizer::SEEDS) },
     Target { name: "tag", run: tag, seeds: || texts(columns::SEEDS) },
     Target { name: "model", run: |bytes| model(&sealed(bytes)), seeds: seeds::models },
     Target {
@@ -90,6 +92,19 @@ fn template(bytes: &[u8]) -> bool {
     parsed.is_some_and(|template| {
         read(b"The\tDT\tB\ndog\tNN\tI\n\xe6\x97\xa5\xe6\x9c\xac\tNN\tO\n\n", "columns", Some(&template))
     })
+}
+
+/// Compiles an expression, the first line, and cuts the rest with it.
+fn tokenizer(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let (expression, rest) = text.split_once('\n').unwrap_or((&text[..], "Ada's 21 日本 e\u{301}"));
+    let Ok(tokenizer) = Tokenizer::new(expression) else { return false };
+    let mut end = 0;
+    for token in tokenizer.tokens(rest) {
+        assert!(end <= token.start && token.start < token.end && !rest[token.clone()].is_empty());
+        end = token.end;
+    }
+    true
 }
 
 /// Labels a text of columns, with probabilities.
@@ -176,5 +191,5 @@ mod tests {
         };
     }
 
-    fuzz!(columns conllu crfsuite jsonl jsonl_cells svmlight compressed template tag model network crfsuite_model wapiti_model crfpp_model corpus);
+    fuzz!(columns conllu crfsuite jsonl jsonl_cells svmlight compressed template tokenizer tag model network crfsuite_model wapiti_model crfpp_model corpus);
 }

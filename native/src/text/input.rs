@@ -26,7 +26,7 @@ pub fn max_sentence() -> usize {
 }
 
 /// The most bytes of a sentence's text.
-fn most_of_sentence() -> usize {
+pub fn most_of_sentence() -> usize {
     MOST_OF_SENTENCE.load(Ordering::Relaxed)
 }
 

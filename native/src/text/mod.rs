@@ -27,5 +27,6 @@ pub mod sentence;
 pub mod svmlight;
 pub mod template;
 mod token_views;
+pub mod tokenizer;
 mod view;
 pub mod writable;

@@ -64,3 +64,5 @@ from .table import PartCounts as PartCounts
 from .table import cut_file as cut_file
 from .tagger import ItemSequence as ItemSequence
 from .tagger import SequenceTagger as SequenceTagger
+from .texts import Tokenizer as Tokenizer
+from .texts import tag_texts as tag_texts

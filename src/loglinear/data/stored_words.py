@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .. import _core
 
-__all__ = ["stored_words"]
+__all__ = ["has_words", "stored_words"]
 
 # The line of a template whose attribute is the token's first column, and nothing else.
 _WORD = re.compile(r"^([^#\n]*:)%x\[0,\s*0\][ \t\r]*$", re.MULTILINE)
+
+
+def has_words(template: str | None) -> bool:
+    """Whether the attributes that a template forms tell the first column of every token."""
+    line = None if template is None else _WORD.search(template)
+    return line is not None and sum(other.startswith(line[1]) for other in (template or "").splitlines()) == 1
 
 
 def stored_words(core: _core.Corpus, template: str | None) -> list[list[str]]:

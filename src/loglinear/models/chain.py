@@ -28,7 +28,7 @@ from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .column_tagging import tag_column
 from .estimator import LightEstimator, check_end
-from .files.chain import ChainModel, checked_n_best, open_model, stating
+from .files.chain import ChainModel, checked_n_best, cutting, open_model, stating
 from .files.settings import class_weight_of
 from .files.tagging import DECODE, Decode, Tagging, tag_corpus
 from .temperature import Temperature
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .training.checkpoint import Checkpoint
     from .training.prior import ChainPrior
     from .training.start import Start
-from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters
+from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters, TextInput
 
 __all__ = ["ChainCRF"]
 
@@ -61,6 +61,7 @@ class ChainCRF(
     ChainFeatures,
     DevParameters,
     BiasParameters,
+    TextInput,
 ):
     """Linear-chain conditional random field of first or second order.
 
@@ -242,6 +243,7 @@ class ChainCRF(
             start=begun,
             prior=prior,
             checkpoint=checkpoint,
+            tokenizer=self.tokenizer,
         )
         self.model_, self.classes_ = model, data.labels
         self._bias: dict[Any, float] | None = None
@@ -669,15 +671,17 @@ class ChainCRF(
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file, atomically, with the current constraints and biases of labels.
+        """Write the model to a file, atomically, with the current constraints, biases of labels and tokenizer.
 
         Raises:
-            OptionError: the constraints or biases do not fit the labels.
+            OptionError: the constraints or biases do not fit the labels, or the tokenizer is not valid.
             OSError: the file cannot be written.
         """
         model = self._constrained_model
         if not self._has_constraints_of_training:
             model = stating(model, resolved(self.constraints, self.classes_))
+        if self.tokenizer is not None:
+            model = cutting(model, self.tokenizer)
         model.save(os.fspath(path))
 
     def export(self, path: str | os.PathLike[str], format: str) -> None:

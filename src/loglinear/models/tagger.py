@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..data.columns import as_items, is_column
 from ..data.labels import check_ordered, check_sentence, typed
-from ..errors import OptionError
+from ..data.tokenizer import TOKENIZERS, Tokenizer, as_tokenizer
+from ..errors import DataError, OptionError
+from ..schemes import ChunkRule, chunk_rule
 from .column_tagging import tag_column
 from .files.chain import ChainModel, open_model, tag_lists
 from .files.tagging import Tagging
+from .files.text_spans import TextSpan, spans_of
 
 if TYPE_CHECKING:
     from ..data.inputs import ArrowData, Sentence, Sentences
@@ -20,7 +26,7 @@ __all__ = ["Tagger"]
 
 
 class Tagger:
-    """Label sentences of raw tokens with a linear-chain CRF: one sentence at a time, or many in parallel.
+    """Label sentences of raw tokens, or raw text, with a linear-chain CRF: one at a time, or many in parallel.
 
     The model's template forms the attributes of the tokens in native code, without Python objects, and the GIL is
     released while a batch is labelled. Neither NumPy nor scikit-learn is imported. A tagger may be used by several
@@ -32,11 +38,14 @@ class Tagger:
 
     Args:
         model: path of a model file of loglinear, CRFsuite, CRF++ or Wapiti; or a fitted `ChainCRF`.
+        tokenizer: how to cut raw text, see `Tokenizer`; by default as the model says.
 
     Attributes:
         labels: labels of the model.
+        tokenizer: cuts raw text; None if neither the model nor the caller has said how.
 
     Raises:
+        OptionError: the tokenizer is not valid.
         ModelFileError: the file is damaged, or the model is not a chain.
         OSError: the file cannot be read.
 
@@ -51,29 +60,37 @@ class Tagger:
     """
 
     labels: list[Any]
+    tokenizer: Tokenizer | None
 
-    def __init__(self, model: str | os.PathLike[str] | ChainCRF) -> None:
+    def __init__(self, model: str | os.PathLike[str] | ChainCRF, *, tokenizer: str | Tokenizer | None = None) -> None:
         if isinstance(model, (str, os.PathLike)):
             opened, settings = open_model(os.fspath(model), "chain")
-            self._set(opened, settings.get("label_type", "str"))
+            label_type, trained = settings.get("label_type", "str"), settings.get("tokenizer")
         else:
-            self._set(*_fitted(model))
+            opened, label_type, trained = _fitted(model)
+        self._set(opened, label_type, trained if tokenizer is None else tokenizer)
 
-    def _set(self, model: ChainModel, label_type: str) -> None:
+    def _set(self, model: ChainModel, label_type: str, tokenizer: str | Tokenizer | None) -> None:
         self._model, self._label_type = model, label_type
         self.labels = typed([model.labels], label_type)[0]
+        self.tokenizer = None if tokenizer is None else as_tokenizer(tokenizer)
+
+    @cached_property
+    def _rule(self) -> ChunkRule | None:
+        """How the labels form chunks."""
+        return chunk_rule(tuple(self._model.labels))
 
     @classmethod
-    def _of(cls, model: ChainModel, label_type: str) -> Tagger:
+    def _of(cls, model: ChainModel, label_type: str, tokenizer: Tokenizer | None = None) -> Tagger:
         tagger = cls.__new__(cls)
-        tagger._set(model, label_type)
+        tagger._set(model, label_type, tokenizer)
         return tagger
 
     def __repr__(self) -> str:
         return f"<Tagger of {len(self.labels)} labels, {self._model.n_features:,} features>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._of, (self._model, self._label_type)
+        return type(self)._of, (self._model, self._label_type, self.tokenizer)
 
     def tag(self, tokens: Sentence) -> list[Any]:
         """Return the most probable labels of a sentence; runs on the calling thread.
@@ -166,9 +183,124 @@ class Tagger:
         rows = zip(labels, probable, log_probabilities, strict=False)
         return [Tagging(names, p, [], log_p) for names, p, log_p in rows]
 
+    def tag_text(
+        self, text: str, *, probabilities: bool = True, tokenizer: str | Tokenizer | None = None
+    ) -> list[TextSpan]:
+        """Cut a text into tokens, label them, and return the labelled parts of the text; runs on the calling thread.
 
-def _fitted(crf: ChainCRF) -> tuple[ChainModel, str]:
-    """Return the model and the type of the labels of an estimator.
+        The text is one sequence: a sentence, an address, a title. Longer texts are better cut into sentences first.
+
+        Args:
+            text: the text.
+            probabilities: also return the probability of each span, which takes longer than the labels alone.
+            tokenizer: how to cut the text; by default as the tagger says.
+
+        Returns:
+            The spans, from left to right. If the labels follow a tagging scheme, such as B-PER, I-PER and O, a span for
+            each chunk; otherwise one for each token. None for a text without tokens, or if every label sequence is
+            forbidden.
+
+        Raises:
+            OptionError: no tokenizer is known, or it is not valid; the model has no template, or its template looks
+                at several columns, which text does not have.
+            DataError: the text is not a str, not valid Unicode, or larger than `set_max_sentence` allows.
+
+        Example:
+            >>> from loglinear import ChainCRF, Tagger
+            >>> X, y = [["Ada", "Lovelace", "wrote", "."]], [["B-PER", "I-PER", "O", "O"]]
+            >>> tagger = Tagger(ChainCRF(template="ner", tokenizer="words", l2=0.01).fit(X, y))
+            >>> for span in tagger.tag_text("Ada  Lovelace wrote."):
+            ...     print(span.start, span.end, span.label, span.text, f"{span.probability:.2f}")
+            0 13 PER Ada  Lovelace 0.99
+        """
+        if not isinstance(text, str):
+            message = f"a text must be a str, not {type(text).__name__}; for several texts use tag_texts"
+            raise DataError(message)
+        return self._spans([text], probabilities, tokenizer, threads=1)[0]
+
+    def tag_texts(
+        self,
+        texts: Iterable[str],
+        *,
+        probabilities: bool = True,
+        tokenizer: str | Tokenizer | None = None,
+        threads: int = 0,
+    ) -> list[list[TextSpan]]:
+        """Cut many texts into tokens, label them, and return the labelled parts of each text, in parallel.
+
+        Tokens, attributes and labels are handled in native code; Python objects are made of the spans alone.
+
+        Args:
+            texts: the texts; each is one sequence, see `tag_text`.
+            probabilities: also return the probability of each span.
+            tokenizer: how to cut the texts; by default as the tagger says.
+            threads: number of threads; 0 for all cores. A few texts are labelled on the calling thread.
+
+        Returns:
+            For each text its spans, as from `tag_text`.
+
+        Raises:
+            OptionError: as for `tag_text`.
+            DataError: as for `tag_text`; names the text.
+
+        Example:
+            >>> from loglinear import ChainCRF, Tagger
+            >>> crf = ChainCRF(template="pos").fit([["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"]] * 2)
+            >>> texts = ["Cats bark", ""]
+            >>> spans = Tagger(crf, tokenizer="words").tag_texts(texts, probabilities=False)
+            >>> [[(span.text, span.label) for span in row] for row in spans]
+            [[('Cats', 'NOUN'), ('bark', 'VERB')], []]
+        """
+        check_ordered(texts, "the texts", "give a list of texts, or one text to tag_text")
+        return self._spans(texts, probabilities, tokenizer, threads=threads)
+
+    def cut(self, text: str, *, tokenizer: str | Tokenizer | None = None) -> list[str]:
+        """Return the tokens of a text, as `tag_text` labels them.
+
+        Args:
+            text: the text.
+            tokenizer: how to cut the text; by default as the tagger says.
+
+        Raises:
+            OptionError: no tokenizer is known, or it is not valid.
+            DataError: the text is not a str, or not valid Unicode.
+
+        Example:
+            >>> from loglinear import ChainCRF, Tagger
+            >>> crf = ChainCRF(template="pos", tokenizer="words").fit([["Dogs", "bark"]], [["NOUN", "VERB"]])
+            >>> Tagger(crf).cut("Dogs bark.")
+            ['Dogs', 'bark', '.']
+        """
+        return self._cutter(tokenizer).tokens(text)
+
+    def _cutter(self, tokenizer: str | Tokenizer | None) -> Tokenizer:
+        """Return the tokenizer to use, or raise OptionError if there is none."""
+        cutter = self.tokenizer if tokenizer is None else as_tokenizer(tokenizer)
+        if cutter is None:
+            message = (
+                "the model does not say how to cut text into tokens; pass tokenizer='words' (--tokenizer), or train "
+            )
+            message += f"it with a tokenizer: {', '.join(TOKENIZERS)}, or a regular expression"
+            raise OptionError(message)
+        return cutter
+
+    def _spans(
+        self, texts: Iterable[str], probabilities: bool, tokenizer: str | Tokenizer | None, *, threads: int
+    ) -> list[list[TextSpan]]:
+        """Return the spans of texts; see `tag_texts`."""
+        return spans_of(
+            self._model,
+            texts,
+            self._cutter(tokenizer),
+            self._rule,
+            probabilities=probabilities,
+            label_type=self._label_type,
+            threads=threads,
+        )
+
+
+def _fitted(crf: ChainCRF) -> tuple[ChainModel, str, str | None]:
+    """Return the model of an estimator, the type of its labels, and how it cuts raw text.
 
     Raises:
         OptionError: it is no chain, or not fitted.
@@ -178,4 +310,6 @@ def _fitted(crf: ChainCRF) -> tuple[ChainModel, str]:
     if not isinstance(crf, ChainCRF):
         message = f"a tagger needs the path of a model or a fitted ChainCRF, not {type(crf).__name__}"
         raise OptionError(message)
-    return crf._constrained_model, crf._label_type
+    model = crf._constrained_model
+    trained = json.loads(model.settings).get("tokenizer") if crf.tokenizer is None else crf.tokenizer
+    return model, crf._label_type, trained

@@ -9,6 +9,7 @@ use crate::text::expand::Expander;
 use crate::text::template::Template;
 use crate::threads::{Interrupt, locked};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::Mutex;
 
 /// Sentences of raw tokens.
@@ -64,44 +65,68 @@ pub fn tag_batch<S: Sentences>(
     probabilities: bool,
     interrupt: &Interrupt,
 ) -> Result<Labelled> {
-    let mut pieces = Vec::new();
-    let (mut start, mut tokens) = (0, 0);
-    model.expect((0..sentences.count()).map(|sentence| sentences.tokens(sentence)).sum());
-    for sentence in 0..sentences.count() {
-        tokens += sentences.tokens(sentence);
-        if tokens >= PIECE || sentence + 1 == sentences.count() {
-            pieces.push(start..sentence + 1);
-            (start, tokens) = (sentence + 1, 0);
-        }
-    }
-    // Buffers of pieces that are done: an expander remembers the tokens of all pieces that it has processed.
-    let spare: Mutex<Vec<(Sequence, Expander<'_>)>> = Mutex::new(Vec::new());
-    let tag = |piece: std::ops::Range<usize>| {
-        interrupt.check()?;
-        let buffers = locked(&spare).pop();
-        let (mut sequence, mut expander) = buffers.unwrap_or_else(|| (Sequence::new(model), Expander::new(template)));
-        sequence.lattice.heed(interrupt);
+    let sizes = (0..sentences.count()).map(|sentence| sentences.tokens(sentence));
+    let pieces = in_pieces(model, template, sizes, interrupt, |piece, sequence, expander| {
         let mut cells = Cells { columns: template.columns, cells: Vec::new() };
         let mut labelled = Labelled::default();
         for sentence in piece {
             cells.clear();
             sentences.read(sentence, template.columns, &mut cells.cells);
-            let mut scorer = SequenceScorer::new(model, &mut sequence);
-            let expanded = expander.expand(&cells, &mut scorer, |_| None);
-            expanded.map_err(|message| Error::Data(format!("sentence {sentence}, {message}")))?;
-            scorer.end_sentence(1.0);
-            labelled.add(model, &mut sequence, probabilities);
+            score(model, sequence, expander, &cells, || format!("sentence {sentence}"))?;
+            labelled.add(model, sequence, probabilities);
         }
+        Ok(labelled)
+    })?;
+    let mut all = Labelled::default();
+    pieces.into_iter().for_each(|labelled| all.append(labelled));
+    Ok(all)
+}
+
+/// Adds up the scores of a sentence of raw tokens. Errors begin with its `name`.
+pub(super) fn score(
+    model: &Model,
+    sequence: &mut Sequence,
+    expander: &mut Expander<'_>,
+    cells: &Cells<'_>,
+    name: impl FnOnce() -> String,
+) -> Result<()> {
+    let mut scorer = SequenceScorer::new(model, sequence);
+    let expanded = expander.expand(cells, &mut scorer, |_| None);
+    expanded.map_err(|message| Error::Data(format!("{}, {message}", name())))?;
+    scorer.end_sentence(1.0);
+    Ok(())
+}
+
+/// Calls `work` with pieces of consecutive sentences, given the number of tokens of each, at least about: on the current thread
+/// pool, or on the calling thread if one piece holds all. Returns what it returns, in order.
+pub(super) fn in_pieces<'t, T: Send>(
+    model: &Model,
+    template: &'t Template,
+    sizes: impl ExactSizeIterator<Item = usize>,
+    interrupt: &Interrupt,
+    work: impl Fn(Range<usize>, &mut Sequence, &mut Expander<'t>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let (mut pieces, count) = (Vec::new(), sizes.len());
+    let (mut start, mut tokens, mut all_tokens) = (0, 0, 0);
+    for (sentence, size) in sizes.enumerate() {
+        (tokens, all_tokens) = (tokens + size, all_tokens + size);
+        if tokens >= PIECE || sentence + 1 == count {
+            pieces.push(start..sentence + 1);
+            (start, tokens) = (sentence + 1, 0);
+        }
+    }
+    model.expect(all_tokens);
+    // Buffers of pieces that are done: an expander remembers the tokens of all pieces that it has processed.
+    let spare: Mutex<Vec<(Sequence, Expander<'t>)>> = Mutex::new(Vec::new());
+    let work = |piece: Range<usize>| {
+        interrupt.check()?;
+        let buffers = locked(&spare).pop();
+        let (mut sequence, mut expander) = buffers.unwrap_or_else(|| (Sequence::new(model), Expander::new(template)));
+        sequence.lattice.heed(interrupt);
+        let done = work(piece, &mut sequence, &mut expander)?;
         interrupt.check()?;
         locked(&spare).push((sequence, expander));
-        Ok(labelled)
+        Ok(done)
     };
-    let mut all = Labelled::default();
-    if pieces.len() < 2 {
-        pieces.into_iter().map(tag).try_for_each(|labelled| labelled.map(|labelled| all.append(labelled)))?;
-    } else {
-        let labelled: Vec<Labelled> = pieces.into_par_iter().map(tag).collect::<Result<_>>()?;
-        labelled.into_iter().for_each(|labelled| all.append(labelled));
-    }
-    Ok(all)
+    if pieces.len() < 2 { pieces.into_iter().map(work).collect() } else { pieces.into_par_iter().map(work).collect() }
 }

@@ -1,4 +1,4 @@
-//! Labelling with a trained model: from text or tokens to labels (`tagger`, `stream`, `batch`, `keyed`, `sequence`), and what is
+//! Labelling with a trained model: from text or tokens to labels (`tagger`, `stream`, `batch`, `texts`, `keyed`, `sequence`), and what is
 //! written of them (`answer`, `confidence`, `printing`).
 
 pub mod answer;
@@ -10,3 +10,4 @@ pub mod scorer;
 pub mod sequence;
 pub mod stream;
 pub mod tagger;
+pub mod texts;

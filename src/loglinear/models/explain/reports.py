@@ -170,6 +170,7 @@ def model_rows(model: ChainModel) -> dict[str, str]:
         "l2": settings.get("l2"),
         "minimum count of an attribute": settings.get("min_count"),
         "constraints": settings.get("constraints"),
+        "tokenizer": settings.get("tokenizer"),
         "format": trained_from(settings),
         "imported from": settings.get("imported"),
         "trained on": trained_on(training, of_texts="text" in settings) or None,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..._core import ChainModel, tag_arrow, tag_lists
+from ..._core import ChainModel, tag_arrow, tag_lists, tag_texts
 from ...constraints import Constraints, as_json
 from ...errors import OptionError
 from .schema import check_labels, checked_settings, refuse
@@ -26,11 +26,13 @@ __all__ = [
     "biased",
     "checked_n_best",
     "columns_counted",
+    "cutting",
     "open_model",
     "ready",
     "stating",
     "tag_arrow",
     "tag_lists",
+    "tag_texts",
     "weighted_features",
     "with_files",
 ]
@@ -84,6 +86,17 @@ def stating(model: ChainModel, constraints: Constraints) -> ChainModel:
     if settings.get("constraints") == stated:
         return model
     return model.rewritten(json.dumps(settings | {"constraints": stated}))
+
+
+def cutting(model: ChainModel, tokenizer: str) -> ChainModel:
+    """Return the model with this tokenizer among its settings, which a file keeps."""
+    from ...data.tokenizer import check_tokenizer
+
+    settings = json.loads(model.settings)
+    if settings.get("tokenizer") == tokenizer:
+        return model
+    check_tokenizer("tokenizer", tokenizer)
+    return model.rewritten(json.dumps(settings | {"tokenizer": tokenizer}))
 
 
 def with_files(model: ChainModel, files: Mapping[str, list[str]]) -> ChainModel:

@@ -200,6 +200,13 @@ def _unit(name: str, value: object) -> None:
     optional(check_unit)(name, value)
 
 
+def _tokenizer(name: str, value: object) -> None:
+    """Check how a chain cuts raw text."""
+    from ...data.tokenizer import check_tokenizer
+
+    optional(check_tokenizer)(name, value)
+
+
 def _text_settings(name: str, value: object) -> None:
     """Check how texts were turned into numbers: see `loglinear.data.words.WordCounts`."""
     settings = object_fields(name, value, {"unit": _unit, "n_texts": count}, ("ngrams", "words", "idf"))
@@ -262,6 +269,7 @@ _CLASS_WEIGHTS: dict[str, Check] = {
 }
 _CHAIN: dict[str, Check] = {
     "label_bias": check_label_bias,
+    "tokenizer": _tokenizer,
     **_CLASS_WEIGHTS,
 }
 _CLASSES: dict[str, Check] = {

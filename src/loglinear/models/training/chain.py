@@ -10,10 +10,11 @@ from ...data.corpus import Corpus
 from ...data.fingerprint import of_corpus
 from ...data.labels import typed
 from ...data.survey import check_known
+from ...data.token_fit import check_fits, misfit
 from ...errors import DataWarning, warn
 from ...metrics import Evaluation, detect_scheme, labelled_tokens, scores_of
 from ...minimize import Callback
-from ...objectives.chain import ChainData
+from ...objectives.chain import ChainData, ChainObjective
 from ...result import Result
 from ...vectors import Vector
 from ..files.chain import ChainModel
@@ -37,6 +38,7 @@ def train_chain(
     start: Start | None = None,
     prior: ChainPrior | None = None,
     checkpoint: Checkpoint | None = None,
+    tokenizer: str | None = None,
 ) -> tuple[ChainModel, Result]:
     """Train a linear-chain CRF.
 
@@ -50,14 +52,18 @@ def train_chain(
         start: trained chain whose weights the training starts at.
         prior: trained chain at whose weights the penalty is centred; the data have its features as well.
         checkpoint: file to write the training's state to, and to go on from.
+        tokenizer: how the model cuts raw text; by default like the older model, if that has the same template. None if
+            it labels tokens alone.
 
     Raises:
-        OptionError: an option is out of its range, or is not what it was before the checkpoint.
+        OptionError: an option is out of its range, or is not what it was before the checkpoint; or the template cannot
+            be used on raw text.
         DataError: the checkpoint is damaged; the model to start at has labels of another type.
 
     Warns:
         DataWarning: the data look wrong (see `loglinear.data.survey.Survey`); some sentences have no known label; the
-            labels follow no scheme that "auto" could find; ``min_count`` has left no attribute.
+            labels follow no scheme that "auto" could find; ``min_count`` has left no attribute; the tokenizer cuts text
+            otherwise than the data are cut.
         UserWarning: the L1 penalty has left no feature; the model to start at has another template.
 
     Example:
@@ -70,6 +76,13 @@ def train_chain(
         ('CONVERGED', ['NOUN', 'DET'])
     """
     options.check()
+    older = start if prior is None else prior.start
+    if tokenizer is None and older is not None and older.template == data.template:
+        tokenizer = older.tokenizer
+    if tokenizer is not None:
+        check_fits(tokenizer, data.template)
+        if isinstance(data, ChainObjective) and (reason := misfit(tokenizer, data.corpus)):
+            warn(reason, DataWarning)
     if prior is None:  # a few sentences, perhaps of a single label, are enough beside a prior
         warn_of_shortfalls(data)
     w0, account = (None, None) if start is None else start.weights(data)
@@ -95,7 +108,8 @@ def train_chain(
     is_free = not options.l1 and data.features.constraints is None and data.survey.nothing_to_learn is None
     if is_free and result.status.converged and not result.record.nnz:
         warn("all weights are 0: no feature tells the labels apart; check the data", DataWarning)
-    return chain_model(data, options, result, DevOptions() if dev is None else dev.options), result
+    use = DevOptions() if dev is None else dev.options
+    return chain_model(data, options, result, use, tokenizer=tokenizer), result
 
 
 def _named(data: ChainData, feature: int) -> str:
@@ -109,7 +123,14 @@ def warn_of_shortfalls(data: ChainData) -> None:
         warn(message, DataWarning)
 
 
-def chain_model(data: ChainData, options: SolverOptions, result: Result, use: DevOptions = DevOptions()) -> ChainModel:
+def chain_model(
+    data: ChainData,
+    options: SolverOptions,
+    result: Result,
+    use: DevOptions = DevOptions(),
+    *,
+    tokenizer: str | None = None,
+) -> ChainModel:
     """Return the model with the weights of a minimisation, features of weight 0 left out, and with its settings.
 
     Args:
@@ -117,6 +138,7 @@ def chain_model(data: ChainData, options: SolverOptions, result: Result, use: De
         options: penalty and solver.
         result: of the minimisation.
         use: use of the development data.
+        tokenizer: how the model cuts raw text.
     """
     settings = {
         "format": data.format,
@@ -126,6 +148,7 @@ def chain_model(data: ChainData, options: SolverOptions, result: Result, use: De
         **vars(data.features),
         **class_weight_settings(data.features.class_weight),
         **vars(use),
+        **({} if tokenizer is None else {"tokenizer": tokenizer}),
         "training": {
             "n_sentences": data.n_samples,
             "n_tokens": data.n_tokens,

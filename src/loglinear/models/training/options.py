@@ -47,6 +47,7 @@ __all__ = [
     "RunOptions",
     "SolverOptions",
     "SolverParameters",
+    "TextInput",
     "TextOptions",
     "check_solver",
     "cores",
@@ -285,6 +286,26 @@ class DevOptions(DevParameters):
     def keeps_best(self) -> bool:
         """Whether the best weights are kept, and not the last ones."""
         return self.keep == "best" or (self.keep is None and self.patience is not None)
+
+
+@option_class
+class TextInput(Options):
+    """How a chain cuts raw text that it labels; the one place where this option is defined."""
+
+    tokenizer: str | None = option(
+        default=None,
+        help="how to cut raw text into tokens when the model labels it: whitespace, words, characters, or a regular "
+        "expression whose matches are the tokens (`Tokenizer`). Saved with the model; training data have tokens, which "
+        "should be cut in the same way. None for a model that labels tokens alone.",
+        check=lambda name, value: _tokenizer(name, value),
+    )
+
+
+def _tokenizer(name: str, value: object) -> None:
+    """Check the tokenizer of a chain."""
+    from ...data.tokenizer import check_tokenizer
+
+    optional(check_tokenizer)(name, value)
 
 
 @option_class

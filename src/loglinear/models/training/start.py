@@ -41,6 +41,12 @@ class Start:
         """The template of the trained chain, if it has one."""
         return None if self.model.template is None else TemplateText(self.model.template)
 
+    @property
+    def tokenizer(self) -> str | None:
+        """How the trained chain cuts raw text."""
+        tokenizer: str | None = json.loads(self.model.settings).get("tokenizer")
+        return tokenizer
+
     @classmethod
     def open(cls, path: str | os.PathLike[str], argument: str = "start") -> Start:
         """Open the file of a model, which messages about the path call by the name of the argument.

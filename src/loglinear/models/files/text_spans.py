@@ -1,0 +1,110 @@
+"""Labelled parts of raw texts: a text is cut into tokens, and its labels become spans of characters.
+
+This module imports nothing that labelling text can do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...data.labels import typed
+from .chain import tag_texts
+
+if TYPE_CHECKING:
+    from ...data.tokenizer import Tokenizer
+    from ...schemes import ChunkRule
+    from .chain import ChainModel
+
+__all__ = ["TextSpan", "spans_of"]
+
+
+class TextSpan(NamedTuple):
+    """A labelled part of a text, such as an entity.
+
+    Attributes:
+        start: number of characters (code points) before it.
+        end: number of characters up to its end: it is `text[start:end]` of the whole text.
+        label: type of the entity, "" if the labels have none; or the label of the token, if the labels of the model
+            follow no tagging scheme.
+        text: the part itself.
+        probability: the probability that an entity of this type starts and ends here, or of the token's label; None if
+            probabilities are not wanted.
+
+    Example:
+        >>> from loglinear import TextSpan
+        >>> span = TextSpan(0, 12, "PER", "Ada Lovelace", 0.97)
+        >>> "Ada Lovelace wrote"[span.start : span.end] == span.text
+        True
+    """
+
+    start: int
+    end: int
+    label: Any
+    text: str
+    probability: float | None = None
+
+    @staticmethod
+    def html_of(text: str, spans: Sequence[TextSpan]) -> str:
+        """Return a text with its spans in colour, each with its label and probability, as HTML for a notebook.
+
+        Args:
+            text: the text.
+            spans: its spans, from left to right.
+
+        Example:
+            >>> from loglinear import TextSpan
+            >>> html = TextSpan.html_of("Ada wrote", [TextSpan(0, 3, "PER", "Ada", 0.97)])
+            >>> "PER" in html and "0.970" in html
+            True
+        """
+        from ...report.labelled import Labelled, in_notebook, shown
+
+        colours = Labelled([str(span.label) for span in spans], sequences=False)
+        text = text.translate(dict.fromkeys(map(ord, "\t\r\n"), " "))
+        parts, end = [], 0
+        for span in spans:
+            sure = "" if span.probability is None else f" {span.probability:.3f}"
+            note = f"{shown(str(span.label))}{sure}"
+            parts += [
+                shown(text[end : span.start]),
+                colours.coloured(shown(text[span.start : span.end]), str(span.label), note),
+            ]
+            end = span.end
+        return in_notebook(f'<p class="text" lang="" dir="auto">{"".join(parts)}{shown(text[end:])}</p>')
+
+
+# Makes a span of a tuple of its fields, without the cost of a function in Python.
+_SPAN: Callable[[tuple[Any, ...]], TextSpan] = partial(tuple.__new__, TextSpan)
+
+
+def spans_of(
+    model: ChainModel,
+    texts: Iterable[str],
+    tokenizer: Tokenizer,
+    rule: ChunkRule | None,
+    *,
+    probabilities: bool = True,
+    label_type: str = "str",
+    threads: int = 0,
+) -> list[list[TextSpan]]:
+    """Return the spans of texts: the chunks in their labels, or a span for each token if the labels form none.
+
+    Args:
+        model: of a chain.
+        texts: each is one sequence.
+        tokenizer: cuts them.
+        rule: how the labels of the model form chunks; None if they form none.
+        probabilities: also return the probabilities of the spans.
+        label_type: type of the labels to return where they form no chunks: "str", "int" or "bool".
+        threads: 0 for all cores.
+
+    Raises:
+        OptionError: the model has no template, or its template needs more than one column.
+        DataError: a text is not a str, not valid Unicode or too large; names the text.
+    """
+    spans = tag_texts(model, texts, tokenizer.core, _SPAN, rule=rule, probabilities=probabilities, threads=threads)
+    if rule is not None or label_type == "str":
+        return spans
+    return [[span._replace(label=typed([[span.label]], label_type)[0][0]) for span in row] for row in spans]
