@@ -17,12 +17,13 @@ FLAGS = {
     "train":
         f"--data, {COLUMNS}, --weight-column, --preset, --template, --partial, --words=words, --ngrams=1, --tfidf, "
         f"-m --model -o --output, --model-type=chain, --start, --prior, --prior-strength, {FEATURES}, "
-        "--multi-class=softmax, --no-intercept, --l1, --l2, --solver, -p --set, --seed, --tolerance, --gap, "
-        "--max-iterations=1000, --dev, --keep, --patience, --report, --trace, --checkpoint, --checkpoint-minutes, "
-        "--resume, -q --quiet, -v --verbose, -j --threads, --workers, --cluster, --part-mb",
+        "--tokenizer, --multi-class=softmax, --no-intercept, --l1, --l2, --solver, -p --set, --seed, --tolerance, "
+        "--gap, --max-iterations=1000, --dev, --keep, --patience, --report, --trace, --checkpoint, "
+        "--checkpoint-minutes, --resume, -q --quiet, -v --verbose, -j --threads, --workers, --cluster, --part-mb",
     "tag":
         "-m --model, --data, -o --output=-, --marginals, --probabilities, --n-best, --layout, -v --detail, --pretty, "
-        f"--stream, --constraints, --min-probability, --below, --rest, --label-bias, {COLUMNS}, -j --threads",
+        f"--text, --tokenizer, --stream, --constraints, --min-probability, --below, --rest, --label-bias, "
+        f"{COLUMNS}, -j --threads",
     "evaluate":
         "-m --model, --data, --json, -o --output, --mode=conlleval, --scheme, --label-bias, --calibration, "
         f"{COLUMNS}, --weight-column, -j --threads",

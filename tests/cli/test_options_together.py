@@ -38,7 +38,8 @@ VALUES = {
     },
     train: SHARED | {
         "format": ["columns", "text", "svmlight"], "weight_column": ["2"], "words": ["characters:1-2"],
-        "ngrams": ["1-2"], "start": ["{}/older"], "prior": ["{}/older"], "prior_strength": ["2"],
+        "ngrams": ["1-2"], "tokenizer": ["words", "a("], "start": ["{}/older"],
+        "prior": ["{}/older"], "prior_strength": ["2"],
         "multi_class": ["ovr"], "solver": [*SOLVERS, *FOR_RESEARCH], "solver_options": ["passes=2", "memory=3"],
         "random_state": ["1"], "gap": ["0.01"], "max_iterations": ["2", "20"], "keep": ["best", "last"],
         "patience": ["2"], "report": ["{}/report.html"], "trace": ["{}/trace.jsonl"],

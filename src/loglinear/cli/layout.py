@@ -9,12 +9,13 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..data.formats import file_name, n_columns
-from ..errors import DataError
+from ..errors import DataError, OptionError
 from ..options import digits_of
 from ..visible import counted
 from .output import say
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from ..data.column_layout import ColumnLayout
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOOKED_AT",
+    "answered_one_by_one",
     "first_rows",
     "is_regular",
     "note_columns",
@@ -93,7 +95,7 @@ def warn_of_whole_sentences(path: str, start: bytes, model: ChainModel, settings
     reads = "column 1" if columns == 1 else f"columns 1 to {columns}"
     say(
         f"warning: {file_name(path)}: every sentence is a single line, of which the model reads "
-        f"{reads}; put one token per line and a blank line between sentences"
+        f"{reads}; put one token per line and a blank line between sentences (tag --text labels raw text)"
     )
     return True
 
@@ -433,6 +435,20 @@ def warn_of_labels(name: str, texts: Sequence[str], labels: Collection[str]) -> 
             f"warning: {name}: {lines} with a label, which is read as part of the text; use evaluate, or remove the "
             "labels"
         )
+
+
+def answered_one_by_one(arguments: Namespace) -> bool:
+    """Whether `loglinear tag` answers sentences as they come.
+
+    Raises:
+        OptionError: that is requested, but the output is a file, which is written as a whole.
+    """
+    if arguments.output != "-":
+        if arguments.stream:
+            message = f"--stream writes to stdout, not to {arguments.output}; leave out --stream or --output"
+            raise OptionError(message)
+        return False
+    return bool(arguments.stream) or not is_regular(arguments.file)
 
 
 def is_regular(path: str) -> bool:

@@ -21,6 +21,12 @@ answers are written as `?` (in JSON lines as null), or as --below says; with --r
 to a separate file, with their labels. The probability is of a span and its tokens, or of O outside spans; of a
 token, if the labels have no spans; or of what --probabilities names, which is then written as well.
 
+--text labels raw text, one text per line, with a CRF whose template looks at words alone. Each text is cut into tokens
+by the tokenizer of the training, or by --tokenizer, and is one sequence. The output is a line of JSON for each text:
+  {"text": "Ada wrote.", "spans": [{"start": 0, "end": 3, "label": "PER", "text": "Ada", "probability": 0.97}]}
+Offsets count characters, from 0. There is a span for each entity, or for each token if the labels do not mark spans.
+With --min-probability, less probable spans are left out.
+
 --layout writes the output format of another program:
   wapiti    like `wapiti label`: each input line, a TAB, the label. -v 1 is like `-s`: a line `# 0 12.500000` (rank,
             score) before each sentence, and `label/score` instead of the label. -v 2 is like `-s -p`: each token gets
@@ -75,6 +81,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("-v", "--detail", type=int, choices=(0, 1, 2), help=detail)
     pretty = "print words with their labels below, for people; in colour on a terminal"
     parser.add_argument("--pretty", action="store_true", default=None, help=pretty)
+    text = "each line is raw text: cut it into tokens, and write a line of JSON with the labelled parts of the text"
+    parser.add_argument("--text", action="store_true", default=None, help=text)
+    tokenizer = "with --text: whitespace, words, characters, or a regular expression whose matches are the tokens "
+    parser.add_argument("--tokenizer", metavar="NAME", help=tokenizer + "(default: as in training)")
     stream = "label each sentence as soon as it is read (always on for pipes and terminals)"
     parser.add_argument("--stream", action="store_true", default=None, help=stream)
     constraints = (
@@ -96,6 +106,13 @@ def run(arguments: Namespace) -> None:
         if others:
             message = f"--probabilities {arguments.probabilities} and {others[0]} cannot be combined; leave out one"
             raise OptionError(message)
+    if arguments.tokenizer is not None:
+        from ...data.tokenizer import check_tokenizer
+
+        if not arguments.text:
+            message = "--tokenizer says how to cut the raw text of --text; add --text, or leave it out"
+            raise OptionError(message)
+        check_tokenizer("--tokenizer", arguments.tokenizer)
     if not arguments.pretty:
         opened(arguments.model).tag(arguments)
         return

@@ -65,7 +65,7 @@ _TEXT_FLAGS = "--words, --ngrams, --tfidf"
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    from ...models.training.options import DevOptions, SolverOptions, TextOptions
+    from ...models.training.options import DevOptions, SolverOptions, TextInput, TextOptions
 
     data = parser.add_argument_group("data")
     train = "training data (may be compressed; - for stdin): files, folders, or quoted patterns such as 'part-*.txt'"
@@ -91,6 +91,7 @@ def configure(parser: ArgumentParser) -> None:
     strength = "with --prior: strength of that L2 penalty; inf keeps the old weights (default: --l2)"
     model.add_argument("--prior-strength", type=float, metavar="X", help=strength)
     add_features(model)
+    add_options(model, TextInput)
     multi_class = "with --model-type maxent, for 3 or more classes: softmax, or ovr (one-vs-rest) (default: softmax)"
     model.add_argument("--multi-class", default="softmax", metavar="KIND", help=multi_class)
     no_intercept = "with --model-type maxent: leave out the intercept, as the solver dual_cd requires"
@@ -129,7 +130,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
     from ...data.formats import COMPRESSED, format_of, named
-    from ...models.training.options import ClassifierParameters, DevOptions, SolverOptions, TextOptions
+    from ...models.training.options import ClassifierParameters, DevOptions, SolverOptions, TextInput, TextOptions
     from ...objectives.chain import ChainFeatures
     from ...options import checks_of
     from ...result import Status
@@ -143,7 +144,7 @@ def run(arguments: Namespace) -> None:
         chosen(SolverOptions, arguments, solver_options=solver_options),
         chosen(ChainFeatures, arguments),
     )
-    use = chosen(DevOptions, arguments)
+    use, raw = chosen(DevOptions, arguments), chosen(TextInput, arguments)
     options.check()
     checks_of(ClassifierParameters)["multi_class"]("multi_class", arguments.multi_class)
     use.check(has_data=arguments.dev is not None)
@@ -159,6 +160,9 @@ def run(arguments: Namespace) -> None:
     if arguments.model_type == "chain" and (holds != "sentences" or of_classifiers):
         flags = f"{_TEXT_FLAGS}, --multi-class and --no-intercept"
         message = f"texts, svmlight files, {flags} need a classifier; add --model-type maxent"
+        raise OptionError(message)
+    if arguments.model_type != "chain" and raw.tokenizer is not None:
+        message = "--tokenizer cuts the text that a chain labels; leave it out, or see --words for classifiers of texts"
         raise OptionError(message)
     if holds == "texts" and not alone:
         message = "--workers and --cluster cannot read texts; leave them out, or convert the texts to an svmlight file"
@@ -387,6 +391,7 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
                 start=begun,
                 prior=prior,
                 checkpoint=asked.checkpoint,
+                tokenizer=arguments.tokenizer,
             )
     if not nothing_reached([result]):
         with_files(model, files_of(arguments, asked.files)).save(arguments.model)

@@ -62,7 +62,11 @@ def shown(
             for name in ("chosen", "status", "objective", "nll", "violation", "iterations", "passes", "seconds")
         },
         "constraints": settings.get("constraints"),
-        **{name: settings[name] for name in ("temperature", "label_bias") if settings.get(name) is not None},
+        **{
+            name: settings[name]
+            for name in ("temperature", "label_bias", "tokenizer")
+            if settings.get(name) is not None
+        },
         "imported": settings.get("imported"),
         **{name: settings[name] for name in ("inference",) if name in settings},
         **{name: training[name] for name in _TOLD if name in training},
@@ -126,6 +130,8 @@ def _rendered(report: dict[str, Any], format: str | None, requested_gap: float |
         lines.append(f"temperature      {report['temperature']:.4g}, by which the weights were divided after training")
     if "label_bias" in report:
         lines.append(f"label bias       {bias_text(report['label_bias'])}, added to the scores at every token")
+    if "tokenizer" in report:
+        lines.append(f"tokenizer        {visible_name(report['tokenizer'])}, by which raw text is cut (tag --text)")
     if "start" in report:
         from ...result import WarmStart
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DataError, OptionError
 from ...visible import counted, listed
 from ..layout import (
+    answered_one_by_one,
     first_rows,
     is_regular,
     note_columns,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ...report.page import Report
     from ...schemes import ChunkRule
     from .kind import RankedFile, Trace
+    from .raw_texts import RawTexts
 
 __all__ = ["Samples", "Sentences"]
 
@@ -161,7 +163,10 @@ class Sentences(Kind):
         return "none" if format in FORMATS and FORMATS[format].holds != "sentences" else None
 
     def tag(self, arguments: Namespace) -> None:
-        """Label a file of sentences, or an encoded corpus."""
+        """Label a file of sentences, an encoded corpus, or with --text a file of raw texts."""
+        if arguments.text:
+            self._raw_texts(arguments).tag()
+            return
         from ...data.formats import file_name
         from ...data.writing import is_named_pipe, read_by_another
         from ...models.files.chain import checked_n_best
@@ -258,7 +263,10 @@ class Sentences(Kind):
             note_columns(arguments.file, start, columns)
 
     def tag_pretty(self, arguments: Namespace) -> None:
-        """Print sentences with their labels below."""
+        """Print sentences, or with --text raw texts, with their labels below."""
+        if arguments.text:
+            self._raw_texts(arguments).tag()
+            return
         from .pretty import PrettySentences
 
         sentences = PrettySentences(self, self._constrained(arguments), arguments)
@@ -267,6 +275,20 @@ class Sentences(Kind):
             sentences.print_stream()
         else:
             sentences.print_file()
+
+    def _raw_texts(self, arguments: Namespace) -> RawTexts:
+        """Return what labels the raw texts of a file."""
+        from ...models.tagger import Tagger
+        from .raw_texts import RawTexts
+
+        tokenizer = arguments.tokenizer or self.settings.get("tokenizer")
+        if tokenizer is None:
+            message = (
+                f"{self.path}: the model does not say how to cut text into tokens; add --tokenizer words, or train "
+            )
+            message += "it with --tokenizer"
+            raise OptionError(message)
+        return RawTexts(Tagger._of(self._constrained(arguments), "str", tokenizer), arguments)
 
     def look_for_sentences(self, path: str, start: bytes) -> None:
         """Warn if the first bytes of a file are a single sentence that is probably several; samples need none."""
@@ -566,7 +588,7 @@ class Sentences(Kind):
         from ...data.formats import is_format
         from ...models.explain.reports import preset_of
         from ...models.files.settings import class_weight_of
-        from ...models.training.options import DevOptions, SolverOptions
+        from ...models.training.options import DevOptions, SolverOptions, TextInput
         from ...objectives.chain import ChainFeatures
 
         settings, template = self.checked_settings(), self.model.template
@@ -594,7 +616,7 @@ class Sentences(Kind):
         is_usual = settings.get("l2") == (0.0 if settings.get("l1") else 1.0)
         l2 = None if is_usual or "prior" in training else settings.get("l2")
         solver = None if settings.get("solver") == "auto" else settings.get("solver")
-        for kind in (SolverOptions, ChainFeatures, DevOptions):
+        for kind in (SolverOptions, ChainFeatures, DevOptions, TextInput):
             words += flags_of(kind, {**settings, "l2": l2, "solver": solver})
         return " ".join(map(shlex.quote, words))
 
@@ -621,12 +643,12 @@ class Samples(Sentences):
 
     def tag(self, arguments: Namespace) -> None:
         """Label a file of samples, which no sequence of labels constrains."""
-        self.leave_out(vars(arguments), "constraints", "n_best", "label_bias")
+        self.leave_out(vars(arguments), "constraints", "n_best", "label_bias", "text")
         super().tag(arguments)
 
     def tag_pretty(self, arguments: Namespace) -> None:
         """Print samples with their labels, which no sequence of labels constrains."""
-        self.leave_out(vars(arguments), "constraints", "label_bias")
+        self.leave_out(vars(arguments), "constraints", "label_bias", "text")
         super().tag_pretty(arguments)
 
     def evaluate(self, arguments: Namespace) -> str:
@@ -657,20 +679,6 @@ class Samples(Sentences):
         """Return the flags with which `train` makes a classifier."""
         multi_class = ["--multi-class", "ovr"] if self.settings.get("multi_class") == "ovr" else []
         return ["--model-type", "maxent", *multi_class]
-
-
-def answered_one_by_one(arguments: Namespace) -> bool:
-    """Whether `loglinear tag` answers sentences as they come.
-
-    Raises:
-        OptionError: that is requested, but the output is a file, which is written as a whole.
-    """
-    if arguments.output != "-":
-        if arguments.stream:
-            message = f"--stream writes to stdout, not to {arguments.output}; leave out --stream or --output"
-            raise OptionError(message)
-        return False
-    return bool(arguments.stream) or not is_regular(arguments.file)
 
 
 def _only_whole(n_unknown: int) -> str:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ...errors import DataError, OptionError
 from ...visible import visible_name
-from ..layout import warn_of_labels, warn_of_tokens
+from ..layout import answered_one_by_one, warn_of_labels, warn_of_tokens
 from ..options import flags_of
 from ..output import say
 from ..reading import rereadable
 from ..withheld import Withheld
-from .sentences import Samples, answered_one_by_one
+from .sentences import Samples
 
 if TYPE_CHECKING:
     from argparse import Namespace
