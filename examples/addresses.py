@@ -9,11 +9,12 @@ and it knows when it is unsure: a person then looks at these lines alone.
 """
 
 import random
+from itertools import groupby
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from loglinear import ChainCRF, evaluate
+from loglinear import ChainCRF, Tagger, evaluate
 
 # %%
 # Addresses
@@ -46,7 +47,7 @@ def labelled(text, label):
 
 
 def address():
-    """Tokens of an address, and their labels."""
+    """An address, and the labels of its words."""
     number = labelled(
         f"{rng.randint(1, 250)}{rng.choice(['', '', '', 'a', 'b'])}", "number"
     )
@@ -71,45 +72,55 @@ def address():
     if rng.random() < 0.85:
         parts += labelled(code, "postcode")
     how = rng.choice([str, str, str.lower, str.upper])
-    return [how(slip(word)) for word, _ in parts], [label for _, label in parts]
+    words = [how(slip(word)) for word, _ in parts]
+    return " ".join(words), [label for _, label in parts]
 
 
 # %%
 # What the model looks at
 # -----------------------
 #
-# The attributes of a token are a plain dict or list: here the word, its ending, its
-# neighbours, what it looks like, and how far it stands from both ends.
+# A template says what the model looks at: the word in lower case, its shape and its
+# ending, its neighbours, and how far it stands from both ends, where there is no word.
+# It is stored in the model, as is the tokenizer, which cuts an address at its blanks.
 
-
-def shape(word):
-    """9 for a digit, a for a letter: "12b" is "99a"."""
-    return "".join("9" if c.isdigit() else "a" if c.isalpha() else c for c in word)
-
-
-def attributes(words):
-    """The attributes of each word of an address."""
-    small = ["<", *(word.lower() for word in words), ">"]
-    return [
-        [
-            f"word={small[i]}",
-            f"shape={shape(small[i])}",
-            f"before={small[i - 1]}",
-            f"after={small[i + 1]}",
-            f"shape after={shape(small[i + 1])}",
-            f"end={small[i][-3:]}",
-            f"from the front={min(i, 4)}",
-            f"from the end={min(len(words) - i, 4)}",
-        ]
-        for i in range(1, len(words) + 1)
-    ]
-
-
+TEMPLATE = """
+C small=%X[0,0]
+word:%x[0,small]
+shape:%shape[0,small]
+before:%x[-1,small]
+after:%x[1,small]
+shape after:%shape[1,small]
+end:%m[0,small,".{1,3}$"]
+front:%t[-1,0,""] %t[-2,0,""] %t[-3,0,""]
+back:%t[1,0,""] %t[2,0,""] %t[3,0,""]
+B
+"""
 texts, y = zip(*(address() for _ in range(1080)), strict=True)
-X = [attributes(words) for words in texts]
-crf = ChainCRF(l1=0.1, l2=0.1).fit(X[:80], y[:80])
-for word, label in zip(texts[0], y[0], strict=True):
-    print(f"{word:10s} {label}")
+X = [text.split() for text in texts]
+crf = ChainCRF(template=TEMPLATE, tokenizer="whitespace", l1=0.1, l2=0.1)
+crf.fit(X[:80], y[:80])
+
+# %%
+# Text in, parts out
+# ------------------
+#
+# That is all that a program needs to take addresses apart: a span for each word, with
+# its label, its place in the text and a probability. Words in a row with the same label
+# are a part.
+
+
+def parts(text):
+    """The parts of an address, each with its label."""
+    spans = tagger.tag_text(text)
+    for label, group in groupby(spans, key=lambda span: span.label):
+        words = list(group)
+        yield label, text[words[0].start : words[-1].end]
+
+
+tagger = Tagger(crf)
+for label, part in parts("12b Mill Lane  Flat 3 York YO1 7HU"):
+    print(f"{label:10s} {part}")
 
 # %%
 # How good it is
@@ -139,7 +150,7 @@ wrong = np.array(
 sure = np.array([tagging.probability for tagging in taggings])
 order = np.argsort(sure)
 for at in order[:4]:
-    print(f"{sure[at]:.2f}  {' '.join(texts[80 + at])}")
+    print(f"{sure[at]:.2f}  {texts[80 + at]}")
     print("     ", " ".join(taggings[at].labels))
 
 # %%
