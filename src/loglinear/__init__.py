@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .data.encoding import CorpusFile
     from .data.graphs import grid_edges
     from .data.tokenizer import Tokenizer
+    from .data.templates import with_lexicons
     from .errors import (
         ClusterError,
         ConvergenceWarning,
@@ -106,6 +107,7 @@ _HOME = {
     "SGDL1": "solvers",
     "TwoStage": "solvers",
     "tune_learning_rate": "solvers",
+    "with_lexicons": "data.templates",
     "Trace": "trace",
     "TraceRecord": "trace",
 }
@@ -173,6 +175,7 @@ __all__ = [
     "path",
     "rank",
     "tune_learning_rate",
+    "with_lexicons",
 ]
 
 

@@ -17,6 +17,7 @@ mod interrupt;
 mod item_sequence;
 mod items;
 mod keyed;
+mod lexicon;
 mod model;
 mod network;
 mod network_file;
@@ -97,6 +98,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network_file::write_network, module)?)?;
     module.add_function(wrap_pyfunction!(network_file::read_network, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_template, module)?)?;
+    module.add_function(wrap_pyfunction!(lexicon::needed_lexicons, module)?)?;
+    module.add_function(wrap_pyfunction!(lexicon::lexicon_line, module)?)?;
+    module.add_function(wrap_pyfunction!(lexicon::lexicons_of, module)?)?;
     module.add_function(wrap_pyfunction!(model::attribute_names, module)?)?;
     module.add_function(wrap_pyfunction!(model::violations, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_labels, module)?)?;

@@ -121,9 +121,15 @@ impl ChainModel {
         self.inner.labels.clone()
     }
 
+    /// The text of the template, with its lexicons; `has_template` costs less.
     #[getter]
-    fn template(&self) -> Option<&str> {
+    fn template(&self) -> Option<Cow<'_, str>> {
         self.inner.template.as_deref().map(Template::source)
+    }
+
+    #[getter]
+    fn has_template(&self) -> bool {
+        self.inner.template.is_some()
     }
 
     /// The model with its settings replaced by these (JSON) and its weights multiplied by a factor, under the same constraints.

@@ -11,6 +11,7 @@
 //! | `states.ends`, `bigrams.ends` | u64 (attributes,) | attribute -> end of its features |
 //! | `states.name_ends`, `bigrams.name_ends` | u64 (attributes,) | attribute -> end of its name |
 //! | `states.names`, `bigrams.names` | u8 (bytes,) | names in UTF-8, one after the other |
+//! | `lexicons` | u8 (bytes,) | packed lexicons, at places that the template names; absent without lexicons |
 //! | `xxh3` | u8 (8,) | XXH3 of all bytes before it: it is the last tensor of the file |
 //!
 //! The metadata hold `format` ("loglinear"), `version`, `labels` (JSON), `settings` (JSON), and `template` if there is one.

@@ -87,11 +87,17 @@ impl<'b> Unpacker<'b> {
         usize::try_from(self.number()?).map_err(|_| damaged())
     }
 
-    /// The next list of numbers.
-    pub fn list<T: Pod>(&mut self) -> Result<Vec<T>> {
-        let n_bytes = self.size()?.checked_mul(size_of::<T>()).filter(|&n| n <= self.rest.len()).ok_or_else(damaged)?;
+    /// The bytes of the next list of numbers, each of which has `size` bytes.
+    pub fn bytes_of_list(&mut self, size: usize) -> Result<&'b [u8]> {
+        let n_bytes = self.size()?.checked_mul(size).filter(|&n| n <= self.rest.len()).ok_or_else(damaged)?;
         let (list, rest) = self.rest.split_at(n_bytes);
         self.rest = rest;
+        Ok(list)
+    }
+
+    /// The next list of numbers.
+    pub fn list<T: Pod>(&mut self) -> Result<Vec<T>> {
+        let list = self.bytes_of_list(size_of::<T>())?;
         let mut entries = vec![T::zeroed(); list.len() / size_of::<T>()];
         cast_slice_mut(&mut entries).copy_from_slice(list);
         Ok(entries)

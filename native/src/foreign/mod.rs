@@ -127,6 +127,14 @@ pub fn write(model: &Model, format: Format, labels: Option<&[String]>) -> Result
         let message = "other programs' models do not support biases of labels; remove them in Python before the export: set_params(label_bias=None)";
         return Err(Error::ModelFile(message.into()));
     }
+    if let Some(lexicon) = model.template.as_deref().and_then(|template| template.lexicons().first()) {
+        return Err(Error::ModelFile(format!(
+            "{} has no lexicons, and the template looks words up in {}; save the model as a loglinear model instead, or train \
+             without the lines with %in",
+            format.program(),
+            lexicon.name
+        )));
+    }
     // CRFsuite's files are no text, and refuse only the character that ends a string in C.
     if format != Format::CrfSuite {
         Place::Program.check("the model's label", &model.labels, "save the model as a loglinear model instead")?;

@@ -193,7 +193,7 @@ impl Weights {
         parts.transitions = kept_pairs(links)?;
         let data = if template.is_some() { "columns" } else { "crfsuite" };
         parts.settings = settings("wapiti", data, None);
-        parts.template = template.map(|template| template.source().to_owned());
+        parts.template = template.map(|template| template.source().into_owned());
         Ok(parts)
     }
 

@@ -6,6 +6,7 @@ use crate::foreign::{self, Format};
 use crate::network::file::NetworkFile;
 use crate::text::crfsuite;
 use crate::text::dialect::Dialect;
+use crate::text::lexicon;
 
 /// A template with every macro, for columns of two cells and a label.
 pub const TEMPLATE: &str = "C end=%m[0,0,\"..$\"]\nU0:%x[-2,0]/%X[1,1]\nU1:%t[0,0,\"^\\u\"]%T[0,1,\"N\"]\nU2:%m[0,0,\"\\d+\"]%M[0,0,\".\"]\n\
@@ -25,14 +26,24 @@ pub fn compressed() -> Vec<Vec<u8>> {
     compression::KINDS.iter().map(packed).collect()
 }
 
+/// A template with a lexicon, which it looks up exactly and in lower case, in cells and in a column of its own.
+pub fn with_lexicon() -> String {
+    let source = lexicon::Source { name: "seed", text: b"the dog\nThe\tX\nthe dog runs\tY\n", comments: true };
+    let line = |folded| lexicon::line_of("l", &source, folded).expect("a sound lexicon").0;
+    let lines = "C a=%in[0,0,\"l\"]\nC b=%X[0,0]\nU0:%x[-1,a]/%IN[1,0,\"l\"]\nlow:%IN[0,b,\"l\"]\nB";
+    format!("{lines}\n{}\n{}\n", line(false), line(true))
+}
+
 pub fn templates() -> Vec<Vec<u8>> {
-    texts(&[
+    let mut all = texts(&[
         TEMPLATE,
         "#!crf++\n# words\nU00:%x[-2,0]\nU01:%x[0,0]/%x[0,1]\nB\n",
         "#!wapiti\nu:%x[0,0]\n*:%t[0,0,\"^\\u*\"]\nb:%M[1,1,\"N.?\"]\n",
         "U:%x[0,0]\nT\n",
         "C a=%x[0,0]%X[0,1]\nC b=%x[0,a]%shape[0,a]-\nC c=%drop[0,b,\"e\"]%x[0,b]%x[0,a]\nU:%x[-1,c]%x[0,c]\nU1:%substrings[0,c,9]/%x[0,b]\n",
-    ])
+    ]);
+    all.push(with_lexicon().into_bytes());
+    all
 }
 
 /// A model with state features, transitions and, with a template, bigram attributes.
@@ -65,7 +76,11 @@ pub fn models() -> Vec<Vec<u8>> {
     second.intercept = Some("bias".into());
     second.states.push(b"bias", (vec![1], vec![2.0]));
     let second = Model::of_parts(&second, "second").expect("a sound model");
-    let all = [sample(Dialect::Own), sample(Dialect::Wapiti), second];
+    let mut looks_up = Parts { labels: ["A", "B"].map(String::from).to_vec(), ..Parts::default() };
+    looks_up.template = Some(with_lexicon());
+    looks_up.states.push(b"low:B-Y", (vec![1], vec![2.0]));
+    let looks_up = Model::of_parts(&looks_up, "with a lexicon").expect("a sound model");
+    let all = [sample(Dialect::Own), sample(Dialect::Wapiti), second, looks_up];
     all.iter().map(|model| model.bytes().to_vec()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::text::joins::{Line, Part};
-use crate::text::view::{FIRST_MADE, View};
+use crate::text::view::{Column, View};
 
 /// The most cells that a line copies for a token, with the columns that it uses. As `%substrings` of up to n
 /// characters counts n (n + 1) / 2 times, n is at most 99.
@@ -43,7 +43,11 @@ impl Copies {
         if cost.in_a_row > MOST_IN_A_ROW {
             return Err(Error::Template(format!("more than {MOST_IN_A_ROW} columns are each made of another one")));
         }
-        self.cells += cost.cells;
+        self.add_cells(cost.cells)
+    }
+
+    fn add_cells(&mut self, cells: usize) -> Result<()> {
+        self.cells += cells;
         if self.cells > MOST_OF_TEMPLATE {
             return Err(Error::Template(format!(
                 "this line and those before it copy {} cells for each token; the limit is {MOST_OF_TEMPLATE}",
@@ -61,9 +65,22 @@ impl Copies {
         Ok(())
     }
 
+    /// Counts a column that is looked up in a lexicon.
+    pub(super) fn add_look_up(&mut self, column: Column) -> Result<()> {
+        self.add_cells(1 + self.of_column(column).cells)
+    }
+
     /// Cells that all lines copy for a token.
     pub(super) fn cells(&self) -> usize {
         self.cells
+    }
+
+    /// What a cell of a column costs beside its copy.
+    fn of_column(&self, column: Column) -> Cost {
+        match column {
+            Column::Data(_) | Column::Tagged(_) => Cost::default(),
+            Column::Made(number) => self.made_columns[number],
+        }
     }
 
     fn cost(&self, line: &Line, views: &[View]) -> Cost {
@@ -72,8 +89,7 @@ impl Copies {
             let cells = match part {
                 Part::Literal(text, _) => text.len() / BYTES_OF_CELL,
                 Part::Cell { view, .. } => {
-                    let number = views[*view].column().checked_sub(FIRST_MADE);
-                    let column = number.map_or_else(Cost::default, |number| self.made_columns[number]);
+                    let column = self.of_column(views[*view].column());
                     sum.in_a_row = sum.in_a_row.max(column.in_a_row);
                     // A substring of each length begins at a character.
                     let times = match line.substrings {

@@ -4,14 +4,15 @@ use crate::corpus::hash::Piece;
 use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
 use crate::text::joins::{Line, Part, SentencePieces};
+use crate::text::looked_up::{LookUps, LookedUp};
 use crate::text::template::Template;
 use crate::text::token_views::TokenViews;
-use crate::text::view::{FIRST_MADE, text_of};
+use crate::text::view::{Column, text_of};
 use std::borrow::Cow;
 
 impl Template {
     /// Appends the string of a line at a token, whose hash is `Expander::key`.
-    fn write(&self, line: &Line, cells: &Cells<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
+    fn write(&self, line: &Line, cells: &LookedUp<'_>, token: usize, substring: Option<&[u8]>, out: &mut Vec<u8>) {
         let whole = self.write_within(usize::MAX, line, cells, token, substring, out);
         debug_assert!(whole.is_some());
     }
@@ -22,7 +23,7 @@ impl Template {
         &self,
         most: usize,
         line: &Line,
-        cells: &Cells<'_>,
+        cells: &LookedUp<'_>,
         token: usize,
         substring: Option<&[u8]>,
         out: &mut Vec<u8>,
@@ -51,9 +52,20 @@ impl Template {
         Some(())
     }
 
-    /// A cell of a token: of the data, or of a column that the template defines; None if such a column's is longer than `most`.
-    fn cell_within<'c>(&self, most: usize, cells: &Cells<'c>, token: usize, column: usize) -> Option<Cow<'c, [u8]>> {
-        let Some(index) = column.checked_sub(FIRST_MADE) else { return Some(Cow::Borrowed(cells.cell(token, column))) };
+    /// A cell of a token: of the data, of a lexicon, or of a column that the template defines; None if such a column's is longer
+    /// than `most`.
+    pub(super) fn cell_within<'c>(
+        &self,
+        most: usize,
+        cells: &LookedUp<'c>,
+        token: usize,
+        column: Column,
+    ) -> Option<Cow<'c, [u8]>> {
+        let index = match column {
+            Column::Data(column) => return Some(Cow::Borrowed(cells.cells.cell(token, column))),
+            Column::Tagged(number) => return Some(Cow::Borrowed(cells.value(token, number))),
+            Column::Made(index) => index,
+        };
         let mut text = Vec::new();
         self.write_within(most, &self.made_columns[index].1, cells, token, None, &mut text)?;
         Some(Cow::Owned(text))
@@ -72,6 +84,7 @@ const FEW: usize = 1000;
 pub struct Expander<'t> {
     template: &'t Template,
     sentence: SentencePieces,
+    look_ups: LookUps<'t>,
     views: TokenViews<'t>,
     /// A buffer for the hashes of a token's views.
     views_of_token: Vec<Piece>,
@@ -81,7 +94,7 @@ impl<'t> Expander<'t> {
     /// An expander without buffers.
     pub fn new(template: &'t Template) -> Self {
         let (sentence, views) = (SentencePieces::default(), TokenViews::new(template));
-        Expander { template, sentence, views, views_of_token: Vec::new() }
+        Expander { template, sentence, look_ups: LookUps::default(), views, views_of_token: Vec::new() }
     }
 
     /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence. Error:
@@ -94,6 +107,7 @@ impl<'t> Expander<'t> {
     ) -> Result<(), String> {
         let tokens = cells.tokens();
         let template = self.template;
+        let cells = &self.look_ups.of(template, cells, MOST_TEXT).map_err(too_long)?;
         check_text(template, cells)?;
         let views = &mut self.views;
         let push = |token, pieces: &mut Vec<Piece>| views.push(cells, token, pieces);
@@ -106,7 +120,7 @@ impl<'t> Expander<'t> {
                 let keys = self.sentence.keys(token - first, template.lines.len());
                 for (number, (line, &key)) in template.lines.iter().zip(keys).enumerate() {
                     if let Some((at, most)) = line.substrings {
-                        self.expand_substrings(number, at, most, cells, token, sink)?;
+                        expand_substrings(template, &self.sentence, (number, at, most), cells, token, sink)?;
                         continue;
                     }
                     // A bigram joins a token and the previous one: the first token does not have one.
@@ -122,70 +136,68 @@ impl<'t> Expander<'t> {
         }
         Ok(())
     }
+}
 
-    /// Passes the attributes of a line with `%substrings`, the macro with index `at`, to the sink: one for each substring of 1 to
-    /// `most` characters.
-    fn expand_substrings<S: Sink>(
-        &self,
-        number: usize,
-        at: usize,
-        most: usize,
-        cells: &Cells<'_>,
-        token: usize,
-        sink: &mut S,
-    ) -> Result<(), String> {
-        let template = self.template;
-        let line = &template.lines[number];
-        let Part::Cell { view, row } = &line.parts[at] else { return Ok(()) };
-        let tokens = cells.tokens();
-        let cell = match row.resolve(token, tokens) {
-            Ok(looked_at) => template.cell_within(MOST_TEXT, cells, looked_at, template.views[*view].column()),
-            Err(beyond) => Some(Cow::Owned(template.beyond(*view, beyond))),
-        };
-        let cell = cell.ok_or_else(|| too_long(token))?;
-        let text = text_of(&cell);
-        let characters = text.chars().count();
-        let most = most.min(characters);
-        if characters * most > FEW {
-            let mut others = Vec::new();
-            let written = template.write_within(MOST_TEXT, line, cells, token, Some(b""), &mut others);
-            if written.is_none() || characters * most > MOST_TEXT / (others.len() + most) {
-                return Err(format!(
-                    "token {token}: a cell of {characters} characters is too long for %substrings, whose attributes would \
-                     have more than {} MiB of text; shorten the cell, or change the template",
-                    MOST_TEXT >> 20
-                ));
-            }
+/// Passes the attributes of the line with this number, where `%substrings` is the macro with index `at`, to the sink: one for each substring of 1 to
+/// `most` characters.
+fn expand_substrings<S: Sink>(
+    template: &Template,
+    sentence: &SentencePieces,
+    (number, at, most): (usize, usize, usize),
+    cells: &LookedUp<'_>,
+    token: usize,
+    sink: &mut S,
+) -> Result<(), String> {
+    let line = &template.lines[number];
+    let Part::Cell { view, row } = &line.parts[at] else { return Ok(()) };
+    let tokens = cells.tokens();
+    let cell = match row.resolve(token, tokens) {
+        Ok(looked_at) => template.cell_within(MOST_TEXT, cells, looked_at, template.views[*view].column()),
+        Err(beyond) => Some(Cow::Owned(template.beyond(*view, beyond))),
+    };
+    let cell = cell.ok_or_else(|| too_long(token))?;
+    let text = text_of(&cell);
+    let characters = text.chars().count();
+    let most = most.min(characters);
+    if characters * most > FEW {
+        let mut others = Vec::new();
+        let written = template.write_within(MOST_TEXT, line, cells, token, Some(b""), &mut others);
+        if written.is_none() || characters * most > MOST_TEXT / (others.len() + most) {
+            return Err(format!(
+                "token {token}: a cell of {characters} characters is too long for %substrings, whose attributes would \
+                 have more than {} MiB of text; shorten the cell, or change the template",
+                MOST_TEXT >> 20
+            ));
         }
-        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let mut seen: Vec<&str> = Vec::new();
-        for start in 0..ends.len() - 1 {
-            for &end in ends[start + 1..].iter().take(most) {
-                seen.push(&text[ends[start]..end]);
-            }
-        }
-        seen.sort_unstable();
-        seen.dedup();
-        let beyond = |view, distance| template.piece_beyond(view, distance);
-        let key = |substring| template.joins.key(number, &self.sentence, token, substring, beyond);
-        for substring in seen {
-            let substring = substring.as_bytes();
-            let key = key(Some(Piece::of(substring)));
-            if line.bigram && token > 0 {
-                sink.bigram(key, |out| template.write(line, cells, token, Some(substring), out));
-            }
-            if line.state {
-                sink.state(key, 1.0, |out| template.write(line, cells, token, Some(substring), out));
-            }
-        }
-        Ok(())
     }
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut seen: Vec<&str> = Vec::new();
+    for start in 0..ends.len() - 1 {
+        for &end in ends[start + 1..].iter().take(most) {
+            seen.push(&text[ends[start]..end]);
+        }
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    let beyond = |view, distance| template.piece_beyond(view, distance);
+    let key = |substring| template.joins.key(number, sentence, token, substring, beyond);
+    for substring in seen {
+        let substring = substring.as_bytes();
+        let key = key(Some(Piece::of(substring)));
+        if line.bigram && token > 0 {
+            sink.bigram(key, |out| template.write(line, cells, token, Some(substring), out));
+        }
+        if line.state {
+            sink.state(key, 1.0, |out| template.write(line, cells, token, Some(substring), out));
+        }
+    }
+    Ok(())
 }
 
 /// Error: the lines of a template would give a token too much text.
-fn check_text(template: &Template, cells: &Cells<'_>) -> Result<(), String> {
+fn check_text(template: &Template, cells: &LookedUp<'_>) -> Result<(), String> {
     let copied = template.copies.cells();
-    let longest = cells.cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
+    let longest = cells.cells.cells.iter().map(|cell| cell.len()).max().unwrap_or(0).max(template.longest_value());
     if copied.saturating_mul(longest) <= MOST_TEXT {
         return Ok(());
     }
@@ -214,6 +226,7 @@ fn too_long(token: usize) -> String {
 mod tests {
     use super::*;
     use crate::corpus::hash::key_of;
+    use crate::text::lexicon;
     use proptest::prelude::*;
 
     /// Collects attribute strings and checks each against its key.
@@ -271,6 +284,8 @@ mod tests {
             let error = Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap_err();
             assert!(error.starts_with("token 0: ") && error.contains("64 MiB of text"), "{line}: {error}");
             let (line, mut out) = (&template.lines[0], Vec::new());
+            let mut look_ups = LookUps::default();
+            let cells = look_ups.of(&template, &cells, MOST_TEXT).unwrap();
             assert!(template.write_within(3 << 20, line, &cells, 0, None, &mut out).is_none());
             assert!(out.capacity() <= 8 << 20);
             out.clear();
@@ -306,6 +321,54 @@ U5:%shape[0,0]|%normal[0,0]"#,
         let got = expand(template, &[&["(St.J."], &["Étienne,"]]);
         assert_eq!(got[0], ["Ustj|_B-1|true|_B-1"]);
         assert_eq!(got[1], ["Uétienne|St.J|false|stj+3"]);
+    }
+
+    #[test]
+    fn lexicons_are_looked_up_in_cells_and_in_columns() {
+        let text = "New York\tTOWN\nYork\n";
+        let source = lexicon::Source { name: "towns", text: text.as_bytes(), comments: true };
+        let line = |folded| lexicon::line_of("towns.txt", &source, folded).unwrap().0;
+        let template = format!(
+            "C low=%X[0,0]\nC both=%in[0,0,\"towns.txt\"]/%IN[0,low,\"towns.txt\"]\n\
+             U0:%in[0,0,\"towns.txt\"]|%IN[1,0,\"towns.txt\"]\nU1:%x[-1,both]\n*%in[@1,0,\"towns.txt\"]\n{}\n{}\n",
+            line(false),
+            line(true)
+        );
+        let got = expand(&template, &[&["in"], &["New"], &["York"], &["NEW"], &["york"]]);
+        assert_eq!(got[0], ["U0:O|B-TOWN", "U1:_B-1", "*O"]);
+        assert_eq!(got[1], ["U0:B-TOWN|I-TOWN", "U1:O/O", "bigram *O", "*O"]);
+        assert_eq!(got[2], ["U0:I-TOWN|B-TOWN", "U1:B-TOWN/B-TOWN", "bigram *O", "*O"]);
+        assert_eq!(got[4], ["U0:O|_B+1", "U1:O/B-TOWN", "bigram *O", "*O"]);
+        let parsed = Template::parse(&template).unwrap();
+        assert_eq!(parsed.source(), template);
+        assert_eq!((parsed.look_ups.len(), parsed.looks_at(0)), (3, true));
+        assert_eq!(parsed.name_of("U0:O|B").as_deref(), Some("in towns/next word in towns = O/B"));
+    }
+
+    #[test]
+    fn look_ups_are_the_same_whether_tokens_are_remembered_or_not() {
+        let source = lexicon::Source { name: "words", text: b"a b\nb a a\n", comments: true };
+        let (line, _) = lexicon::line_of("words", &source, false).unwrap();
+        let template = Template::parse(&format!("U:%in[0,0,\"words\"]/%X[0,0]\n{line}\n")).unwrap();
+        let words: Vec<[u8; 1]> = (0..3000usize).map(|n| if n * n % 7 < 3 { *b"a" } else { *b"b" }).collect();
+        let cells = Cells { columns: 1, cells: words.iter().map(|word| &word[..]).collect() };
+        let mut sink = Collect::default();
+        // The sink compares each key with the key of the attribute's string, which is built again.
+        Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap();
+        assert_eq!(sink.tokens.len(), 3000);
+    }
+
+    #[test]
+    fn a_hostile_lexicon_does_not_make_look_ups_quadratic() {
+        let text: String = (1..=lexicon::MOST_WORDS).map(|n| format!("{}\n", "a ".repeat(n))).collect();
+        let source = lexicon::Source { name: "a", text: text.as_bytes(), comments: true };
+        let (line, _) = lexicon::line_of("a", &source, false).unwrap();
+        let template = Template::parse(&format!("U:%in[0,0,\"a\"]\n{line}\n")).unwrap();
+        let cells = Cells { columns: 1, cells: vec![b"a"; 100_000] };
+        let mut sink = Collect::default();
+        Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap();
+        let starts = sink.tokens.iter().filter(|token| *token == &["U:B"]).count();
+        assert_eq!(starts, 100_000usize.div_ceil(lexicon::MOST_WORDS));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) fn starts_with_name(text: &str) -> bool {
 }
 
 /// What a macro gives, in words.
-pub(super) fn name_of_macro(name: &str, row: Row, (number, column): (usize, &str), expression: &str) -> String {
+pub(super) fn name_of_macro(name: &str, row: Row, (is_first, column): (bool, &str), expression: &str) -> String {
     let cell = match row {
         Row::Relative(0) => column.to_owned(),
         Row::Relative(-1) => format!("previous {column}"),
@@ -38,11 +38,13 @@ pub(super) fn name_of_macro(name: &str, row: Row, (number, column): (usize, &str
         Row::FromEnd(at) => format!("{column} {at} before the last"),
     };
     // Most affixes, shapes and substrings are taken from the word itself.
-    let is_word = number == 0 && matches!(row, Row::Relative(0));
+    let is_word = is_first && matches!(row, Row::Relative(0));
     let of = |part: &str| if is_word { part.to_owned() } else { format!("{part} of {cell}") };
     let dots = expression.trim_matches(['^', '$']).bytes().all(|byte| byte == b'.');
     match name {
         "x" => cell,
+        "in" | "IN" if is_word => format!("in {}", lexicon(expression)),
+        "in" | "IN" => format!("{cell} in {}", lexicon(expression)),
         "t" | "T" => match characteristic(expression) {
             Some(what) => format!("{cell} {what}"),
             None => format!("{cell} matches {expression}"),
@@ -58,6 +60,15 @@ pub(super) fn name_of_macro(name: &str, row: Row, (number, column): (usize, &str
         "substrings" => of("substring"),
         "normal" => format!("normalised {cell}"),
         _ => format!("{cell}, lower case"),
+    }
+}
+
+/// The name of a lexicon: of its file, without the folder and the extension.
+fn lexicon(file: &str) -> &str {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    match name.find('.') {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
     }
 }
 

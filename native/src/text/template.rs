@@ -15,6 +15,7 @@
 //! | `%substrings[row,col,max]` | every substring of 1 to max characters: an attribute each |
 //! | `%drop[row,col,"re"]` `%DROP` | the cell without the matches of an expression; in lower case |
 //! | `%length[row,col]` | the number of characters |
+//! | `%in[row,col,"file"]` `%IN` | `B`, `I` or `O`: whether the cell begins, continues or is outside an entry of a lexicon (`lexicon`); in lower case |
 //!
 //! A line may also start with a name of its own, such as `word[-1]:%x[-1,0]`: three or more small letters, of which the first is not
 //! a `b`, and a colon or `=` before the macros. It is a `U` line.
@@ -30,26 +31,36 @@
 
 use crate::corpus::hash::Piece;
 use crate::error::{Error, Result, shortened};
+use crate::files::model_file::Storage;
 use crate::text::arguments::{Arguments, Row, parse_row};
 use crate::text::copies::Copies;
 use crate::text::dialect::Dialect;
 use crate::text::joins::{Joins, Line, Part};
+use crate::text::lexicon::{self, Attached};
 use crate::text::naming;
 use crate::text::pattern;
-use crate::text::view::{FIRST_MADE, Lower, View};
+use crate::text::view::{Column, LookUp, Lower, View};
 use regex::bytes::Regex;
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A parsed template.
 pub struct Template {
-    /// The template as it was written.
+    /// The template as it was written, without the packages of its lexicons.
     source: String,
+    lexicons: Vec<Attached>,
     dialect: Dialect,
     /// The lines without comments and empty lines.
     patterns: Vec<String>,
     pub(super) lines: Vec<Line>,
-    /// The columns that `C` lines define, with their names; column `FIRST_MADE + i` is the i-th.
+    /// The columns that `C` lines define, with their names.
     pub(super) made_columns: Vec<(String, Line)>,
+    /// The distinct look-ups in lexicons.
+    pub(super) look_ups: Vec<LookUp>,
+    /// The lexicons that the template has not: the name, whether its entries are to be lower-cased, the line.
+    missing: Vec<(String, bool, usize)>,
     /// What the columns of the data are called.
     column_names: Vec<String>,
     /// How the keys of the lines are joined.
@@ -82,13 +93,41 @@ const MOST_EXPRESSIONS: usize = 500;
 impl Template {
     /// Parses a template; errors name the line of the template.
     pub fn parse(source: &str) -> Result<Template> {
+        Template::complete(source, Attached::all(source, None)?)
+    }
+
+    /// Parses the template of a model file, whose lexicons are in a range of the bytes of the file.
+    pub fn parse_stored(source: &str, storage: &Arc<Storage>, lexicons: Range<usize>) -> Result<Template> {
+        Template::complete(source, Attached::all(source, Some((storage, lexicons)))?)
+    }
+
+    /// The lexicons that a template names and does not have: the name, whether its entries are to be lower-cased, the line.
+    pub fn missing_lexicons(source: &str) -> Result<Vec<(String, bool, usize)>> {
+        Ok(Template::parse_with(source, Attached::all(source, None)?)?.missing)
+    }
+
+    /// Parses a template; error if it has not all of its lexicons.
+    fn complete(source: &str, lexicons: Vec<Attached>) -> Result<Template> {
+        let template = Template::parse_with(source, lexicons)?;
+        match template.missing.first() {
+            None => Ok(template),
+            Some((name, _, line)) => Err(Error::Template(format!(
+                "template line {line}: the lexicon {name} is not attached to the template; attach it with with_lexicons"
+            ))),
+        }
+    }
+
+    fn parse_with(source: &str, lexicons: Vec<Attached>) -> Result<Template> {
         let dialect = Dialect::of(source)?;
         let mut template = Template {
-            source: source.to_owned(),
+            source: lexicon::shortened(source).into_owned(),
+            lexicons,
             dialect,
             patterns: Vec::new(),
             lines: Vec::new(),
             made_columns: Vec::new(),
+            look_ups: Vec::new(),
+            missing: Vec::new(),
             column_names: naming::columns(source),
             joins: Joins::default(),
             views: Vec::new(),
@@ -110,7 +149,7 @@ impl Template {
                 line[..1].make_ascii_lowercase();
             }
             if !line.is_empty() {
-                let columns = template.columns;
+                let (columns, missing) = (template.columns, template.missing.len());
                 template.parse_line(&line).map_err(|error| {
                     let (error, line) = (error.to_string(), shortened(&line, EXCERPT));
                     Error::Template(format!(
@@ -120,6 +159,7 @@ impl Template {
                     ))
                 })?;
                 template.patterns.push(line);
+                template.missing[missing..].iter_mut().for_each(|(_, _, line)| *line = index + 1);
                 if template.columns > columns {
                     template.widest_line = index + 1;
                 }
@@ -145,12 +185,23 @@ impl Template {
 
     /// Whether a macro names this column.
     pub fn looks_at(&self, column: usize) -> bool {
-        self.views.iter().any(|view| view.column() == column)
+        let columns = self.views.iter().map(View::column).chain(self.look_ups.iter().map(|look_up| look_up.column));
+        columns.into_iter().any(|other| other == Column::Data(column))
     }
 
-    /// The template as it was written.
-    pub fn source(&self) -> &str {
-        &self.source
+    /// The template as it was written, with its lexicons.
+    pub fn source(&self) -> Cow<'_, str> {
+        lexicon::whole(&self.source, &self.lexicons)
+    }
+
+    /// The lexicons of the template.
+    pub fn lexicons(&self) -> &[Attached] {
+        &self.lexicons
+    }
+
+    /// Length of the longest value of a look-up, in bytes.
+    pub(super) fn longest_value(&self) -> usize {
+        self.look_ups.iter().map(|look_up| look_up.lexicon.longest_value()).max().unwrap_or(0)
     }
 
     /// The program whose rules the template follows.
@@ -246,17 +297,37 @@ impl Template {
     }
 
     /// The number of a column, given by its number or by the name that a `C` line has given it.
-    fn column(&self, text: &str) -> Option<usize> {
-        let by_name = || self.made_columns.iter().position(|(name, _)| name == text).map(|at| FIRST_MADE + at);
-        text.parse::<u16>().ok().map(usize::from).or_else(by_name)
+    fn column(&self, text: &str) -> Option<Column> {
+        let by_name = || self.made_columns.iter().position(|(name, _)| name == text).map(Column::Made);
+        text.parse::<u16>().ok().map(|number| Column::Data(number.into())).or_else(by_name)
     }
 
     /// What a column is called.
-    fn column_name(&self, column: usize) -> String {
-        match column.checked_sub(FIRST_MADE) {
-            Some(number) => self.made_columns[number].0.clone(),
-            None => self.column_names.get(column).cloned().unwrap_or_else(|| naming::column(column)),
+    fn column_name(&self, column: Column) -> String {
+        match column {
+            Column::Made(number) => self.made_columns[number].0.clone(),
+            Column::Data(column) | Column::Tagged(column) => {
+                self.column_names.get(column).cloned().unwrap_or_else(|| naming::column(column))
+            }
         }
+    }
+
+    /// The column of a look-up in the lexicon with this name, which is lower-cased or not.
+    fn look_up(&mut self, name: &str, folded: bool, column: Column) -> Result<Column> {
+        let is_named = |other: &&Attached| other.name == name && other.lexicon.folded == folded;
+        let Some(Attached { lexicon, .. }) = self.lexicons.iter().find(is_named) else {
+            if !self.missing.iter().any(|(other, lower, _)| other == name && *lower == folded) {
+                self.missing.push((name.to_owned(), folded, 0));
+            }
+            return Ok(column);
+        };
+        let same = |other: &LookUp| other.column == column && Arc::ptr_eq(&other.lexicon, lexicon);
+        let existing = self.look_ups.iter().position(same);
+        if existing.is_none() {
+            self.copies.add_look_up(column)?;
+            self.look_ups.push(LookUp { lexicon: Arc::clone(lexicon), column });
+        }
+        Ok(Column::Tagged(existing.unwrap_or(self.look_ups.len() - 1)))
     }
 
     /// An error if the template's dialect has no such macro.
@@ -300,7 +371,7 @@ impl Template {
         let name = &text[1..open];
         let mut arguments = Arguments { rest: &text[open + 1..] };
         let row = parse_row(arguments.next(',').ok_or_else(|| malformed("no row"))?)?;
-        let needs_more = matches!(name, "t" | "T" | "m" | "M" | "substrings" | "drop" | "DROP");
+        let needs_more = matches!(name, "t" | "T" | "m" | "M" | "substrings" | "drop" | "DROP" | "in" | "IN");
         let column = arguments.next(if needs_more { ',' } else { ']' }).ok_or_else(|| malformed("no column"))?;
         let column = self.column(column).ok_or_else(|| {
             malformed(&format!("column '{column}' is not a number from 0 to 65535, or the name of a C line above"))
@@ -324,6 +395,12 @@ impl Template {
             "length" => View::Length { column },
             "shape" => View::Shape { column },
             "normal" => View::Normal { column },
+            "in" | "IN" => {
+                expression = arguments.quoted().ok_or_else(|| malformed("no \"lexicon\""))?;
+                lexicon::check_name(&expression)?;
+                let column = self.look_up(&expression, lower == Lower::All, column)?;
+                View::Cell { column, lower: Lower::No }
+            }
             "substrings" => {
                 let most = arguments.next(']').and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
                 let most = most.ok_or_else(|| malformed("%substrings needs a maximum length"))?;
@@ -334,7 +411,7 @@ impl Template {
             }
             _ => return Err(malformed(&format!("unknown macro %{name}"))),
         };
-        if column < FIRST_MADE {
+        if let Column::Data(column) = column {
             self.columns = self.columns.max(column + 1);
         }
         let existing = self.views.iter().position(|other| other.same_as(&view));
@@ -343,7 +420,12 @@ impl Template {
             self.views.len() - 1
         });
         line.parts.push(Part::Cell { view, row });
-        line.macro_names.push(naming::name_of_macro(name, row, (column, &self.column_name(column)), &expression));
+        line.macro_names.push(naming::name_of_macro(
+            name,
+            row,
+            (column == Column::Data(0), &self.column_name(column)),
+            &expression,
+        ));
         Ok(arguments.rest)
     }
 }
@@ -380,6 +462,17 @@ mod tests {
             ("U:%x[@0,0]", "@0"),
             ("U:%substrings[0,0,0]", "maximum"),
             ("# nothing", "no U, B, * or T line"),
+            ("U:%x[0,0]\nU:%in[0,0,\"towns.txt\"]", "line 2: the lexicon towns.txt is not attached"),
+            ("U:%in[0,0,towns.txt]", "no \"lexicon\""),
+            ("U:%in[0,0,\" towns\"]", "surrounding blanks"),
+            ("U:%x[0,0]\n#!lexicon bG9nbGlu towns", "line 2: the lexicon towns in the template is damaged"),
+            ("U:%x[0,0]\n#!lexicon @0-3 towns", "line 2: the lexicon towns in the template is damaged"),
+            (
+                "U:%x[0,0]\n#!lexicon @0-18446744073709551615 towns",
+                "line 2: the lexicon towns in the template is damaged",
+            ),
+            ("#!wapiti\nu:%in[0,0,\"towns\"]", "%in: Wapiti supports only"),
+            ("#!crf++\nU:%in[0,0,\"towns\"]", "%in: CRF++ supports only"),
             ("U0:%x[0,0]\nT1:%x[0,0]", "line 2: a T line cannot contain macros"),
         ] {
             let message = Template::parse(bad).err().expect(bad).to_string();

@@ -2,10 +2,10 @@
 //! time.
 
 use crate::corpus::hash::Piece;
-use crate::text::cells::Cells;
 use crate::text::joins::Part;
+use crate::text::looked_up::LookedUp;
 use crate::text::template::Template;
-use crate::text::view::{FIRST_MADE, Lower, View};
+use crate::text::view::{Column, Lower, View};
 
 /// Number of tokens after which views are remembered: shorter texts are not worth the memory.
 const FIRST: usize = 256;
@@ -39,9 +39,9 @@ impl<'t> TokenViews<'t> {
 
     /// Appends the hashes of a token's views.
     #[inline]
-    pub(super) fn push(&mut self, cells: &Cells<'_>, token: usize, pieces: &mut Vec<Piece>) {
+    pub(super) fn push(&mut self, cells: &LookedUp<'_>, token: usize, pieces: &mut Vec<Piece>) {
         if !self.costly {
-            let of = |view: &View| Piece::of(cells.cell(token, view.column()));
+            let of = |view: &View| Piece::of(cell(cells, &self.made_columns, token, view.column()));
             return pieces.extend(self.template.views.iter().map(of));
         }
         self.tokens += 1;
@@ -66,7 +66,7 @@ impl<'t> TokenViews<'t> {
     }
 
     /// Computes the columns that the template defines, then the views.
-    fn form(&mut self, cells: &Cells<'_>, token: usize, pieces: &mut Vec<Piece>) {
+    fn form(&mut self, cells: &LookedUp<'_>, token: usize, pieces: &mut Vec<Piece>) {
         let template = self.template;
         for (at, (_, line)) in template.made_columns.iter().enumerate() {
             let (before, from_here) = self.made_columns.split_at_mut(at);
@@ -87,17 +87,19 @@ impl<'t> TokenViews<'t> {
     }
 }
 
-/// A cell of the data, or of the columns formed for this token.
-fn cell<'a>(cells: &Cells<'a>, made_columns: &'a [Vec<u8>], token: usize, column: usize) -> &'a [u8] {
-    match column.checked_sub(FIRST_MADE) {
-        None => cells.cell(token, column),
-        Some(column) => &made_columns[column],
+/// A cell of the data, of a lexicon, or of the columns formed for this token.
+fn cell<'a>(cells: &LookedUp<'a>, made_columns: &'a [Vec<u8>], token: usize, column: Column) -> &'a [u8] {
+    match column {
+        Column::Data(column) => cells.cells.cell(token, column),
+        Column::Made(number) => &made_columns[number],
+        Column::Tagged(number) => cells.value(token, number),
     }
 }
 
-/// A key of the token's cells, each of which ends in a byte that does not occur in UTF-8.
-fn key_of_token(cells: &Cells<'_>, token: usize, columns: usize) -> u64 {
+/// A key of the token's cells and of what it is in lexicons, each of which ends in a byte that does not occur in UTF-8.
+fn key_of_token(cells: &LookedUp<'_>, token: usize, columns: usize) -> u64 {
     let end = Piece::of(&[0xff]);
-    let add = |key: Piece, column| key.before(Piece::of(cells.cell(token, column))).before(end);
-    (0..columns).fold(Piece::EMPTY, add).key()
+    let add = |key: Piece, cell: &[u8]| key.before(Piece::of(cell)).before(end);
+    let key = (0..columns).fold(Piece::EMPTY, |key, column| add(key, cells.cells.cell(token, column)));
+    cells.values(token).fold(key, add).key()
 }

@@ -1,10 +1,26 @@
 //! Views: the functions of a cell that a template's macros compute.
 
+use crate::text::lexicon::Lexicon;
 use regex::bytes::Regex;
 use std::borrow::Cow;
+use std::sync::Arc;
 
-/// The number of the first column that a `C` line defines; files have fewer columns.
-pub(super) const FIRST_MADE: usize = 1 << 16;
+/// A column of cells that macros look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Of the data, from 0.
+    Data(usize),
+    /// That a `C` line defines, by the number of the line among them.
+    Made(usize),
+    /// What the tokens are in a lexicon, by the number of the look-up.
+    Tagged(usize),
+}
+
+/// A look-up of the cells of a column in a lexicon.
+pub(super) struct LookUp {
+    pub(super) lexicon: Arc<Lexicon>,
+    pub(super) column: Column,
+}
 
 /// Which letters a macro puts into lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +31,7 @@ pub enum Lower {
 }
 
 impl Lower {
-    fn of<'c>(self, text: &'c [u8]) -> Cow<'c, [u8]> {
+    pub(super) fn of<'c>(self, text: &'c [u8]) -> Cow<'c, [u8]> {
         match self {
             Lower::No => Cow::Borrowed(text),
             Lower::Ascii => Cow::Owned(text.to_ascii_lowercase()),
@@ -27,24 +43,24 @@ impl Lower {
 /// What a macro makes of a cell.
 pub enum View {
     /// The cell itself, or its lower case.
-    Cell { column: usize, lower: Lower },
+    Cell { column: Column, lower: Lower },
     /// Whether the expression matches.
-    Test { column: usize, regex: Regex },
+    Test { column: Column, regex: Regex },
     /// The first match of the expression, or its lower case.
-    Match { column: usize, regex: Regex, lower: Lower },
+    Match { column: Column, regex: Regex, lower: Lower },
     /// The cell without the matches of the expression, or its lower case.
-    Drop { column: usize, regex: Regex, lower: Lower },
+    Drop { column: Column, regex: Regex, lower: Lower },
     /// The number of characters.
-    Length { column: usize },
+    Length { column: Column },
     /// Letters to A or a, digits to #.
-    Shape { column: usize },
+    Shape { column: Column },
     /// Lower case, with every digit #.
-    Normal { column: usize },
+    Normal { column: Column },
 }
 
 impl View {
     /// The column of the cell.
-    pub fn column(&self) -> usize {
+    pub fn column(&self) -> Column {
         match *self {
             View::Cell { column, .. }
             | View::Test { column, .. }

@@ -35,6 +35,9 @@ from .model import check_labels as check_labels
 from .model import check_template as check_template
 from .model import check_text as check_text
 from .model import is_compressed as is_compressed
+from .model import lexicon_line as lexicon_line
+from .model import lexicons_of as lexicons_of
+from .model import needed_lexicons as needed_lexicons
 from .model import not_a as not_a
 from .model import tag_arrow as tag_arrow
 from .model import tag_lists as tag_lists

@@ -144,7 +144,8 @@ def read_template(preset: str | None, template: str | None) -> str | None:
     if template is None:
         return templates.preset(preset) if preset is not None else None
     try:
-        text = templates.TemplateText(read_text(template).decode("utf-8-sig"))
+        text = read_text(template).decode("utf-8-sig")
+        text = templates.with_lexicons(text, folder=os.path.dirname(template) or ".")
         n_columns(text)
         return text
     except TemplateError as error:

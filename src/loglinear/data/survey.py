@@ -12,6 +12,7 @@ from .alike import by_case, legible, lookalikes
 from .column_layout import ColumnLayout
 from .formats import n_columns, unknown_label
 from .labels import are_real
+from .lexicons import unmatched
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -44,6 +45,7 @@ class Survey(NamedTuple):
         is_repetitive: whether all sentences have the same attributes.
         columns: layout of the columns that a template formed attributes from, if there was one.
         n_read: number of columns that the template looks at, up to the last one; 0 if it is not known.
+        unmatched: lexicons of the template in which no token is.
     """
 
     format: str
@@ -55,10 +57,11 @@ class Survey(NamedTuple):
     is_repetitive: bool = False
     columns: ColumnLayout = ColumnLayout()
     n_read: int = 0
+    unmatched: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, corpus: Corpus) -> Survey:
-        """Return the survey of a corpus. Cost: a pass over the labels."""
+        """Return the survey of a corpus. Cost: a pass over the labels, and over attributes if there are lexicons."""
         core = corpus.core
         return cls(
             corpus.format,
@@ -70,6 +73,7 @@ class Survey(NamedTuple):
             core.is_binary and core.is_repetitive,
             corpus.columns,
             0 if corpus.template is None else n_columns(corpus.template),
+            tuple(unmatched(corpus.template, core.names)),
         )
 
     @classmethod
@@ -105,6 +109,9 @@ class Survey(NamedTuple):
             messages.append(f"all {self.n_sentences:,} sentences have the same attributes; check the data")
         if self.n_tokens and not self.n_attributes:
             messages.append("no token has an attribute, so labels depend on their neighbours alone; check the data")
+        for name in self.unmatched:
+            remedy = "write its entries, and split them into words, as in the data"
+            messages.append(f"no token is in the lexicon {name}; {remedy}")
         rare = [label for label, count in zip(self.labels, self.counts, strict=False) if count == 1]
         all_rare = is_file and len(rare) == len(self.labels) > 1
         are_rare = all_rare or (len(self.labels) >= _LABELS and 3 * len(rare) >= len(self.labels))

@@ -4,15 +4,17 @@ A preset is a template file in the pattern language of CRF++ and Wapiti, extende
 `%substrings`. Its comments name the paper, and say how the paper was read where it is not clear.
 """
 
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from loglinear import _core
+from loglinear.data.lexicons import Entries, attached, is_lexicon, without_lexicons
 from loglinear.errors import OptionError, TemplateError
-from loglinear.options import fail, similar
+from loglinear.options import fail, mapping, similar
 from loglinear.visible import shortened
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "naming_preset",
     "preset",
     "template_text",
+    "with_lexicons",
     "without_comments",
 ]
 
@@ -107,16 +110,23 @@ def preset(name: str, n_columns: int | None = None) -> str:
 
 
 class TemplateText(str):
-    """The text of a template; a plain str may also be the name of a preset."""
+    """The text of a template, with its lexicons; a plain str may also be the name of a preset."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the text as a string without its lexicons, which are large."""
+        return repr(without_lexicons(str(self)))
 
 
 def template_text(template: str | None) -> str | None:
     """Return the text of a template, which is given by the name of a preset or by its text; None for None.
 
+    Lexicons that the template names are read from the working directory.
+
     Raises:
         OptionError: the argument is neither a name nor a text.
+        DataError, TemplateError: a lexicon that the template names is wrong, or cannot be read.
     """
     if template is None or isinstance(template, TemplateText):
         return template
@@ -125,15 +135,55 @@ def template_text(template: str | None) -> str | None:
     if template in PRESETS:
         return TemplateText(PRESETS[template].text)
     if "\n" in template or "%" in template:
-        return TemplateText(template)
+        return with_lexicons(template)
     start = shortened(repr(template), 80)
     message = f"template {start} is neither a preset ({', '.join(PRESETS)}) nor the text of a template"
     raise OptionError(message)
 
 
+def with_lexicons(
+    template: str, lexicons: Mapping[str, Entries] | None = None, *, folder: str | os.PathLike[str] = ""
+) -> TemplateText:
+    r"""Return a template that carries the lexicons (gazetteers) which its macros `%in` and `%IN` name.
+
+    Whatever takes a template takes the result. The lexicons of a template that does not carry them are read from files
+    when it is used: on the command line relative to the file of the template, in Python relative to the working
+    directory.
+
+    Args:
+        template: text of a template.
+        lexicons: the entries of lexicons by name: each is a list of entries, or a dict that gives the type of each
+            entry. An entry is one or more words separated by blanks. They replace lexicons that the template carries.
+            Other lexicons are read from files.
+        folder: of these files; by default the working directory.
+
+    Raises:
+        DataError: an entry is wrong; names lexicon and line.
+        OptionError: the template does not use a lexicon that is given.
+        TemplateError: the template is wrong, or a lexicon cannot be read.
+
+    Warns:
+        DataWarning: a lexicon has no entries.
+
+    Example:
+        >>> from loglinear import ChainCRF, with_lexicons
+        >>> template = 'U:%x[0,0]\ntown:%in[0,0,"towns"]\nB'
+        >>> template = with_lexicons(template, {"towns": ["Paris", "New York"]})
+        >>> X = [["in", "Paris"], ["to", "New", "York"]]
+        >>> crf = ChainCRF(template=template).fit(X, [["O", "TOWN"], ["O", "TOWN", "TOWN"]])
+        >>> crf.predict([["from", "New", "York"]])
+        [['O', 'TOWN', 'TOWN']]
+    """
+    if not isinstance(template, str):
+        fail("template", template, "is not the text of a template")
+    if lexicons is not None:
+        mapping("lexicons", lexicons)
+    return TemplateText(attached(template, lexicons or {}, os.fspath(folder)))
+
+
 def without_comments(template: str) -> str:
-    """Return a template without empty lines and comment lines; `#!wapiti`, which names a syntax, is not a comment."""
-    lines = (line for line in template.splitlines() if line.strip())
+    """Return a template without empty lines, comments and lexicons; `#!wapiti`, a syntax, is not a comment."""
+    lines = (line for line in template.splitlines() if line.strip() and not is_lexicon(line))
     return "\n".join(line for line in lines if not line.startswith("#") or line.startswith("#!"))
 
 

@@ -374,7 +374,7 @@ class ChainCRF(
         def labels(sentences: list[Any]) -> dict[str, list[Any]]:
             return {"labels": self.predict(sentences, decode=decode)}
 
-        return ListColumn(X, "X").mapped(labels, tuples=model.template is not None)
+        return ListColumn(X, "X").mapped(labels, tuples=model.has_template)
 
     def tag(self, X: Corpus | Sentences, *, decode: Decode = "viterbi") -> list[Tagging]:
         """Return the labels of each sentence, with probabilities of labels, of spans and of the whole sequence.
@@ -629,7 +629,7 @@ class ChainCRF(
             from .explain.reports import make_report
 
         if not isinstance(X, Corpus):
-            X = list(as_lists(X, "X", tuples=self._constrained_model.template is not None))
+            X = list(as_lists(X, "X", tuples=self._constrained_model.has_template))
         model, corpus = self._inputs(X, y)
         gold = corpus.true_labels()
         check_known(corpus, model.labels, "the data")
@@ -715,7 +715,7 @@ class ChainCRF(
         label_type = settings.get("label_type", "str")
         if bias := settings.get("label_bias"):
             settings["label_bias"] = dict(zip(typed([[*bias]], label_type)[0], bias.values(), strict=True))
-        crf = cls._of_settings(settings | {"template": model.template}, os.fspath(path))
+        crf = cls._of_settings(settings | {"template": _text_of(model)}, os.fspath(path))
         crf.model_, crf._bias = model, None if crf.label_bias is None else dict(crf.label_bias)
         crf.classes_ = typed([model.labels], label_type)[0]
         return crf
@@ -726,8 +726,7 @@ class ChainCRF(
 
     def _inputs(self, X: Corpus | Sentences, y: Labels | None = None) -> tuple[ChainModel, Corpus]:
         model = self._constrained_model
-        template = model.template
-        corpus = self._corpus(X, y, None if template is None else TemplateText(template))
+        corpus = self._corpus(X, y, _text_of(model))
         corpus.check_label_type(self._label_type)
         check_tokens(corpus.format, corpus.columns, ColumnLayout.of_settings(json.loads(model.settings)))
         return model, corpus
@@ -777,3 +776,8 @@ def _opened(start: ChainCRF | str | os.PathLike[str], argument: str = "start") -
     if not isinstance(start, ChainCRF):
         return Start.open(start, argument)
     return Start(start._biased_model, start._label_type, "the older model")
+
+
+def _text_of(model: ChainModel) -> TemplateText | None:
+    """Return the text of a model's template."""
+    return None if (text := model.template) is None else TemplateText(text)

@@ -76,7 +76,7 @@ class SingleSentences(OneState):
         Raises:
             DataError: the sentence cannot be used; names the token.
         """
-        x = as_items(x, tuples=self._constrained_model.template is not None)
+        x = as_items(x, tuples=self._constrained_model.has_template)
         if type(x) is not list:
             check_ordered(x, "the sentence")
         try:
@@ -92,7 +92,7 @@ class SingleSentences(OneState):
         """The labels of a list of lists or tuples of tokens; None of anything else. A few short ones wake no thread."""
         if type(sentences) is not list or not all(isinstance(sentence, (list, tuple)) for sentence in sentences):
             return None
-        sentences = [as_items(sentence, tuples=self._constrained_model.template is not None) for sentence in sentences]
+        sentences = [as_items(sentence, tuples=self._constrained_model.has_template) for sentence in sentences]
         return tag_lists(self._constrained_model, sentences, threads=threads)[0]
 
 

@@ -20,7 +20,7 @@ def tag_column(
         DataError: an invalid sentence, which the message names; or values that are not lists.
     """
     column = ListColumn(sentences, "the sentences")
-    if model.template is not None and column.arrow is not None and not column.is_null:
+    if model.has_template and column.arrow is not None and not column.is_null:
         result = tag_arrow(model, column.arrow, label_type, probabilities=probabilities, threads=threads)
         return column.of_arrow(result, is_table=probabilities)
 
@@ -29,4 +29,4 @@ def tag_column(
         labels = {"labels": typed(names, label_type)}
         return labels if sure is None else {**labels, "probabilities": sure[0], "log_probability": sure[1]}
 
-    return column.mapped(labelled, tuples=model.template is not None)
+    return column.mapped(labelled, tuples=model.has_template)

@@ -111,7 +111,7 @@ class Tagger:
             >>> Tagger(crf).tag([{"w": "Dogs", "length": 4}])
             ['NOUN']
         """
-        tokens = as_items(tokens, tuples=self._model.template is not None)
+        tokens = as_items(tokens, tuples=self._model.has_template)
         if type(tokens) is not list:
             check_ordered(tokens, "the sentence")
         labels = self._model.predict_single(tokens)
@@ -170,7 +170,7 @@ class Tagger:
         if type(sentences) is not list:
             check_ordered(sentences, "the sentences", "give a list of sentences")
             sentences = list(sentences)
-        has_columns = self._model.template is not None
+        has_columns = self._model.has_template
         sentences = [as_items(sentence, tuples=has_columns) for sentence in sentences]
         for number, sentence in enumerate(sentences):
             if type(sentence) is not list:

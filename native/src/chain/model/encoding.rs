@@ -1,9 +1,11 @@
 //! Encodes features and weights, or the parts of another program's model, as the bytes of a model file.
 
 use crate::chain::features::source::Source;
+use crate::chain::model::weights::LEXICONS;
 use crate::corpus::hash::key_of;
 use crate::error::{Error, Result};
 use crate::files::model_file::{self, Storage, Tensor};
+use crate::text::lexicon::detached;
 use bytemuck::cast_slice;
 use safetensors::tensor::Dtype;
 use std::collections::HashMap;
@@ -152,14 +154,59 @@ pub(super) fn seal(parts: &Parts) -> Result<Storage> {
         tensors.push(tensor("triples.labels", Dtype::U16, &[triples.0.len(), 3], cast_slice(&triples.0)));
         tensors.push(tensor("triples.weights", Dtype::F64, &[triples.1.len()], cast_slice(&triples.1)));
     }
-    model_file::encode(tensors, metadata(parts))
+    let (template, lexicons) = match parts.template.as_deref().map(detached).transpose()? {
+        Some((template, lexicons)) => (Some(template), lexicons),
+        None => (None, Vec::new()),
+    };
+    if !lexicons.is_empty() {
+        tensors.push(tensor(LEXICONS.0, LEXICONS.1, &[lexicons.len()], &lexicons));
+    }
+    model_file::encode(tensors, metadata(parts, template.as_deref()))
 }
 
-/// Labels, settings, template and intercept, as the file's metadata.
-fn metadata(parts: &Parts) -> HashMap<String, String> {
+/// Labels, settings, template, whose lexicons are a tensor, and intercept, as the file's metadata.
+fn metadata(parts: &Parts, template: Option<&str>) -> HashMap<String, String> {
     let labels = serde_json::to_string(&parts.labels).expect("strings are valid JSON");
     let mut metadata = HashMap::from([("labels".to_owned(), labels), ("settings".to_owned(), parts.settings.clone())]);
-    metadata.extend(parts.template.clone().map(|template| ("template".to_owned(), template)));
+    metadata.extend(template.map(|template| ("template".to_owned(), template.to_owned())));
     metadata.extend(parts.intercept.clone().map(|name| ("intercept".to_owned(), name)));
     metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chain::model::{Model, Parts};
+    use crate::files::model_file::Storage;
+    use crate::text::lexicon::{self, Source};
+    use crate::text::template::Template;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_model_holds_its_lexicons_each_once() {
+        let source = Source { name: "l", text: b"new york\tTOWN\nyork\n", comments: true };
+        let line = |name| lexicon::line_of(name, &source, false).unwrap().0;
+        let template = format!("U:%in[0,0,\"a\"]%in[0,0,\"b\"]\nB\n{}\n{}\n", line("a"), line("b"));
+        let mut parts = Parts { labels: vec!["A".into()], template: Some(template.clone()), ..Parts::default() };
+        parts.states.push(b"U:BB", (vec![0], vec![1.0]));
+        let model = Model::of_parts(&parts, "m").unwrap();
+        let read = Model::from_bytes(model.bytes()).unwrap();
+        let template_of_file = read.template.as_deref().unwrap();
+        assert_eq!(template_of_file.source(), template);
+        assert_eq!(
+            template_of_file.lexicons().iter().map(|attached| attached.lexicon.entries).collect::<Vec<_>>(),
+            [2, 2]
+        );
+        let package = template_of_file.lexicons()[0].lexicon.bytes();
+        assert_eq!(model.bytes().windows(package.len()).filter(|window| *window == package).count(), 1);
+        let rewritten = model.rewritten(0.5, "{}").unwrap();
+        let (short, _) = lexicon::detached(&template).unwrap();
+        for hostile in ["@0-18446744073709551615", "@1-2", "@00-1", "@9-1", "@-", ""] {
+            let first =
+                short.lines().find_map(|line| line.strip_prefix("#!lexicon ")).unwrap().split(' ').next().unwrap();
+            let source = short.replace(first, hostile);
+            let error = Template::parse_stored(&source, &Arc::new(Storage::owned(model.bytes())), 0..package.len());
+            assert!(error.err().unwrap().to_string().contains("is damaged"), "{hostile}");
+        }
+        assert_eq!(rewritten.template.as_deref().unwrap().source(), template);
+    }
 }

@@ -12,7 +12,7 @@ use crate::chain::features::source::Source;
 use crate::chain::inference::{Allowed, LabelSets, Labelling, Lattice, Transitions, Triples};
 use crate::chain::model::encoding::{encode, seal};
 use crate::chain::model::rows::{AddRows, MOST_SCORES, Rows};
-use crate::chain::model::weights::{Places, TENSORS, TRIPLES, check, places};
+use crate::chain::model::weights::{LEXICONS, OPTIONAL, Places, TENSORS, check, places};
 use crate::corpus::Corpus;
 use crate::corpus::hash::key_of;
 use crate::corpus::labels::first_repeated;
@@ -92,7 +92,7 @@ impl Model {
     pub fn rewritten(&self, factor: f64, settings: &str) -> Result<Model> {
         let mut metadata = self.contents.metadata.clone();
         metadata.insert("settings".into(), settings.into());
-        let bytes = model_file::rewritten(&self.storage, &self.contents, (&TENSORS, &TRIPLES), factor, metadata)?;
+        let bytes = model_file::rewritten(&self.storage, &self.contents, (&TENSORS, &OPTIONAL), factor, metadata)?;
         let model = Model::from_storage(bytes.into(), "the model")?;
         Ok(model.under(self.transitions.allowed.clone()))
     }
@@ -118,7 +118,7 @@ impl Model {
     }
 
     fn from_storage(storage: Arc<Storage>, name: &str) -> Result<Model> {
-        let contents = Arc::new(model_file::decode(&storage, name, &TENSORS, &TRIPLES)?);
+        let contents = Arc::new(model_file::decode(&storage, name, &TENSORS, &OPTIONAL)?);
         let wrong = |what: &str| Error::ModelFile(format!("{name}: not a valid loglinear model ({what})"));
         let labels: Vec<String> = contents
             .metadata
@@ -129,7 +129,8 @@ impl Model {
         if let Some(twice) = first_repeated(&labels) {
             return Err(wrong(&format!("it has the label '{twice}' twice")));
         }
-        let template = contents.metadata.get("template").map(|template| Template::parse(template)).transpose();
+        let parsed = |source: &String| Template::parse_stored(source, &storage, contents.range(LEXICONS.0));
+        let template = contents.metadata.get("template").map(parsed).transpose();
         let template = template.map_err(|error| wrong(&error.to_string()))?.map(Arc::new);
         let transitions = Transitions::new(1);
         let places = places(&contents);

@@ -26,6 +26,10 @@ pub(super) const TENSORS: [Expected; 14] = [
 ];
 /// Additional tensors of chains of second order.
 pub(super) const TRIPLES: [Expected; 2] = [("triples.labels", Dtype::U16, 3), ("triples.weights", Dtype::F64, 1)];
+/// Additional tensor of chains whose template has lexicons.
+pub(super) const LEXICONS: Expected = ("lexicons", Dtype::U8, 1);
+/// The tensors that a model may lack.
+pub(super) const OPTIONAL: [Expected; 3] = [TRIPLES[0], TRIPLES[1], LEXICONS];
 
 /// The tensors of a model, ready to index.
 pub struct ModelWeights<'m> {

@@ -15,6 +15,7 @@ from argparse import ArgumentParser, Namespace
 
 from ...data.corpus import Corpus
 from ...data.formats import is_corpus
+from ...data.lexicons import lexicons_of, without_lexicons
 from ...data.templates import without_comments
 from ...errors import OptionError
 from ...visible import counted, visible, visible_name
@@ -60,6 +61,7 @@ def _shown_corpus(arguments: Namespace) -> str:
     """Return what an encoded corpus holds, after a look at all of its files."""
     corpus = Corpus.open(arguments.model)
     corpus.core.check()
+    lexicons = lexicons_of(corpus.template)
     report = {
         "n_sentences": len(corpus),
         "n_tokens": corpus.n_tokens,
@@ -68,7 +70,8 @@ def _shown_corpus(arguments: Namespace) -> str:
         "labels": corpus.labels,
         "format": corpus.format,
         "checksum": corpus.core.checksum,
-        "template": corpus.template,
+        "template": None if corpus.template is None else without_lexicons(corpus.template),
+        **({"lexicons": [lexicon._asdict() for lexicon in lexicons]} if lexicons else {}),
     }
     if arguments.json:
         return json.dumps(report)
@@ -78,6 +81,7 @@ def _shown_corpus(arguments: Namespace) -> str:
         f"attributes       {corpus.n_attributes:,}, {corpus.core.n_entries:,} in total, over all tokens\n"
         f"labels           {len(corpus.labels)}: {' '.join(map(visible_name, corpus.labels))}\n"
         f"files            whole, checksum {corpus.core.checksum}"
+        + "".join(f"\n{'' if at else 'lexicons':16} {lexicon}" for at, lexicon in enumerate(lexicons))
         + ("" if corpus.template is None else f"\n\ntemplate\n{without_comments(corpus.template)}")
     )
 

@@ -42,8 +42,10 @@ def shown(
         top: number of the strongest weights to show.
         as_json: whether to return JSON.
     """
+    from ...data.lexicons import lexicons_of, without_lexicons
     from ...data.templates import attribute_names
 
+    lexicons = lexicons_of(about["template"])
     states, moves = (
         [feature for feature in features if (len(feature[0].labels) > 1) == moves] for moves in (False, True)
     )
@@ -71,7 +73,8 @@ def shown(
         **{name: settings[name] for name in ("inference",) if name in settings},
         **{name: training[name] for name in _TOLD if name in training},
         **({"text": _text(settings["text"])} if "text" in settings else {}),
-        "template": about["template"],
+        "template": None if about["template"] is None else without_lexicons(about["template"]),
+        **({"lexicons": [lexicon._asdict() for lexicon in lexicons]} if lexicons else {}),
         "top_states": _strongest(states, top, called),
         "top_transitions": _strongest(moves, top, called),
     }
@@ -94,6 +97,7 @@ def _strongest(
 
 def _rendered(report: dict[str, Any], format: str | None, requested_gap: float | None) -> str:
     from ...data.features import Feature
+    from ...data.lexicons import LexiconFacts
     from ...data.templates import without_comments
     from ...result import distance
 
@@ -144,6 +148,8 @@ def _rendered(report: dict[str, Any], format: str | None, requested_gap: float |
         lines.append(f"prior            {prior}")
     if "dev" in report:
         lines.append(f"dev              {scores_text(report['dev'])}")
+    for at, lexicon in enumerate(report.get("lexicons", ())):
+        lines.append(f"{'' if at else 'lexicons':16} {LexiconFacts(**lexicon)}")
     for title, features in ((f"{attributes}s", report["top_states"]), ("transitions", report["top_transitions"])):
         if features:
             lines += ["", f"strongest {title}"]
