@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # What stands for NAME, FORMAT and KIND in a recipe's paths when they are looked up.
-EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl", "KIND": "graph", "COMMAND": "tag"}
+EXAMPLES = {"NAME": "sag", "FORMAT": "jsonl", "KIND": "graph", "COMMAND": "tag", "TOOL": "doccano"}
 
 
 def recipe(title: str) -> str:
@@ -53,7 +53,7 @@ def test_pages_name_files_that_exist(page):
     text = page.read_text(encoding="utf-8")
     named = re.findall(r"`((?:src|native|tests|benchmarks|docs)/[\w/.-]*|[A-Z-]+\.(?:md|txt))`", text)
     linked = [path.split("#")[0] for path in re.findall(r"\]\((?!https?:|#|mailto:)([^)]+)\)", text)]
-    missing = [path for path in named if not re.search("NAME|FORMAT|KIND", path) and not (ROOT / path).exists()]
+    missing = [path for path in named if not re.search("NAME|FORMAT|KIND|TOOL", path) and not (ROOT / path).exists()]
     assert missing + [path for path in linked if not (page.parent / path).exists()] == []
 
 
@@ -97,6 +97,11 @@ def test_the_recipe_of_commands_names_every_file_that_knows_one():
     assert len(named) == 2
     knowing = mentions(r'"doctor"|\bcommands[./]doctor\b|\bimport doctor\b')
     assert set(knowing) <= named, f"{sorted(set(knowing) - named)} know the command, and the recipe does not name them"
+
+
+def test_the_recipe_of_annotation_tools_names_every_file_that_knows_one():
+    text = recipe("Adding the format of an annotation tool").replace("TOOL", "doccano")
+    assert set(mentions(r"\"doccano\"|import doccano\b")) <= paths(text, "")
 
 
 def test_the_recipe_of_formats_names_every_file_that_knows_one():

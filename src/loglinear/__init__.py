@@ -15,11 +15,15 @@ from .forks import wait_at_forks as _wait_at_forks
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .data.annotations.annotated_text import AnnotatedText
+    from .data.annotations.columns import annotated_texts
+    from .data.annotations.tools import labelled_tokens, read_annotations, write_annotations
     from .data.corpus import Corpus
     from .data.encoding import CorpusFile
     from .data.graphs import grid_edges
-    from .data.tokenizer import Tokenizer
     from .data.templates import with_lexicons
+    from .data.text_span import TextSpan
+    from .data.tokenizer import Tokenizer
     from .errors import (
         ClusterError,
         ConvergenceWarning,
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from .models.audit import audit, out_of_fold
     from .models.chain import ChainCRF
     from .models.files.tagging import Span, Tagging
-    from .models.files.text_spans import TextSpan
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
@@ -60,6 +63,11 @@ if TYPE_CHECKING:
 
 
 _HOME = {
+    "AnnotatedText": "data.annotations.annotated_text",
+    "annotated_texts": "data.annotations.columns",
+    "labelled_tokens": "data.annotations.tools",
+    "read_annotations": "data.annotations.tools",
+    "write_annotations": "data.annotations.tools",
     "ClusterError": "errors",
     "ConvergenceWarning": "errors",
     "Corpus": "data.corpus",
@@ -90,7 +98,7 @@ _HOME = {
     "Span": "models.files.tagging",
     "Tagger": "models.tagger",
     "Tagging": "models.files.tagging",
-    "TextSpan": "models.files.text_spans",
+    "TextSpan": "data.text_span",
     "Tokenizer": "data.tokenizer",
     "TextClassifier": "models.text_classifier",
     "grid_edges": "data.graphs",
@@ -129,6 +137,7 @@ __all__ = [
     "LBFGS",
     "OWLQN",
     "SGDL1",
+    "AnnotatedText",
     "ChainCRF",
     "ChainFeatures",
     "ChainObjective",
@@ -166,16 +175,20 @@ __all__ = [
     "Trace",
     "TraceRecord",
     "TwoStage",
+    "annotated_texts",
     "audit",
     "compare",
     "evaluate",
     "grid_edges",
+    "labelled_tokens",
     "minimize",
     "out_of_fold",
     "path",
     "rank",
+    "read_annotations",
     "tune_learning_rate",
     "with_lexicons",
+    "write_annotations",
 ]
 
 

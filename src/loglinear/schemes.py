@@ -146,10 +146,42 @@ def in_iob2(labels: Sequence[str], scheme: str, mode: str = "conlleval") -> list
         >>> in_iob2(["B-PER", "E-PER", "S-PER", "O"], "IOBES")
         ['B-PER', 'I-PER', 'B-PER', 'O']
     """
-    written = ["O"] * len(labels)
-    for type_, start, end in chunks(labels, scheme, mode=mode):
-        written[start:end] = (f"{tag}-{type_}" if type_ else tag for tag in "B" + "I" * (end - start - 1))
-    return written
+    return labels_of_chunks(chunks(labels, scheme, mode=mode), len(labels), "IOB2")
+
+
+# First, inner and last tag of a longer chunk, and the tag of a chunk of one token, in each scheme.
+_WRITTEN = {"IOB2": "BIIB", "IOB1": "IIII", "IOE2": "IIEE", "IOBES": "BIES", "BILOU": "BILU", "BMES": "BMES"}
+
+
+def labels_of_chunks(spans: Sequence[Chunk], n: int, scheme: str) -> list[str]:
+    """Return the labels of a sentence with these chunks in a scheme; `chunks` is the inverse.
+
+    Args:
+        spans: chunks that do not overlap, from left to right.
+        n: number of tokens.
+        scheme: see `chunks`.
+
+    Raises:
+        OptionError: there is no such scheme.
+
+    Example:
+        >>> from loglinear.schemes import labels_of_chunks
+        >>> labels_of_chunks([("PER", 0, 2), ("LOC", 3, 4)], 4, "IOBES")
+        ['B-PER', 'E-PER', 'O', 'S-LOC']
+    """
+    name = checked_scheme((), scheme, "strict")
+    if name is None:
+        message = "scheme='none' has no labels for chunks; choose BIO, for instance"
+        raise OptionError(message)
+    first, inner, last, single = tuple(_WRITTEN[name])
+    labels, before = ["O"] * n, ("", -1)
+    for type_, start, end in spans:
+        tags = single if end - start == 1 else first + inner * (end - start - 2) + last
+        if first == "I" and last == "I" and before == (type_, start):  # in IOB1, B follows a chunk of its type
+            tags = "B" + tags[1:]
+        labels[start:end] = (f"{tag}-{type_}" if type_ else tag for tag in tags)
+        before = (type_, end)
+    return labels
 
 
 def _distinct(labels: Iterable[object]) -> set[object]:

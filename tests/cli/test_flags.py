@@ -9,14 +9,16 @@ import pytest
 from loglinear.cli.main import COMMANDS, command_parser
 
 COLUMNS = "-f --format, --separator, --label-column, --skip-comments, --max-sentence"
+SPANS = "--tokenizer, --overlaps, --widen"
 FEATURES = (
     "--all-states, --all-transitions, --min-count=1, --order=1, --constraints, --invalid-labels=error, --class-weight"
 )
 # Command -> flags in the order of its help, with their spellings, and defaults other than nothing.
 FLAGS = {
     "train":
-        f"--data, {COLUMNS}, --weight-column, --preset, --template, --partial, --words=words, --ngrams=1, --tfidf, "
-        f"-m --model -o --output, --model-type=chain, --start, --prior, --prior-strength, {FEATURES}, "
+        f"--data, {COLUMNS}, --overlaps, --widen, --weight-column, --preset, --template, --partial, --words=words, "
+        "--ngrams=1, --tfidf, -m --model -o --output, --model-type=chain, --start, --prior, --prior-strength, "
+        f"{FEATURES}, "
         "--tokenizer, --multi-class=softmax, --no-intercept, --l1, --l2, --solver, -p --set, --seed, --tolerance, "
         "--gap, --max-iterations=1000, --dev, --keep, --patience, --report, --trace, --checkpoint, "
         "--checkpoint-minutes, --resume, -q --quiet, -v --verbose, -j --threads, --workers, --cluster, --part-mb",
@@ -26,30 +28,30 @@ FLAGS = {
         f"{COLUMNS}, -j --threads",
     "evaluate":
         "-m --model, --data, --json, -o --output, --mode=conlleval, --scheme, --label-bias, --calibration, "
-        f"{COLUMNS}, --weight-column, -j --threads",
-    "explain": f"-m --model, --data, -o --output=-, --top=8, --json, --html, {COLUMNS}, -j --threads",
-    "report": f"-m --model, --other, --data, -o --output, --trace, --scheme, {COLUMNS}, -j --threads",
+        f"{COLUMNS}, {SPANS}, --weight-column, -j --threads",
+    "explain": f"-m --model, --data, -o --output=-, --top=8, --json, --html, {COLUMNS}, {SPANS}, -j --threads",
+    "report": f"-m --model, --other, --data, -o --output, --trace, --scheme, {COLUMNS}, {SPANS}, -j --threads",
     "inspect": "-m --model, --top=20, --json, --card",
-    "calibrate": f"-m --model, --data, -o --output, --by, --tune-bias, --json, {COLUMNS}, -j --threads",
+    "calibrate": f"-m --model, --data, -o --output, --by, --tune-bias, --json, {COLUMNS}, {SPANS}, -j --threads",
     "audit":
-        f"--data, -o --output=-, --folds=5, --top, --apply, --model-type=chain, {COLUMNS}, --weight-column, "
+        f"--data, -o --output=-, --folds=5, --top, --apply, --model-type=chain, {COLUMNS}, {SPANS}, --weight-column, "
         f"--preset, --template, {FEATURES}, --words=words, --ngrams=1, --tfidf, --l1, --l2, --seed, --tolerance, "
         "--max-iterations=1000, -q --quiet, -j --threads",
     "rank":
-        "-m --model, --data, -o --output, --by=sequence, -n --number=100, --diversity=0.5, --total, --committee, -q "
-        f"--quiet, {COLUMNS}, -j --threads",
+        "-m --model, --data, -o --output, --by=sequence, -n --number=100, --diversity=0.5, --total, --committee, "
+        f"--text, -q --quiet, {COLUMNS}, {SPANS}, -j --threads",
     "select":
-        f"--data, {COLUMNS}, --preset, --template, {FEATURES}, --dev, --l1, --l2, --tolerance, --size, --path, "
-        "--solver=grafting_light, --select, --steps, -o --output --table=-, --plot, -m --model, -q --quiet, -j "
+        f"--data, {COLUMNS}, {SPANS}, --preset, --template, {FEATURES}, --dev, --l1, --l2, --tolerance, --size, "
+        "--path, --solver=grafting_light, --select, --steps, -o --output --table=-, --plot, -m --model, -q --quiet, -j "
         "--threads",
     "structure":
         "--data, -o --output --edges=-, --plot, -m --model, --l1=ebic, --l2, --objective=pseudolikelihood, "
         "--inference, --grouped, --bins, --max-states=32, --seed, --cut, --reference, --bootstrap, --missing, "
         "--ignore, --no-header, --delimiter, --json, -q --quiet, -v --verbose, -j --threads",
     "encode":
-        f"--data, -o --output, --append, {COLUMNS}, --weight-column, --preset, --template, --partial, --unlabelled, "
-        "--min-count=1, -q --quiet, -j --threads",
-    "convert": "-m --model, -o --output, --to",
+        f"--data, -o --output, --append, {COLUMNS}, {SPANS}, --weight-column, --preset, --template, --partial, "
+        "--unlabelled, --min-count=1, -q --quiet, -j --threads",
+    "convert": f"-m --model, -o --output, --from, --to, --scheme=BIO, {SPANS}",
     "solvers": "name, --json",
     "presets": "name",
     "demo": "-m --model, --write, -j --threads",

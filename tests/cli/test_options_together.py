@@ -23,7 +23,7 @@ SHARED = {
     "constraints": ["auto", "bio", "bioes", "none"], "invalid_labels": ["skip", "repair"],
     "class_weight": ["B-X=2", "balanced", "O=0.5"], "dev": ["{}/dev"], "l1": ["0.01", "0.1", "5"],
     "l2": ["0", "0.001", "1"], "tolerance": ["0", "1e-3"], "threads": ["2"], "plot": ["{}/plot.svg"],
-    "model": ["{}/model"],
+    "model": ["{}/model"], "tokenizer": ["words", "a("],
 }  # fmt: skip
 VALUES = {
     structure: {
@@ -33,13 +33,12 @@ VALUES = {
         "missing": ["?", "?,z"], "ignore": ["c", "c,d"], "delimiter": [",", ";"], "threads": ["2"],
     },
     select: SHARED | {
-        "format": ["columns", "text"], "size": ["3"], "path": ["3", "1,0.5"], "select": ["2"], "steps": ["2"],
-        "table": ["{}/table.tsv"],
+        "format": ["columns", "text", "doccano"], "size": ["3"], "path": ["3", "1,0.5"], "select": ["2"],
+        "steps": ["2"], "table": ["{}/table.tsv"],
     },
     train: SHARED | {
-        "format": ["columns", "text", "svmlight"], "weight_column": ["2"], "words": ["characters:1-2"],
-        "ngrams": ["1-2"], "tokenizer": ["words", "a("], "start": ["{}/older"],
-        "prior": ["{}/older"], "prior_strength": ["2"],
+        "format": ["columns", "text", "svmlight", "brat"], "weight_column": ["2"], "words": ["characters:1-2"],
+        "ngrams": ["1-2"], "start": ["{}/older"], "prior": ["{}/older"], "prior_strength": ["2"],
         "multi_class": ["ovr"], "solver": [*SOLVERS, *FOR_RESEARCH], "solver_options": ["passes=2", "memory=3"],
         "random_state": ["1"], "gap": ["0.01"], "max_iterations": ["2", "20"], "keep": ["best", "last"],
         "patience": ["2"], "report": ["{}/report.html"], "trace": ["{}/trace.jsonl"],

@@ -9,8 +9,7 @@ import pytest
 
 from loglinear import ChainCRF, Corpus, CorpusFile, DataError, DataWarning, OptionError, Tagger
 from loglinear.data.column_layout import ColumnLayout
-from loglinear.data.formats import named
-from loglinear.data.lines import token_lines
+from loglinear.data.token_lines import token_lines
 
 PLAIN = "New\tNNP\tB-LOC\nYork\tNNP\tI-LOC\nis\tVBZ\tO\n\nRita\tNNP\tB-PER\nmet\tVBD\tO\n"
 BLANKS = "New York\tNNP\tB-LOC\nis\tVBZ\tO\n\nRita\t\tB-PER\nmet\tVBD\tO\n"
@@ -122,7 +121,7 @@ def test_old_line_ends_and_other_encodings_are_refused_with_the_remedy(written):
 def test_words_shown_to_people_are_those_of_the_layout(written):
     layout = ColumnLayout("tab", 0, skip_comments=True, n=1)
     path = written("# x\nB-LOC\tNew York\nO\tis\n\nRita\n")
-    shown = [[word for _, word in tokens] for tokens in token_lines(str(path), named("columns"), layout)]
+    shown = [[word for _, word in tokens] for tokens in token_lines(str(path), "columns", layout)]
     assert shown == [["New York", "is"], ["Rita"]]
 
 

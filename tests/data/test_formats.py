@@ -10,8 +10,9 @@ import pytest
 
 from loglinear import ChainCRF, Corpus, DataError, OptionError, TemplateError, _core
 from loglinear.data import texts
+from loglinear.data.annotations.tools import READERS
 from loglinear.data.formats import FORMATS, format_of, is_format, named, readable
-from loglinear.data.lines import line_of, token_lines
+from loglinear.data.token_lines import line_of, token_lines
 
 NAMES = {
     "a.jsonl": "jsonl",
@@ -94,7 +95,7 @@ def test_no_two_formats_have_an_extension_in_common():
     assert len(extensions) == len({*extensions})
 
 
-@pytest.mark.parametrize("name", sorted({*FORMATS} - {"text"}))
+@pytest.mark.parametrize("name", sorted(SENTENCES))
 def test_the_native_half_knows_every_format_and_agrees_on_templates(name, tmp_path):
     path = tmp_path / "data"
     path.write_text(SENTENCES[name].replace('{"n": 1, "w": "WORD4"}', '"WORD4"'), encoding="utf-8")
@@ -108,8 +109,9 @@ def test_the_native_half_knows_every_format_and_agrees_on_templates(name, tmp_pa
 
 
 def test_both_halves_know_the_same_names(tmp_path):
-    names = {f"{name}:{column}" for name, format in FORMATS.items() for column in format.columns} | {*FORMATS}
-    for name in names - {"text"}:
+    assert {*FORMATS} == {"text", *SENTENCES, *READERS}
+    native = {f"{name}:{column}" for name in SENTENCES for column in FORMATS[name].columns} | {*SENTENCES}
+    for name in native:
         template = "U:%x[0,0]\n" if named(name).template == "needed" else None
         with pytest.raises(FileNotFoundError):
             _core.Corpus.read(str(tmp_path / "missing"), name, template)
@@ -122,7 +124,7 @@ def test_both_halves_know_the_same_names(tmp_path):
             named(bad)
         with pytest.raises(OptionError, match=f"^format '{bad}' is unknown; choose ") as failure:
             _core.Corpus.read(str(tmp_path / "missing"), bad, None)
-        assert {*re.split(", | or ", str(failure.value).partition("choose ")[2])} == names - {"text"}
+        assert {*re.split(", | or ", str(failure.value).partition("choose ")[2])} == native
 
 
 def test_the_table_of_formats_names_each_with_its_extensions():
@@ -140,21 +142,21 @@ def test_the_table_of_formats_names_each_with_its_extensions():
         assert all(f"`{name}:{column}`" in notes[name][-1] for column in format.columns[1:])
 
 
-@pytest.mark.parametrize("name", sorted({*FORMATS} - {"text"}))
+@pytest.mark.parametrize("name", sorted(SENTENCES))
 def test_a_token_is_found_in_its_file(name, tmp_path):
     path, format = tmp_path / "f.gz", FORMATS[name]
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + SENTENCES[name].encode()))
-    lines = list(token_lines(str(path), format))
+    lines = list(token_lines(str(path), name))
     corpus = Corpus.read(path, format=name, template="U:%x[0,0]\n" if format.template == "needed" else None)
     assert [len(sentence) for sentence in lines] == corpus.core.lengths()
     for at, sentence in enumerate(lines):
         for token, (number, word) in enumerate(sentence):
             line = SENTENCES[name].splitlines()[number - 1]
-            assert line_of([str(path)], format, at, token) == (str(path), number)
+            assert line_of([str(path)], name, at, token) == (str(path), number)
             assert (word or "TOKEN") in line
             assert word is None or word.startswith("WORD")
-        assert line_of([str(path)], format, at, len(sentence)) == (str(path), sentence[-1][0])
-    assert line_of([str(path)], format, len(lines), 0) is None
+        assert line_of([str(path)], name, at, len(sentence)) == (str(path), sentence[-1][0])
+    assert line_of([str(path)], name, len(lines), 0) is None
 
 
 def test_a_corpus_is_read_in_the_format_of_its_extension(path, tmp_path):

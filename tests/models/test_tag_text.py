@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from loglinear import ChainCRF, DataError, DataWarning, ModelFileError, OptionError, Tagger, TextSpan, Tokenizer
 from loglinear.data.sentence_size import set_max_sentence
 from loglinear.data.token_fit import misfit_of
+from loglinear.models.files.text_spans import spans_html
 
 TEMPLATE = "U0:%x[0,0]\nU1:%shape[0,0]\nU2:%x[-1,0]\nB\n"
 TRAIN = [
@@ -187,7 +188,7 @@ def test_without_an_allowed_labelling_there_are_no_spans(parts):
 
 def test_spans_show_in_a_notebook(entities):
     text = "<Ada> &\tLovelace"
-    html = TextSpan.html_of(text, Tagger(entities).tag_text(text))
+    html = spans_html(text, Tagger(entities).tag_text(text))
     assert "&lt;" in html
     assert "&amp;" in html
     assert "PER" in html

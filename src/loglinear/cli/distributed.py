@@ -57,9 +57,10 @@ def is_local(arguments: Namespace) -> bool:
         message = "--part-mb needs --workers or --cluster; leave it out, or add one"
         raise OptionError(message)
     if arguments.train != ["-"] and arguments.format != "text":
+        from ..data.formats import has_spans
         from ..data.parts import expanded
 
-        arguments.train = expanded(arguments.train)
+        arguments.train = expanded(arguments.train, whole_folders=has_spans(arguments.format or ""))
     return True
 
 

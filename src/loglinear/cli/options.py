@@ -26,6 +26,7 @@ __all__ = [
     "add_model_type",
     "add_options",
     "add_scheme",
+    "add_spans",
     "add_templates",
     "add_threads",
     "add_verbose",
@@ -258,6 +259,18 @@ def add_columns(parser: Arguments) -> None:
     add("--max-sentence", type=int, metavar="N", help=size)
 
 
+def add_spans(parser: Arguments, *, has_tokenizer: bool = False) -> None:
+    """Add --overlaps and --widen, of texts with labelled spans, and --tokenizer unless the command has it already."""
+    add = parser.add_argument
+    if not has_tokenizer:
+        tokenizer = "with texts that have labelled spans: whitespace, words, characters, or a regular expression whose "
+        tokenizer += "matches are the tokens (default: as the model says, else the tokens of the file, else words)"
+        add("--tokenizer", metavar="NAME", help=tokenizer)
+    overlaps = "of labelled spans that share a token, keep the longest or the first (default: an error)"
+    add("--overlaps", choices=("longest", "first"), help=overlaps)
+    add("--widen", action="store_true", default=None, help="widen labelled spans that end within a token to the token")
+
+
 def add_weight_column(parser: Arguments) -> None:
     """Add --weight-column, of column files to train on."""
     text = (
@@ -276,7 +289,11 @@ def column_layout(arguments: Namespace, layout: ColumnLayout) -> ColumnLayout:
         "skip_comments": "skip_comments",
     }
     flags = {name: getattr(arguments, flag, None) for name, flag in names.items()}
-    return layout._replace(**{name: value for name, value in flags.items() if value is not None})
+    spans = {name: getattr(arguments, name, None) for name in layout.spans._fields}
+    return layout._replace(
+        **{name: value for name, value in flags.items() if value is not None},
+        spans=layout.spans._replace(**{name: value for name, value in spans.items() if value is not None}),
+    )
 
 
 def add_label_bias(parser: Arguments) -> None:

@@ -84,30 +84,37 @@ def _located(message: str, corpus: Corpus | None, paths: Sequence[str]) -> str:
     """Return a message with file and line in place of the first sentence in it that has a number."""
     import re
 
-    from ..data.formats import is_corpus, is_format, named
-    from ..data.lines import line_of
+    from ..data.formats import is_corpus, is_format
+    from ..data.token_lines import line_of
 
     place = re.search(r"\bsentence (\d+)(?:, token (\d+))?", message)
     if place is None or corpus is None or not is_format(corpus.format) or any(map(is_corpus, paths)):
         return message
-    line = line_of(paths, named(corpus.format), int(place[1]), int(place[2] or 0), corpus.columns)
+    line = line_of(paths, corpus.format, int(place[1]), int(place[2] or 0), corpus.columns)
     return message if line is None else f"{message[: place.start()]}{line[0]}, line {line[1]}{message[place.end() :]}"
 
 
 @contextmanager
-def guessing(format: str, reason: str | None) -> Iterator[None]:
+def guessing(format: str, reason: str | None, path: str) -> Iterator[None]:
     """Say after what is wrong with a file in which format it was read, and why, if nobody asked for this format.
 
     Args:
         format: of the file.
         reason: why the file is read in this format; None if it was asked for.
+        path: of the file, which may be an export of an annotation tool.
     """
+    from ..data.annotations.tools import detected_format
+
     try:
         yield
     except DataError as error:
         others = (": the file is ", ": a folder, ", "the compressed data is damaged")
         if reason is None or any(other in str(error) for other in others):
             raise
+        tool = detected_format(path) if os.path.isfile(path) else None
+        if tool is not None:
+            message = f"{path}: this looks like texts with labelled spans ({tool}); add --format {tool}"
+            raise DataError(message) from error
         message = f"{error} (read as {format}, {reason}; --format sets another)"
         raise DataError(message) from error
 
@@ -223,7 +230,7 @@ class Reading(NamedTuple):
                     "--template FILE"
                 )
                 raise OptionError(message)
-        with guessing(format, reason):
+        with guessing(format, reason, path):
             labels = None if self.partial else self.labels
             labels = labels or labels_as(labelled=True, partial=self.partial)
             return read_to_score(path, format, template_text(self.template), self.columns, self.threads, labels)

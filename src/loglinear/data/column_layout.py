@@ -1,4 +1,4 @@
-"""The layout of column files: what separates the columns, which of them is the label, which lines are comments.
+"""The layout of files: what separates columns, which of them is the label, how spans become labels of tokens.
 
 This module imports nothing that labelling text can do without.
 """
@@ -18,6 +18,7 @@ __all__ = [
     "SEPARATORS",
     "ColumnLayout",
     "Noticed",
+    "SpanReading",
     "check_tokens",
     "odd_lines",
     "same_texts",
@@ -132,6 +133,22 @@ def word_prefixes(template: str) -> list[str]:
     return re.findall(r"^([^%\s]*)%x\[\s*[+-]?\d+\s*,\s*0\s*\]$", lines, re.MULTILINE)
 
 
+class SpanReading(NamedTuple):
+    """How labelled spans of texts become labels of tokens.
+
+    Attributes:
+        tokenizer: name of a tokenizer, or a regular expression; None for the tokens of the file, or `words` for a file
+            without tokens.
+        overlaps: what becomes of spans that share a token: "refuse" raises an error; "longest" and "first" keep the
+            longest or the first of them.
+        widen: whether spans that start or end within a token are widened to the token; otherwise they are an error.
+    """
+
+    tokenizer: str | None = None
+    overlaps: str = "refuse"
+    widen: bool = False
+
+
 class ColumnLayout(NamedTuple):
     """The layout of the lines of a column file.
 
@@ -143,6 +160,7 @@ class ColumnLayout(NamedTuple):
         weight: column of the costs of wrong labels in the training data, counted like `label`; None without one. Other
             files have it as well, or lack it: see `roles`.
         texts: whether all tokens of Python objects that hold attributes are str, or none is; None for both or unknown.
+        spans: how labelled spans of texts become labels of tokens.
     """
 
     separator: str | None = None
@@ -151,6 +169,7 @@ class ColumnLayout(NamedTuple):
     n: int = 0
     weight: int | None = None
     texts: bool | None = None
+    spans: SpanReading = SpanReading()
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> ColumnLayout:
@@ -160,7 +179,9 @@ class ColumnLayout(NamedTuple):
 
     def settings(self) -> dict[str, Any]:
         """Return the entry of the settings of a model or of a corpus; nothing for data without columns."""
-        columns = {name: value for name, value in self._asdict().items() if value is not None or name == "separator"}
+        fields = self._asdict()
+        del fields["spans"]  # tokens are made of texts when these are read
+        columns = {name: value for name, value in fields.items() if value is not None or name == "separator"}
         return {"columns": columns} if self.n or self.texts is not None else {}
 
     def seen(self, noticed: Noticed) -> ColumnLayout:
@@ -198,12 +219,16 @@ class ColumnLayout(NamedTuple):
         weight = [] if self.weight is None else ["--weight-column", str(self.weight)]
         return [*separator, *label, *weight, *(["--skip-comments"] if self.skip_comments else [])]
 
-    def check(self, format: str, *, labelled: bool = True) -> None:
-        """Raise OptionError if a file of this format, with or without labels, has no such layout."""
+    def check(self, format: str, *, labelled: bool = True, has_spans: bool = False) -> None:
+        """Raise OptionError if a file of this format, with or without labels or spans, has no such layout."""
+        if not has_spans and self.spans != SpanReading():
+            which = "--overlaps and --widen are" if self.spans.tokenizer is None else "--tokenizer is"
+            message = f"{which} for texts with labelled spans, not for the format {format}; leave out such flags"
+            raise OptionError(message)
         if self.separator is not None and self.separator not in SEPARATORS:
             message = f"separator={self.separator!r} is not a separator; choose {' or '.join(SEPARATORS)}"
             raise OptionError(message)
-        if format != "columns" and self._replace(n=0) != ColumnLayout():
+        if format != "columns" and self._replace(n=0, spans=SpanReading()) != ColumnLayout():
             message = (
                 f"--separator, --label-column, --weight-column and --skip-comments are for the format columns, not "
                 f"{format}; leave them out"

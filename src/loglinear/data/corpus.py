@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..display.fragment import in_notebook
 from ..display.table import facts
-from ..errors import DataError, DataWarning, warn
+from ..errors import DataError, DataWarning, OptionError, warn
 from ..text_file import not_a
 from ..visible import counted, listed, visible_name
-from .column_layout import ColumnLayout, Noticed, odd_lines, same_texts
+from .column_layout import ColumnLayout, Noticed, SpanReading, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
 from .first_sentences import First, sizes_of
-from .formats import file_name, format_of, is_corpus, is_format, unknown_label
+from .formats import file_name, format_of, has_spans, is_corpus, is_format, n_columns, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
 from .odd_keys import odd_keys
@@ -155,8 +155,10 @@ class Corpus:
         threads: int = 0,
     ) -> Corpus:
         """Read a text of a format; `labels` as the native half names the ways to read them."""
-        layout.check(format, labelled=labels != "none")
+        layout.check(format, labelled=labels != "none", has_spans=has_spans(format))
         path = os.fspath(path)
+        if has_spans(format):
+            return cls._of_spans(path, format, template, layout.spans, is_labelled=labels != "none")
         with naming_preset(template):
             core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
         corpus = cls(core, template, format, columns=layout.seen(Noticed(*core.notes)))
@@ -167,6 +169,30 @@ class Corpus:
         for message in odd_keys(path) if format == "jsonl" else ():
             warn(f"{file_name(path)}: {message}", DataWarning)
         return corpus
+
+    @classmethod
+    def _of_spans(
+        cls, path: str, format: str, template: str | None, spans: SpanReading, *, is_labelled: bool
+    ) -> Corpus:
+        """Read texts with labelled spans, whose lines become sentences."""
+        from .annotations.alignment import DEFAULT_TOKENIZER
+        from .annotations.columns import token_labels
+        from .annotations.tools import read_sentences
+
+        if template is None:
+            message = f"the format {format} needs a template, for instance the preset ner (--preset, --template)"
+            raise OptionError(message)
+        if (n := n_columns(template)) > 1:
+            message = f"the template looks at {n} columns, but a word of the format {format} has one; use a template "
+            message += "for words alone, such as the presets ner and pos"
+            raise OptionError(message)
+        sentences = read_sentences(path, format, spans)
+        if all(sentence.text.tokens is None for sentence in sentences):
+            spans = spans._replace(tokenizer=spans.tokenizer or DEFAULT_TOKENIZER)
+        labels = token_labels(sentences, "BIO") if is_labelled else None
+        corpus = cls.encode([sentence.words for sentence in sentences], labels, template=template)
+        columns = corpus.columns._replace(texts=None, spans=spans)
+        return cls(corpus.core, corpus.template, format, columns=columns)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:

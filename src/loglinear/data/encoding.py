@@ -15,8 +15,8 @@ from .. import _core
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import whole_number
 from .column_layout import ColumnLayout, Noticed, same_texts
-from .corpus import Corpus, labels_as
-from .formats import file_name, format_of, is_corpus, is_format
+from .corpus import Corpus, labels_as, read_to_score
+from .formats import file_name, format_of, has_spans, is_corpus, is_format
 from .odd_keys import odd_keys
 from .settings import corpus_settings
 from .templates import template_text
@@ -125,6 +125,10 @@ class CorpusFile:
         path = os.fspath(source)
         format = format_of(path, format, self._format)
         layout = self._laid_out(format, separator, label_column, skip_comments, weight_column)
+        if has_spans(format):
+            labels = labels_as(labelled=labelled, partial=partial)
+            self.add(read_to_score(path, format, self._template, layout, threads, labels))
+            return
         layout.check(format, labelled=labelled)
         self._take(self._template, format, "str")
         labels, columns = labels_as(labelled=labelled, partial=partial), layout.options
@@ -219,13 +223,13 @@ class CorpusFile:
         labels = "marked" if labelled else "none"
         for source in sources:
             path = os.fspath(source)
-            if path == "-" or is_corpus(path):
+            name = format_of(path, format)
+            if path == "-" or is_corpus(path) or has_spans(name):
                 message = (
                     f"min_count={min_count} reads its input twice, which {file_name(path)} does not allow; "
                     "leave out min_count"
                 )
                 raise OptionError(message)
-            name = format_of(path, format)
             layout = self._laid_out(name, separator, label_column, skip_comments, weight_column)
             layout.check(name, labelled=labelled)
             self._writer.count(path, name, self._template, labels=labels, columns=layout.options, threads=threads)

@@ -1,7 +1,7 @@
 """Formats of data files: a row for each, from which readers and commands derive what they need to know.
 
-The native half reads the formats; `native/src/text/format.rs` is its list of them. This module imports nothing that
-labelling text can do without.
+The native half reads the formats, except texts with labelled spans; `native/src/text/format.rs` is its list of them.
+This module imports nothing that labelling text can do without.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ __all__ = [
     "Holds",
     "file_name",
     "format_of",
+    "has_spans",
     "is_corpus",
     "is_format",
     "listed",
@@ -58,6 +59,7 @@ class Format(NamedTuple):
         unknown: the label that stands for an unknown one unless a model has it; empty without one.
         labels: where the label of a line may stand, first and one past the last character, given the layout of columns
             and the column that the format names; no place if a line has several labels.
+        has_spans: whether a file holds texts with labelled spans, of which `annotations.tools` makes sentences.
     """
 
     extensions: tuple[str, ...]
@@ -68,6 +70,7 @@ class Format(NamedTuple):
     columns: tuple[str, ...] = ()
     unknown: str = ""
     labels: Callable[[str, ColumnLayout, str], list[tuple[int, int]]] = lambda _line, _layout, _column: []
+    has_spans: bool = False
 
 
 def file_name(path: str) -> str:
@@ -152,6 +155,10 @@ FORMATS: dict[str, Format] = {
         is_sentence=True,
         labels=_label_of_svmlight,
     ),
+    **{
+        name: Format((), "sentences", "needed", lambda _line, _layout: [], is_sentence=True, has_spans=True)
+        for name in ("doccano", "label-studio", "prodigy", "brat", "webanno")
+    },
     "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True, labels=_label_first),
 }
 
@@ -165,6 +172,11 @@ def is_format(name: str) -> bool:
     """Whether a format has this name, which may say which column holds the labels."""
     main, colon, column = name.partition(":")
     return main in FORMATS and (not colon or column in FORMATS[main].columns)
+
+
+def has_spans(name: str) -> bool:
+    """Whether files of a format hold texts with labelled spans; False for a name that is not a format."""
+    return is_format(name) and named(name).has_spans
 
 
 def named(name: str) -> Format:

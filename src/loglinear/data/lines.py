@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 from typing import Any
 
 from .. import _core
@@ -22,10 +21,8 @@ __all__ = [
     "decoded",
     "first_bytes",
     "is_rereadable",
-    "line_of",
     "read_lines",
     "sentence_lines",
-    "token_lines",
 ]
 
 # Approximate maximum of bytes of lines that are yielded together.
@@ -139,35 +136,6 @@ def sentence_lines(path: str, format: Format, columns: ColumnLayout) -> Iterator
             lines = []
     if lines:
         yield lines
-
-
-def token_lines(
-    path: str, format: Format, columns: ColumnLayout = ColumnLayout()
-) -> Iterator[list[tuple[int, str | None]]]:
-    """Yield the number of the line, from 1, and the word of each token of a file, sentence by sentence."""
-    for lines in sentence_lines(path, format, columns):
-        tokens = [(number, word) for number, line in lines for word in format.words(line, columns)]
-        if tokens:
-            yield tokens
-
-
-def line_of(
-    paths: Sequence[str], format: Format, sentence: int, token: int, columns: ColumnLayout = ColumnLayout()
-) -> tuple[str, int] | None:
-    """Return the file and the number, from 1, of the line of a token; None if it cannot be told.
-
-    Args:
-        paths: files of sentences, one after the other; standard input and pipes cannot be read again.
-        format: of the files.
-        sentence: number of the sentence, from 0, through all files.
-        token: number of the token, from 0; a token after the last one stands for the last one.
-        columns: layout of column files.
-    """
-    if not all(map(is_rereadable, paths)):
-        return None
-    places = ((path, lines) for path in paths for lines in token_lines(path, format, columns))
-    path, lines = next(islice(places, sentence, None), ("", []))
-    return (path, lines[min(token, len(lines) - 1)][0]) if lines else None
 
 
 def _lines(file: Any, path: str) -> Iterator[bytes]:

@@ -12,11 +12,11 @@ from glob import glob, has_magic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import _core
-from ..errors import DataError
+from ..errors import DataError, OptionError
 from ..extras import needed_by
 from .column_layout import ColumnLayout, Noticed
 from .corpus import Corpus, check_same_columns, labels_as
-from .formats import format_of, is_corpus
+from .formats import format_of, has_spans, is_corpus
 from .templates import template_text
 
 if TYPE_CHECKING:
@@ -191,8 +191,14 @@ class ParquetPart:
         return ListedPart(self.name, columns["tokens"], columns["labels"], self.template, weights, costs).read()
 
 
-def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+def expanded(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, whole_folders: bool = False
+) -> list[str]:
     """Return the files that paths name, in this order: patterns such as part-*.txt and folders by name.
+
+    Args:
+        paths: files, folders and patterns.
+        whole_folders: whether a folder is left as it is, for a reader of folders.
 
     Raises:
         DataError: a pattern or a folder holds no file.
@@ -201,7 +207,7 @@ def expanded(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
     files: list[str] = []
     for path in [os.fspath(given_path) for given_path in given_paths]:
         matching = [path]
-        if os.path.isdir(path) and not is_corpus(path):
+        if os.path.isdir(path) and not is_corpus(path) and not whole_folders:
             matching = sorted(
                 entry.path for entry in os.scandir(path) if entry.is_file() and not entry.name.startswith((".", "_"))
             )
@@ -256,6 +262,9 @@ def cut(
             continue
         kind = format_of(path, format)
         columns.check(kind)
+        if has_spans(kind):
+            message = f"{path}: the format {kind} is not read in parts; convert the file first: loglinear convert"
+            raise OptionError(message)
         ranges = _core.cut_file(path, kind, part_bytes)
         whole = ranges is None or len(ranges) <= 1
         for part_range in [None] if whole else ranges or ():

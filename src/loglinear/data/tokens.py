@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from .columns import as_lists
 from .corpus import Corpus
-from .formats import is_corpus, named, word
-from .lines import token_lines
+from .formats import is_corpus, word
 from .stored_words import stored_words
+from .token_lines import token_lines
 
 if TYPE_CHECKING:
     from .inputs import Sentences
@@ -55,8 +55,7 @@ def file_words(path: str, format: str, corpus: Corpus) -> list[list[str]]:
     """
     if not is_corpus(path):
         words_by_sentence = [
-            [word for _, word in tokens if word is not None]
-            for tokens in token_lines(path, named(format), corpus.columns)
+            [word for _, word in tokens if word is not None] for tokens in token_lines(path, format, corpus.columns)
         ]
         if [len(words) for words in words_by_sentence] == corpus.core.lengths():
             return words_by_sentence

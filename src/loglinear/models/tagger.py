@@ -16,10 +16,11 @@ from ..schemes import ChunkRule, chunk_rule
 from .column_tagging import tag_column
 from .files.chain import ChainModel, open_model, tag_lists
 from .files.tagging import Tagging
-from .files.text_spans import TextSpan, spans_of
+from .files.text_spans import spans_of
 
 if TYPE_CHECKING:
     from ..data.inputs import ArrowData, Sentence, Sentences
+    from ..data.text_span import TextSpan
     from .chain import ChainCRF
 
 __all__ = ["Tagger"]

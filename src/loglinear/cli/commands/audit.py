@@ -32,6 +32,7 @@ from ..options import (
     add_format,
     add_model_type,
     add_options,
+    add_spans,
     add_templates,
     add_threads,
     add_weight_column,
@@ -74,6 +75,7 @@ def configure(parser: ArgumentParser) -> None:
     add_model_type(parser)
     add_format(parser, default="columns")
     add_columns(parser)
+    add_spans(parser)
     add_weight_column(parser)
     add_templates(parser)
     add_features(parser)
@@ -167,12 +169,12 @@ def _with_all_labels(path: str, corpus: Corpus) -> list[int]:
 def _places(path: str, corpus: Corpus) -> list[list[tuple[int, int]]]:
     """Return line, from 1, and place in the line, from 0, of each token of each sentence."""
     from ...data.formats import named
-    from ...data.lines import token_lines
+    from ...data.token_lines import token_lines
 
-    format = named(corpus.format)
+    is_sentence = named(corpus.format).is_sentence
     return [
-        [(line, token if format.is_sentence else 0) for token, (line, _) in enumerate(tokens)]
-        for tokens in token_lines(path, format, corpus.columns)
+        [(line, token if is_sentence else 0) for token, (line, _) in enumerate(tokens)]
+        for tokens in token_lines(path, corpus.format, corpus.columns)
     ]
 
 
@@ -251,7 +253,7 @@ def _way_on(arguments: Namespace) -> str:
 
 def _apply(arguments: Namespace) -> None:
     """Write the data with the accepted labels."""
-    from ...data.formats import format_of
+    from ...data.formats import format_of, has_spans
     from ...data.relabelling import relabelled, spelled
     from ...data.writing import write_text
 
@@ -260,6 +262,10 @@ def _apply(arguments: Namespace) -> None:
         raise OptionError(message)
     accepted = AcceptedLabels.read(arguments.apply)
     format, layout = accepted.layout(arguments, format_of(arguments.train, arguments.format))
+    if has_spans(format):
+        message = f"--apply changes labels of tokens, which the format {format} does not have; convert the file with "
+        message += "`loglinear convert FILE train.txt`, audit train.txt, and convert it back"
+        raise OptionError(message)
     changes, new = spelled(arguments.train, format, layout, accepted.changes)
     lines = b"".join(relabelled(arguments.train, format, layout, changes))
     for label in new:

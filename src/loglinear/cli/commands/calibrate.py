@@ -14,7 +14,7 @@ from argparse import ArgumentParser, Namespace
 from ...visible import visible
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_json, add_threads
+from ..options import add_columns, add_format, add_json, add_spans, add_threads
 from ..places import check_model_name
 
 EXAMPLE = """example: loglinear calibrate ner.loglinear dev.txt -o calibrated.loglinear
@@ -38,6 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     add_format(parser)
     add_columns(parser)
+    add_spans(parser)
     add_threads(parser)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...errors import DataWarning, OptionError, warn
 from ...visible import counted
 from ..inputs import Inputs, add_data
-from ..options import add_columns, add_format, add_templates, add_threads, add_weight_column
+from ..options import add_columns, add_format, add_spans, add_templates, add_threads, add_weight_column
 from ..output import say
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_format(parser, "sentences", "samples", default="columns")
     add_columns(parser)
+    add_spans(parser)
     add_weight_column(parser)
     add_templates(parser)
     add(
@@ -65,8 +66,8 @@ def run(arguments: Namespace) -> None:
     """Encode."""
     from ...data.corpus import Corpus
     from ...data.encoding import CorpusFile
-    from ...data.formats import named
-    from ..reading import check_exists, read_template
+    from ...data.formats import format_of, has_spans, named
+    from ..reading import Reading, check_exists, read_template
 
     is_text = arguments.format is not None and named(arguments.format).holds == "texts"
     if arguments.min_count < 1:
@@ -99,7 +100,11 @@ def run(arguments: Namespace) -> None:
                 say(f"{counted(n_attributes, 'attribute')} on {arguments.min_count} tokens or more")
         with _shown(corpus, "encoded", quiet=arguments.quiet):
             for file in arguments.files:
-                corpus.add(file, partial=arguments.partial, **reading)
+                if has_spans(format_of(file, arguments.format)):
+                    spans = Reading.of(arguments, file)._replace(labels="none" if arguments.unlabelled else None)
+                    corpus.add(spans.corpus(file))
+                else:
+                    corpus.add(file, partial=arguments.partial, **reading)
     encoded = Corpus.open(arguments.output)
     _warn_of_oddities(arguments, encoded)
     if not arguments.quiet:

@@ -11,7 +11,16 @@ from argparse import ArgumentParser, Namespace
 from ...visible import visible
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_json, add_label_bias, add_scheme, add_threads, add_weight_column
+from ..options import (
+    add_columns,
+    add_format,
+    add_json,
+    add_label_bias,
+    add_scheme,
+    add_spans,
+    add_threads,
+    add_weight_column,
+)
 
 EXAMPLE = """example: loglinear evaluate chunker.loglinear test.txt
          loglinear evaluate chunker.loglinear test.txt --output - | perl conlleval.pl"""
@@ -41,6 +50,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
     add_format(parser)
     add_columns(parser)
+    add_spans(parser)
     add_weight_column(parser)
     add_threads(parser)
 

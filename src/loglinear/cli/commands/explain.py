@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ...visible import encodable
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_threads, count
+from ..options import add_columns, add_format, add_spans, add_threads, count
 from ..wrapping import fitted
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def configure(parser: ArgumentParser) -> None:
     kind.add_argument("--html", action="store_true", help="write an HTML page")
     add_format(parser)
     add_columns(parser)
+    add_spans(parser)
     add_threads(parser)
 
 

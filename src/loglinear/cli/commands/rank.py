@@ -14,6 +14,8 @@ The file is compressed if its name ends in .gz, .xz, .bz2 or .zst.
   disagreement  mean divergence of the models of a --committee from their average, in nats
 
 Of sentences that are the same only one is chosen. --diversity keeps sentences apart that are alike.
+
+With --text, each line of the input is a raw text, which is cut into tokens as by `loglinear tag --text`.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import TYPE_CHECKING
 from ...visible import counted
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_options, add_threads
+from ..options import add_columns, add_format, add_options, add_spans, add_threads
 from ..output import say, tab_separated
 
 if TYPE_CHECKING:
@@ -53,9 +55,12 @@ def configure(parser: ArgumentParser) -> None:
     add_options(parser, RankOptions)
     committee = "models that vote with MODEL in --by disagreement, such as models of bootstrap samples of its data"
     parser.add_argument("--committee", nargs="+", default=[], metavar="MODEL", help=committee)
+    text = "each line is a raw text, cut into tokens by the tokenizer of the training or by --tokenizer"
+    parser.add_argument("--text", action="store_true", default=None, help=text)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress and a summary")
     add_format(parser)
     add_columns(parser)
+    add_spans(parser)
     add_threads(parser)
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ...errors import OptionError
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_scheme, add_threads
+from ..options import add_columns, add_format, add_scheme, add_spans, add_threads
 from ..output import say
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     add_scheme(parser)
     add_format(parser)
     add_columns(parser)
+    add_spans(parser)
     add_threads(parser)
 
 

@@ -22,7 +22,7 @@ from ...trace import scores_text
 from ...visible import counted
 from ..ending import certainty, ending, nothing_reached
 from ..inputs import Inputs, add_data
-from ..options import add_columns, add_features, add_format, add_options, add_templates, add_threads, chosen
+from ..options import add_columns, add_features, add_format, add_options, add_spans, add_templates, add_threads, chosen
 from ..output import Interrupted, say, tab_separated
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def configure(parser: ArgumentParser) -> None:
     add_data(parser, parser, inputs, "TRAIN", "training data (may be compressed; - for stdin)")
     add_format(parser, "sentences", default="columns")
     add_columns(parser)
+    add_spans(parser)
     add_templates(parser)
     add_features(parser)
     add("--dev", metavar="FILE", help="held-out labelled data to score every round or strength")

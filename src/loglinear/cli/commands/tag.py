@@ -36,6 +36,12 @@ With --min-probability, less probable spans are left out.
   crfsuite  like `crfsuite tag`: only the label. For `-p`, use --probabilities sequence; for `-i`, --probabilities
             token; for `-l`, --marginals; for `-p -i`, -v 1; for `-p -i -l`, -v 2.
 
+With --text, --layout writes the labelled parts as suggestions (pre-annotations) for an annotation tool. Blank lines are
+left out.
+  doccano       JSON lines to import
+  label-studio  tasks with predictions; their score is the probability that all labels of the text are right
+  prodigy       JSON lines to load, with tokens and spans
+
 --pretty is for people: words with their labels below, in lines that fit the terminal. Spans are underlined with one
 label, and types have colours. Without a terminal, or if the environment variable NO_COLOR is set, there are no colours.
 Tables are refused.
@@ -62,6 +68,8 @@ READS: tuple[str, ...] = ("file", "model")
 WRITES: tuple[str, ...] = ("output", "rest")
 
 LAYOUTS = ("crf++", "crfsuite", "wapiti")
+# Layouts of raw texts.
+_OF_TEXTS = ("doccano", "label-studio", "prodigy")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -75,8 +83,8 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--probabilities", action="append", choices=("token", "span", "sequence"), help=probabilities)
     n_best = "write the N most probable label sequences of each sentence, with their probabilities"
     parser.add_argument("--n-best", type=int, metavar="N", help=n_best)
-    layout = f"output format of another program: {', '.join(LAYOUTS[:-1])} or {LAYOUTS[-1]}"
-    parser.add_argument("--layout", choices=LAYOUTS, metavar="NAME", help=layout)
+    layout = f"output format of another program: {', '.join(LAYOUTS)}; with --text: {', '.join(_OF_TEXTS)}"
+    parser.add_argument("--layout", choices=(*LAYOUTS, *_OF_TEXTS), metavar="NAME", help=layout)
     detail = "with --layout: 0 for labels only, 1 or 2 to add scores or probabilities, as above (default: 0)"
     parser.add_argument("-v", "--detail", type=int, choices=(0, 1, 2), help=detail)
     pretty = "print words with their labels below, for people; in colour on a terminal"
@@ -101,6 +109,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Tag."""
+    from ...data.formats import has_spans
+
     if arguments.probabilities is not None:
         arguments.probabilities, *others = arguments.probabilities
         if others:
@@ -113,6 +123,12 @@ def run(arguments: Namespace) -> None:
             message = "--tokenizer says how to cut the raw text of --text; add --text, or leave it out"
             raise OptionError(message)
         check_tokenizer("--tokenizer", arguments.tokenizer)
+    if arguments.layout in _OF_TEXTS and not arguments.text:
+        message = f"--layout {arguments.layout} writes raw texts with their spans; add --text, and give a text per line"
+        raise OptionError(message)
+    if arguments.format is not None and has_spans(arguments.format):
+        message = f"--format {arguments.format}: tag reads texts without labels; give them one per line, and add --text"
+        raise OptionError(message)
     if not arguments.pretty:
         opened(arguments.model).tag(arguments)
         return

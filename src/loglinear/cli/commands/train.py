@@ -28,6 +28,7 @@ from ..options import (
     add_format,
     add_model_type,
     add_options,
+    add_spans,
     add_templates,
     add_threads,
     add_verbose,
@@ -73,6 +74,7 @@ def configure(parser: ArgumentParser) -> None:
     add_data(parser, data, inputs, "TRAIN", train)
     add_format(data, default="columns")
     add_columns(data)
+    add_spans(data, has_tokenizer=True)
     add_weight_column(data)
     add_templates(data)
     partial = "allow partial labels: A:0.7|B:0.3 gives probabilities; in chains, ? means any label and A|B means A or B"
@@ -129,7 +131,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
-    from ...data.formats import COMPRESSED, format_of, named
+    from ...data.formats import COMPRESSED, format_of, has_spans, named
     from ...models.training.options import ClassifierParameters, DevOptions, SolverOptions, TextInput, TextOptions
     from ...objectives.chain import ChainFeatures
     from ...options import checks_of
@@ -161,11 +163,15 @@ def run(arguments: Namespace) -> None:
         flags = f"{_TEXT_FLAGS}, --multi-class and --no-intercept"
         message = f"texts, svmlight files, {flags} need a classifier; add --model-type maxent"
         raise OptionError(message)
-    if arguments.model_type != "chain" and raw.tokenizer is not None:
+    if arguments.model_type != "chain" and raw.tokenizer is not None and not has_spans(format):
         message = "--tokenizer cuts the text that a chain labels; leave it out, or see --words for classifiers of texts"
         raise OptionError(message)
     if holds == "texts" and not alone:
         message = "--workers and --cluster cannot read texts; leave them out, or convert the texts to an svmlight file"
+        raise OptionError(message)
+    if has_spans(format) and not alone:
+        message = f"--workers and --cluster cannot read the format {format}; leave them out, or convert the file to "
+        message += "columns with `loglinear convert`"
         raise OptionError(message)
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
@@ -226,7 +232,7 @@ def _write_report(arguments: Namespace, results: list[Result]) -> None:
     notes = [remark] if arguments.dev is None else []
     trace = results[0].trace if len(results) == 1 else ()
     data = arguments.train[0] if arguments.dev is None else arguments.dev
-    asked = Namespace(data=data, format=arguments.format, scheme=None, threads=arguments.threads)
+    asked = Namespace(**vars(arguments) | {"data": data, "scheme": None, "tokenizer": None})
     try:
         save_report(opened(arguments.model).report(asked, trace, notes), arguments.report, quiet=arguments.quiet)
     except (LogLinearError, OSError, MemoryError) as error:
@@ -279,8 +285,12 @@ def _slimming(arguments: Namespace) -> str:
 
 def _use(format: str, *, of_texts: bool) -> str:
     """Return what a model labels, given the format of its training data."""
+    from ...data.formats import has_spans
+
     if of_texts:
         return "label texts, one per line"
+    if has_spans(format):
+        return "label a file with one token per line (add --text for a text per line)"
     return "label a file with one token per line" if format == "columns" else f"label a file of the format {format}"
 
 
@@ -357,6 +367,7 @@ class _Training(NamedTuple):
 
 def _train_chain(asked: _Training, *, alone: bool) -> Result:
     """Train a chain on one file in this process, or on files that a cluster reads, and write the model."""
+    from ...data.formats import format_of, has_spans
     from ...models.files.chain import with_files
     from ...models.files.origin import files_of
     from ...models.training.chain import train_chain
@@ -372,6 +383,9 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
             lost.warn_of_lost()
     models = begun if prior is None else prior.start
     reading = Reading.of(arguments, asked.files[0], partial=arguments.partial, start=models)
+    if not has_spans(format_of(asked.files[0], arguments.format)):  # the tokenizer is for raw text to label
+        spans = reading.columns.spans._replace(tokenizer=None)
+        reading = reading._replace(columns=reading.columns._replace(spans=spans))
     older = None if prior is None else prior.older
     with ExitStack() as stack:
         data: ChainData
@@ -391,7 +405,7 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
                 start=begun,
                 prior=prior,
                 checkpoint=asked.checkpoint,
-                tokenizer=arguments.tokenizer,
+                tokenizer=arguments.tokenizer or data.columns.spans.tokenizer,
             )
     if not nothing_reached([result]):
         with_files(model, files_of(arguments, asked.files)).save(arguments.model)

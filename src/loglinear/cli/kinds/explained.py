@@ -33,7 +33,7 @@ def explained_sentences(kind: Any, arguments: Namespace) -> list[Explanation]:
     format = kind.format(arguments.file, arguments.format)
     with rereadable(arguments.file) as path:
         columns = kind.columns_to_label(arguments, format, path)
-        with guessing(format, kind.guess(arguments.file, arguments.format)):
+        with guessing(format, kind.guess(arguments.file, arguments.format), arguments.file):
             corpus = read_unlabelled(path, format, kind.template, columns, arguments.threads)
         warn_of_unknown_attributes(arguments.file, start_of(path), format, kind.model)
         # A sample of numbered columns has no name.

@@ -96,7 +96,8 @@ class PrettySentences:
                 is_first = False
 
     def _guessing(self) -> Any:
-        return guessing(self._format, self._kind.guess(self._arguments.file, self._arguments.format))
+        file = self._arguments.file
+        return guessing(self._format, self._kind.guess(file, self._arguments.format), file)
 
     def _look(self, start: bytes, columns: ColumnLayout) -> None:
         """Refuse a beginning that is of another format, and warn of what is probably wrong with it."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ...data.column_layout import ColumnLayout
     from ...data.corpus import Corpus
+    from ...models.rank import Ranking
     from .kind import Kind
 
 __all__ = ["ranked_sentences", "ranked_texts"]
@@ -34,7 +35,7 @@ __all__ = ["ranked_sentences", "ranked_texts"]
 def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
     """Return what to label next in a file of sentences; the first model is the one that will learn."""
     from ...data.excerpts import byte_order_mark, excerpts, together
-    from ...data.formats import is_corpus, named
+    from ...data.formats import has_spans, is_corpus, named
     from ...data.tokens import corpus_words
     from ...models.training.ranking import RankOptions
 
@@ -42,11 +43,17 @@ def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Ca
         from ...models.rank import Chains, Voter, ranked, shown
 
     options, file = chosen(RankOptions, arguments), arguments.file
+    if arguments.text:
+        kinds: list[Any] = _same_kind(members)
+        return _ranked_lines(kinds, arguments, lambda data: ranked(data, options, progress))
     if is_corpus(file) and arguments.output is not None:
         message = f"{file}: an encoded corpus does not contain its text; give the text, or leave out --output"
         raise OptionError(message)
-    kinds: list[Any] = _same_kind(members)
+    kinds = _same_kind(members)
     format, first = kinds[0].format(file, arguments.format), kinds[0]
+    if has_spans(format):
+        message = f"rank reads unlabelled texts, not the format {format}; give a text in each line, and --text"
+        raise OptionError(message)
     with rereadable(file) as path:
         corpora, layout = _corpora(kinds, path, format, arguments)
         corpus = corpora[first.model.template]
@@ -71,6 +78,39 @@ def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Ca
         contexts.append(shown(words, sentence.start, sentence.end) if are_all else sentence.context)
     text = together(passages, named(format), mark)
     return RankedFile(ranking, [str(excerpt.line) for excerpt in passages], contexts, text)
+
+
+def _ranked_lines(kinds: Sequence[Any], arguments: Namespace, rank: Callable[[Any], Ranking]) -> RankedFile:
+    """Return what to label next in a file of raw texts, one per line, which the first model cuts into tokens."""
+    from ...data.corpus import Corpus
+    from ...data.formats import file_name
+    from ...data.lines import decoded, read_lines
+    from ...data.token_fit import check_fits
+    from ...data.tokenizer import Tokenizer
+    from ...data.tokens import corpus_words
+    from ...models.rank import Chains, Voter, shown
+
+    file, first = arguments.file, kinds[0]
+    tokenizer, name = Tokenizer(first.tokenizer(arguments)), file_name(arguments.file)
+    for kind in kinds:
+        check_fits(tokenizer.spec, kind.model.template)
+    lines = [*enumerate(read_lines(file), start=1)]
+    texts = ((number, raw, tokenizer.tokens(decoded(raw, name, number).rstrip("\r\n"))) for number, raw in lines)
+    numbered = [(number, raw, tokens) for number, raw, tokens in texts if tokens]
+    words = [tokens for _, _, tokens in numbered]
+    templates = {kind.model.template: kind.template for kind in kinds}
+    corpora = {text: Corpus.encode(words, template=template) for text, template in templates.items()}
+    voters = [Voter(kind.model, corpora[kind.model.template], kind.model.labels, arguments.threads) for kind in kinds]
+    corpus = corpora[first.model.template]
+    with naming(file):
+        ranking = rank(Chains(voters, lambda at: corpus_words(corpus[at]), has_spans=first.items == "tokens"))
+    chosen_texts = [numbered[at] for at in ranking.positions.tolist()]
+    contexts = [
+        shown(tokens, sentence.start, sentence.end)
+        for (_, _, tokens), sentence in zip(chosen_texts, ranking.sentences, strict=True)
+    ]
+    text = b"".join(raw if raw.endswith(b"\n") else raw + b"\n" for _, raw, _ in chosen_texts)
+    return RankedFile(ranking, [str(number) for number, _, _ in chosen_texts], contexts, text)
 
 
 def _same_kind(members: Sequence[Any]) -> list[Any]:
@@ -99,7 +139,7 @@ def _corpora(
     for kind in kinds:
         if kind.model.template not in corpora:
             layouts.append(kind.columns_to_label(arguments, format, path))
-            with guessing(format, first.guess(arguments.file, arguments.format)):
+            with guessing(format, first.guess(arguments.file, arguments.format), arguments.file):
                 corpora[kind.model.template] = read_unlabelled(
                     path, format, kind.template, layouts[-1], arguments.threads
                 )
@@ -121,6 +161,10 @@ def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callab
         from ...models.text_classifier import TextClassifier
 
     options, file = chosen(RankOptions, arguments), arguments.file
+    if arguments.text:
+        message = f"--text is for chains; {members[0].path} is {members[0].called}, which reads texts as they are; "
+        message += "leave it out"
+        raise OptionError(message)
     if os.path.isdir(file) and arguments.output is not None:
         message = f"{file}: the texts of a folder are files, whose names the table has; leave out --output"
         raise OptionError(message)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...data.annotations import doccano, label_studio, prodigy
+from ...data.annotations.annotated_text import AnnotatedText
 from ...errors import DataError, OptionError
 from ...visible import counted
 from ..layout import answered_one_by_one
@@ -19,12 +22,13 @@ from ..withheld import Withheld
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ...models.files.text_spans import TextSpan
+    from ...data.text_span import TextSpan
+    from ...data.tokenizer import Tokenizer
     from ...models.tagger import Tagger
 
-    Record = Callable[[str, Sequence[TextSpan]], dict[str, Any]]
+    Record = Callable[["RawTexts", str, Sequence[TextSpan], float | None], dict[str, Any]]
 
-__all__ = ["RECORDS", "RawTexts"]
+__all__ = ["LAYOUTS", "RawTexts"]
 
 # Texts whose spans are in memory as Python objects at a time.
 _TOGETHER = 10_000
@@ -35,13 +39,53 @@ _TAKEN = {"model", "file", "output", "threads", "text", "tokenizer", "stream", "
 _TAKEN |= {"constraints", "label_bias", "max_sentence"}
 
 
-def _record(text: str, spans: Sequence[TextSpan]) -> dict[str, Any]:
+class _Layout(NamedTuple):
+    """How texts with their spans are written.
+
+    Attributes:
+        record: returns the JSON object of a text.
+        start: what the output begins with.
+        between: what separates two objects.
+        after: what follows each object.
+        end: what the output ends with.
+        has_score: whether an object has the probability that all labels of its text are right.
+    """
+
+    record: Record
+    start: str = ""
+    between: str = ""
+    after: str = "\n"
+    end: str = ""
+    has_score: bool = False
+
+
+def _own(_: RawTexts, text: str, spans: Sequence[TextSpan], __: float | None) -> dict[str, Any]:
     """Return a text with its spans as loglinear writes it."""
     return {"text": text, "spans": [span._asdict() for span in spans]}
 
 
-RECORDS: Mapping[str | None, Record] = {None: _record}
-"""Layout -> what makes the JSON object of a text and its spans."""
+def _doccano(_: RawTexts, text: str, spans: Sequence[TextSpan], __: float | None) -> dict[str, Any]:
+    """Return a line of doccano's import."""
+    return doccano.fields(AnnotatedText(text, tuple(spans)))
+
+
+def _prodigy(texts: RawTexts, text: str, spans: Sequence[TextSpan], _: float | None) -> dict[str, Any]:
+    """Return a task of Prodigy, with the tokens of the text."""
+    return prodigy.fields(AnnotatedText(text, tuple(spans), "", tuple(texts.tokenizer.offsets(text))))
+
+
+def _label_studio(texts: RawTexts, text: str, spans: Sequence[TextSpan], score: float | None) -> dict[str, Any]:
+    """Return a task of Label Studio's import, with a prediction."""
+    return label_studio.fields(AnnotatedText(text, tuple(spans)), texts.model_version, score)
+
+
+LAYOUTS: Mapping[str | None, _Layout] = {
+    None: _Layout(_own),
+    "doccano": _Layout(_doccano),
+    "label-studio": _Layout(_label_studio, "[", label_studio.BETWEEN, "", "]\n", has_score=True),
+    "prodigy": _Layout(_prodigy),
+}
+"""Layouts of texts with their spans by name; None is loglinear's own."""
 
 
 class RawTexts:
@@ -63,7 +107,7 @@ class RawTexts:
                 flag = option_flag(name) if name != "detail" else "-v"
                 message = f"--text writes a line of JSON for each text; leave out {flag}"
                 raise OptionError(message)
-        if arguments.layout not in RECORDS:
+        if arguments.layout not in LAYOUTS:
             message = f"--layout {arguments.layout} writes a line for each token; leave it out with --text"
             raise OptionError(message)
         if is_corpus(arguments.file):
@@ -71,7 +115,19 @@ class RawTexts:
             raise OptionError(message)
         self._tagger, self._arguments, self._name = tagger, arguments, file_name(arguments.file)
         self._withheld = Withheld.of(arguments)
-        self._n_spans = self._n_withheld = 0
+        self._layout = LAYOUTS[arguments.layout]
+        self._n_spans = self._n_withheld = self._n_texts = 0
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts the texts."""
+        return self._tagger._cutter(None)
+
+    @property
+    def model_version(self) -> str:
+        """What annotation tools call the model: the name of its file."""
+        model: str = self._arguments.model
+        return os.path.basename(model)
 
     def tag(self) -> None:
         """Write a line of JSON for each line of the file, or with --pretty the texts with their labels below.
@@ -82,13 +138,18 @@ class RawTexts:
         from ...data.writing import write_text
 
         write, n_lines = self._pretty() if self._arguments.pretty else self._json, 0
+        pieces = list[str]()
         for texts in self._arriving():
-            written = []
             for at in range(0, len(texts), _TOGETHER):
                 with self._naming(n_lines + at + 1):
-                    written.append(write(texts[at : at + _TOGETHER]))
-            write_text(self._arguments.output, "".join(written).encode("utf-8", errors="replace"))
+                    pieces.append(write(texts[at : at + _TOGETHER]))
             n_lines += len(texts)
+            if self._arguments.output == "-":
+                write_text("-", "".join(pieces).encode("utf-8", errors="replace"))
+                pieces.clear()
+        if not self._arguments.pretty:
+            pieces.append(self._layout.end if self._n_texts else self._layout.start + self._layout.end)
+        write_text(self._arguments.output, "".join(pieces).encode("utf-8", errors="replace"))
         if self._withheld is not None and self._n_withheld:
             of_all = f"{self._n_withheld:,} of {counted(self._n_spans, 'span')}"
             verb = "is" if self._n_withheld == 1 else "are"
@@ -136,16 +197,27 @@ class RawTexts:
             say(f"warning: {self._name}: {of_tokens}; leave out --text for a file with one token per line")
 
     def _json(self, texts: list[str]) -> str:
-        """Return a line of JSON for each text."""
-        threads, record = self._arguments.threads, RECORDS[self._arguments.layout]
+        """Return a JSON object for each text; annotation tools get no blank texts."""
+        threads, layout = self._arguments.threads, self._layout
         rows = self._tagger.tag_texts(texts, threads=threads)
+        scores = self._probabilities(texts) if layout.has_score else [None] * len(texts)
         if self._withheld is not None:
             n_spans, least = sum(map(len, rows)), self._withheld.least
             rows = [[span for span in row if (span.probability or 0.0) >= least] for row in rows]
             self._n_spans += n_spans
             self._n_withheld += n_spans - sum(map(len, rows))
-        records = map(record, texts, rows)
-        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        is_own = self._arguments.layout is None
+        answers = (row for row in zip(texts, rows, scores, strict=True) if is_own or row[0].strip())
+        objects = [json.dumps(layout.record(self, *row), ensure_ascii=False) + layout.after for row in answers]
+        before = layout.between if self._n_texts else layout.start
+        self._n_texts += len(objects)
+        return before + layout.between.join(objects) if objects else ""
+
+    def _probabilities(self, texts: list[str]) -> Sequence[float | None]:
+        """Return the probability that all labels of each text are right."""
+        sentences = [self.tokenizer.tokens(text) for text in texts]
+        taggings = self._tagger.tag_batch(sentences, probabilities=True, threads=self._arguments.threads)
+        return [tagging.probability for tagging in taggings]
 
     def _pretty(self) -> Callable[[list[str]], str]:
         """Return the function that writes texts for people: their tokens with the labels below."""

@@ -100,7 +100,7 @@ class Sentences(Kind):
         Raises:
             OptionError: there is no such format, or the model cannot read it.
         """
-        from ...data.formats import format_of, is_corpus, named, readable
+        from ...data.formats import format_of, has_spans, is_corpus, named, readable
 
         asked, template = None if format is None else named(format), self.model.template
         if is_corpus(file):
@@ -108,6 +108,8 @@ class Sentences(Kind):
         trained = str(self.settings.get("format", "columns"))
         if trained == "python":  # lists, which JSON holds as well
             trained = "jsonl" if template is None else "columns"
+        if has_spans(trained):  # whose texts were cut into tokens
+            trained = "columns"
         if format is None or asked is None:
             format_of_file = format_of(file, default=trained)
             same = trained.partition(":")[0] == format_of_file  # conllu:xpos is a kind of conllu
@@ -136,12 +138,15 @@ class Sentences(Kind):
 
     def columns(self, arguments: Namespace, format: str) -> ColumnLayout:
         """Return the layout of a file: the layout of the training data, with the changes of the flags."""
-        from ...data.column_layout import ColumnLayout
+        from ...data.column_layout import ColumnLayout, SpanReading
+        from ...data.formats import has_spans
         from ..options import column_layout
 
         trained = ColumnLayout.of_settings(self.settings) if format == "columns" else ColumnLayout()
+        if has_spans(format):
+            trained = trained._replace(spans=SpanReading(self.settings.get("tokenizer")))
         layout = column_layout(arguments, trained)
-        layout.check(format)
+        layout.check(format, has_spans=has_spans(format))
         return layout
 
     def columns_to_label(self, arguments: Namespace, format: str, path: str) -> ColumnLayout:
@@ -238,7 +243,7 @@ class Sentences(Kind):
         is_noted = regular and look(start)
         # Who writes a pipe to label may wait for it to be read before reading the answers.
         output = "-" if is_named_pipe(arguments.file) else arguments.output
-        with guessing(format, self.guess(arguments.file, arguments.format)), read_by_another(output):
+        with guessing(format, self.guess(arguments.file, arguments.format), arguments.file), read_by_another(output):
             tally = model.tag_file(
                 arguments.file,
                 arguments.output,
@@ -278,17 +283,27 @@ class Sentences(Kind):
 
     def _raw_texts(self, arguments: Namespace) -> RawTexts:
         """Return what labels the raw texts of a file."""
+        from ...data.tokenizer import as_tokenizer
         from ...models.tagger import Tagger
         from .raw_texts import RawTexts
 
-        tokenizer = arguments.tokenizer or self.settings.get("tokenizer")
+        tagger = Tagger._of(self._constrained(arguments), "str", as_tokenizer(self.tokenizer(arguments)))
+        return RawTexts(tagger, arguments)
+
+    def tokenizer(self, arguments: Namespace) -> str:
+        """Return how raw text is cut: as the flags say, else as the model says.
+
+        Raises:
+            OptionError: neither says it.
+        """
+        tokenizer: str | None = arguments.tokenizer or self.settings.get("tokenizer")
         if tokenizer is None:
             message = (
                 f"{self.path}: the model does not say how to cut text into tokens; add --tokenizer words, or train "
             )
             message += "it with --tokenizer"
             raise OptionError(message)
-        return RawTexts(Tagger._of(self._constrained(arguments), "str", tokenizer), arguments)
+        return tokenizer
 
     def look_for_sentences(self, path: str, start: bytes) -> None:
         """Warn if the first bytes of a file are a single sentence that is probably several; samples need none."""
@@ -460,7 +475,7 @@ class Sentences(Kind):
         from ...models.files.tagging import tag_corpus
 
         model, start = self.model, start_of(path)
-        with guessing(format, guess):
+        with guessing(format, guess, path):
             corpus = read_to_score(path, format, self.template, columns, threads)
         with naming(path, corpus):
             gold = corpus.known_labels(model.labels)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ...data.labels import typed
+from ...data.text_span import TextSpan
 from .chain import tag_texts
 
 if TYPE_CHECKING:
@@ -17,62 +18,7 @@ if TYPE_CHECKING:
     from ...schemes import ChunkRule
     from .chain import ChainModel
 
-__all__ = ["TextSpan", "spans_of"]
-
-
-class TextSpan(NamedTuple):
-    """A labelled part of a text, such as an entity.
-
-    Attributes:
-        start: number of characters (code points) before it.
-        end: number of characters up to its end: it is `text[start:end]` of the whole text.
-        label: type of the entity, "" if the labels have none; or the label of the token, if the labels of the model
-            follow no tagging scheme.
-        text: the part itself.
-        probability: the probability that an entity of this type starts and ends here, or of the token's label; None if
-            probabilities are not wanted.
-
-    Example:
-        >>> from loglinear import TextSpan
-        >>> span = TextSpan(0, 12, "PER", "Ada Lovelace", 0.97)
-        >>> "Ada Lovelace wrote"[span.start : span.end] == span.text
-        True
-    """
-
-    start: int
-    end: int
-    label: Any
-    text: str
-    probability: float | None = None
-
-    @staticmethod
-    def html_of(text: str, spans: Sequence[TextSpan]) -> str:
-        """Return a text with its spans in colour, each with its label and probability, as HTML for a notebook.
-
-        Args:
-            text: the text.
-            spans: its spans, from left to right.
-
-        Example:
-            >>> from loglinear import TextSpan
-            >>> html = TextSpan.html_of("Ada wrote", [TextSpan(0, 3, "PER", "Ada", 0.97)])
-            >>> "PER" in html and "0.970" in html
-            True
-        """
-        from ...report.labelled import Labelled, in_notebook, shown
-
-        colours = Labelled([str(span.label) for span in spans], sequences=False)
-        text = text.translate(dict.fromkeys(map(ord, "\t\r\n"), " "))
-        parts, end = [], 0
-        for span in spans:
-            sure = "" if span.probability is None else f" {span.probability:.3f}"
-            note = f"{shown(str(span.label))}{sure}"
-            parts += [
-                shown(text[end : span.start]),
-                colours.coloured(shown(text[span.start : span.end]), str(span.label), note),
-            ]
-            end = span.end
-        return in_notebook(f'<p class="text" lang="" dir="auto">{"".join(parts)}{shown(text[end:])}</p>')
+__all__ = ["spans_html", "spans_of"]
 
 
 # Makes a span of a tuple of its fields, without the cost of a function in Python.
@@ -108,3 +54,33 @@ def spans_of(
     if rule is not None or label_type == "str":
         return spans
     return [[span._replace(label=typed([[span.label]], label_type)[0][0]) for span in row] for row in spans]
+
+
+def spans_html(text: str, spans: Sequence[TextSpan]) -> str:
+    """Return a text with its spans in colour, each with its label and probability, as HTML for a notebook.
+
+    Args:
+        text: the text.
+        spans: its spans, from left to right.
+
+    Example:
+        >>> from loglinear import TextSpan
+        >>> from loglinear.models.files.text_spans import spans_html
+        >>> html = spans_html("Ada wrote", [TextSpan(0, 3, "PER", "Ada", 0.97)])
+        >>> "PER" in html and "0.970" in html
+        True
+    """
+    from ...report.labelled import Labelled, in_notebook, shown
+
+    colours = Labelled([str(span.label) for span in spans], sequences=False)
+    text = text.translate(dict.fromkeys(map(ord, "\t\r\n"), " "))
+    parts, end = [], 0
+    for span in spans:
+        sure = "" if span.probability is None else f" {span.probability:.3f}"
+        note = f"{shown(str(span.label))}{sure}"
+        parts += [
+            shown(text[end : span.start]),
+            colours.coloured(shown(text[span.start : span.end]), str(span.label), note),
+        ]
+        end = span.end
+    return in_notebook(f'<p class="text" lang="" dir="auto">{"".join(parts)}{shown(text[end:])}</p>')

@@ -1,0 +1,168 @@
+"""A text with labelled spans, and the checks that every reader and writer applies to spans."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NoReturn
+
+from ...errors import DataError
+from ...visible import shortened, visible_name
+from ..text_span import TextSpan
+
+__all__ = [
+    "AnnotatedText",
+    "Utf16Offsets",
+    "by_position",
+    "check_texts",
+    "checked_span",
+    "fail",
+    "quoted",
+]
+
+# Characters of a span's text that a message shows.
+_SHOWN = 40
+# The last character that one unit of UTF-16 holds.
+_LAST_OF_ONE_UNIT = "\uffff"
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedText:
+    """A text with labelled spans.
+
+    Attributes:
+        text: the text. Each of its lines is a sentence.
+        spans: labelled spans, in any order.
+        id: identifier of the text in the annotation tool, such as the number of a task; empty without one.
+        tokens: start and end of each token, if the file has tokens; None otherwise.
+        place: where the text was read, for messages: file and line, or file and task.
+        line: number of the line of the file, or of the text in the file, from 1; 0 if the text was not read.
+
+    Example:
+        >>> from loglinear import AnnotatedText, TextSpan
+        >>> text = AnnotatedText("Ada wrote", (TextSpan(0, 3, "PER", "Ada"),))
+        >>> [(text.text[span.start : span.end], span.label) for span in text.spans]
+        [('Ada', 'PER')]
+    """
+
+    text: str
+    spans: tuple[TextSpan, ...] = ()
+    id: str = ""
+    tokens: tuple[tuple[int, int], ...] | None = None
+    place: str = field(default="", compare=False, repr=False)
+    line: int = field(default=0, compare=False, repr=False)
+
+
+class Utf16Offsets:
+    """Conversion between offsets in code points, as Python counts, and in units of UTF-16, as Java and JavaScript do.
+
+    Args:
+        text: the text that the offsets belong to.
+
+    Example:
+        >>> from loglinear.data.annotations.annotated_text import Utf16Offsets
+        >>> offsets = Utf16Offsets("a😊b")
+        >>> offsets.of(2), offsets.code_point(3), offsets.code_point(2)
+        (3, 2, None)
+    """
+
+    def __init__(self, text: str) -> None:
+        self._length = len(text)
+        self._starts: list[int] | None = None
+        if text and max(text) > _LAST_OF_ONE_UNIT:
+            self._starts = [0, *accumulate(1 + (character > _LAST_OF_ONE_UNIT) for character in text)]
+
+    def of(self, code_point: int) -> int:
+        """Return the offset in units of an offset in code points."""
+        return code_point if self._starts is None else self._starts[code_point]
+
+    def code_point(self, unit: int) -> int | None:
+        """Return the offset in code points of an offset in units; None if it is outside the text or in a character."""
+        if self._starts is None:
+            return unit if 0 <= unit <= self._length else None
+        at = bisect_left(self._starts, unit)
+        return at if at < len(self._starts) and self._starts[at] == unit else None
+
+
+def fail(place: str, problem: str) -> NoReturn:
+    """Raise DataError, with the place before the problem, if it is known."""
+    message = f"{place}: {problem}" if place else problem
+    raise DataError(message)
+
+
+def quoted(text: str) -> str:
+    """Return the text of a span for a message."""
+    return f"'{visible_name(shortened(text, _SHOWN))}'"
+
+
+def checked_span(
+    text: str,
+    start: int,
+    end: int,
+    label: str,
+    place: str,
+    *,
+    recorded: str | None = None,
+    probability: float | None = None,
+) -> TextSpan:
+    """Return a span of a text.
+
+    Args:
+        text: the text.
+        start: first character.
+        end: one past the last character.
+        label: label of the span.
+        place: of the span, for messages.
+        recorded: text of the span as the file has it.
+        probability: of the span.
+
+    Raises:
+        DataError: the span is not in the text, is empty, covers only blanks, or has another text than recorded; or the
+            label is empty.
+    """
+    called = f"the span {start} to {end} ({visible_name(shortened(label))})"
+    if not label:
+        fail(place, f"the span {start} to {end} has an empty label; choose a label for it, or delete it")
+    if end == start:
+        fail(place, f"{called} is empty; delete it in the annotation tool")
+    if end < start:
+        fail(place, f"{called} ends before it starts; delete it in the annotation tool and mark it again")
+    if start < 0 or end > len(text):
+        size = f"the text has {len(text):,} characters"
+        fail(place, f"{called} is outside the text; {size}; export text and annotations together, and again")
+    if recorded is not None and _squeezed(recorded) != _squeezed(text[start:end]):
+        covers = f"covers {quoted(text[start:end])}, but the file says {quoted(recorded)}"
+        fail(place, f"{called} {covers}; export text and annotations together, and count offsets in code points")
+    if not text[start:end].strip():
+        fail(place, f"{called} covers only blanks; delete it in the annotation tool")
+    return TextSpan(start, end, label, text[start:end], probability)
+
+
+def _squeezed(text: str) -> str:
+    """Return a text with single blanks in place of line ends and runs of blanks, which tools record in several ways."""
+    return " ".join(text.replace("\\n", "\n").replace("\\r", "\r").split())
+
+
+def check_texts(texts: Iterable[AnnotatedText]) -> list[AnnotatedText]:
+    """Return texts as a list, after a check of their types and spans.
+
+    Raises:
+        DataError: an item is not an AnnotatedText, or one of its spans is not a span of its text.
+    """
+    listed = list(texts)
+    for number, item in enumerate(listed):
+        if not isinstance(item, AnnotatedText):
+            fail("", f"text {number} is {item!r:.60}, not an AnnotatedText; give a list of AnnotatedText")
+        for span in item.spans:
+            place = item.place or f"text {number}"
+            if type(span.start) is not int or type(span.end) is not int or not isinstance(span.label, str):
+                fail(place, f"{span!r:.80} is not a span; its start and end are whole numbers, its label is a text")
+            checked_span(item.text, span.start, span.end, span.label, place, recorded=span.text)
+    return listed
+
+
+def by_position(spans: Sequence[TextSpan]) -> tuple[TextSpan, ...]:
+    """Return spans from left to right; longer ones first if several start at the same character."""
+    return tuple(sorted(spans, key=lambda span: (span.start, -span.end, span.label)))
