@@ -35,6 +35,7 @@ PACKAGES = {
     "pyarrow": Package("pyarrow", ""),
     "dask": Package("Dask", "distributed"),
     "distributed": Package("Dask", "distributed"),
+    "spacy": Package("spaCy", "spacy"),
     "pandas": Package("pandas", ""),
     "polars": Package("polars", ""),
 }
