@@ -9,13 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...networks.binning import numbers
+from ...networks.signs import sign_of, state_orders
 from ...vectors import Vector
 
 __all__ = ["Edge", "Network", "drawing", "ranked_edges"]
-
-# Least correlation of an edge's interactions with products of scores for the edge to have a direction.
-_DIRECTION = 0.5
 
 
 class Network(Protocol):
@@ -78,37 +75,7 @@ def drawing(network: Network, names: Sequence[str]) -> tuple[list[str], list[lis
     """
     varying = [i for i, states in enumerate(network.categories_) if states.size > 1]
     place = {variable: at for at, variable in enumerate(varying)}
-    orders = [_order(states, edges) for states, edges in zip(network.categories_, network.bin_edges_, strict=True)]
+    orders = state_orders(network.categories_, network.bin_edges_)
     pairs = network.edges_.tolist()
-    signs = [_sign(table, orders[i], orders[j]) for (i, j), table in zip(pairs, network.weights_, strict=True)]
+    signs = [sign_of(table, orders[i], orders[j]) for (i, j), table in zip(pairs, network.weights_, strict=True)]
     return [names[i] for i in varying], [[place[i], place[j]] for i, j in pairs], network.strengths_, signs
-
-
-def _order(states: npt.NDArray[Any], edges: Vector | None) -> npt.NDArray[np.int64] | None:
-    """Return the numbers of a variable's states in ascending order, None for states without an order.
-
-    States that are numbers are sorted, because the reference state comes first whichever number it is.
-    """
-    values = None if edges is not None else numbers(states.tolist())
-    if values is not None:
-        return np.argsort(values, kind="stable")
-    return np.arange(states.size) if edges is not None or states.size == 2 else None
-
-
-def _sign(table: Vector, rows: npt.NDArray[np.int64] | None, columns: npt.NDArray[np.int64] | None) -> int:
-    """Return the sign of the correlation of an edge's interactions with products of scores, 0 if there is none.
-
-    Scores are the places of the states in their order. Interactions are the weights less the means of their rows and
-    columns, which belong to single variables. A correlation of less than 1/2 is no direction: states in the middle go
-    together, or those of both ends.
-    """
-    if rows is None or columns is None:
-        return 0
-    ordered = table[np.ix_(rows, columns)]
-    interactions = ordered - ordered.mean(axis=0) - ordered.mean(axis=1, keepdims=True) + ordered.mean()
-    products = np.outer(
-        np.arange(rows.size) - (rows.size - 1) / 2.0, np.arange(columns.size) - (columns.size - 1) / 2.0
-    )
-    size = float(np.linalg.norm(interactions) * np.linalg.norm(products))
-    correlation = float((interactions * products).sum()) / max(size, 1e-300)
-    return int(np.sign(correlation)) if abs(correlation) >= _DIRECTION else 0
