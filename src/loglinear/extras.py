@@ -37,6 +37,7 @@ PACKAGES = {
     "distributed": Package("Dask", "distributed"),
     "spacy": Package("spaCy", "spacy"),
     "pandas": Package("pandas", ""),
+    "pgmpy": Package("pgmpy", ""),
     "polars": Package("polars", ""),
 }
 """The packages by the name of their module."""

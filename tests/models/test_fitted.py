@@ -57,7 +57,6 @@ def test_every_attribute_of_a_fitted_estimator_is_listed_and_read(name, models, 
     members = dict(inspect.getmembers(model))
     assert {*members} <= {*dir(model)}
     assert [attribute for attribute in vars(model) if attribute not in members] == []
-    assert name != "network" or members["graph_"].number_of_edges() == len(model.edges_)
 
 
 def test_every_attribute_is_listed_and_read_without_any_package_that_an_extra_installs(models, tmp_path):
@@ -82,15 +81,15 @@ from loglinear.compat.sklearn_crfsuite import CRF
 {inspect.getsource(sys.modules[__name__]).partition("# Data.")[2].partition("# Laws.")[0]}
 MODELS = fitted()
 for name, model in MODELS.items():
-    print(name, len(inspect.getmembers(model)) > 20, "graph_" in dir(model))
+    print(name, len(inspect.getmembers(model)) > 20)
 try:
-    MODELS["network"].graph_
+    MODELS["network"].to_networkx()
 except Exception as error:
     print(error)
 """
     *lines, message = printed(missing, program)
-    assert lines == [f"{name} True False" for name in NAMES]
-    assert message == "PairwiseMRF.graph_ needs networkx; install it: pip install 'loglinear[network]'"
+    assert lines == [f"{name} True" for name in NAMES]
+    assert message == "PairwiseMRF.to_networkx needs networkx; install it: pip install 'loglinear[network]'"
 
 
 DERIVED = {

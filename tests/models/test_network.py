@@ -82,10 +82,17 @@ def test_edges_have_weights_and_other_pairs_none():
 
 def test_graph_holds_every_variable_and_every_edge():
     model = fitted()
-    graph = model.graph_
+    graph = model.to_networkx()
     assert isinstance(graph, networkx.Graph)
-    assert list(graph.nodes) == NAMES
+    assert dict(graph.nodes(data="states")) == dict(zip(NAMES, STATES, strict=True))
     assert {frozenset(edge) for edge in graph.edges} == {frozenset(NAMES[v] for v in edge) for edge in model.edges_}
+    frame = model.named_edges().to_frame()
+    for first, second, strength, sign in zip(frame["first"], frame["second"], frame.strength, frame.sign, strict=True):
+        edge = graph[first][second]
+        assert edge["sign"] == (0 if pd.isna(sign) else sign)
+        assert_allclose([edge["strength"], abs(edge["weight"]), 1.0 / edge["length"]], strength)
+        assert edge["weight"] > 0.0 or edge["sign"] == -1
+        assert_allclose(np.linalg.norm(edge["weights"]), strength)
 
 
 @pytest.mark.parametrize(

@@ -3,51 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.filled import as_fillable, filled_in
-from ..data.frames import Frame, check_names, columns_called
+from ..data.frames import Frame, columns_called
 from ..data.inputs import Array, ArrowData, Observations
 from ..data.per_sentence import PerSentence
 from ..data.sample_values import weights_of_samples
 from ..data.table import Table
 from ..errors import DataError, DataWarning, warn
-from ..extras import is_installed, needed_by
 from ..minimize import Callback
 from ..networks.categories import categories_of, completed, decoded, encoded, matrix_of, variables_of
 from ..networks.cleaning import cleaned, with_missing
-from ..networks.exact import ANSWER, Exact, is_narrow
-from ..networks.graph import Graph, Inference, Report, Scores
-from ..networks.inference import make_inference
+from ..networks.exact import ANSWER
+from ..networks.graph import Graph, Report
 from ..networks.log_partition import LogPartition, log_partition
-from ..networks.loopy_bp import LoopyBP, Propagation
-from ..networks.numbering import Codes, Numbering
+from ..networks.loopy_bp import LoopyBP
+from ..networks.numbering import Codes
 from ..networks.oddities import copied
 from ..networks.values import is_missing
-from ..options import real_number, whole_number
+from ..options import whole_number
 from ..path import Path
 from ..result import Status
-from ..vectors import Vector, read_only
-from .estimator import Estimator, check_end, check_fitted
+from ..vectors import Vector
+from .estimator import check_end
 from .files import network as network_file
 from .files.origin import training_date
 from .files.settings import training_summary
+from .learned_network import LearnedNetwork
 from .scikit_learn import BaseEstimator, ConvergenceWarning
 from .training.options import SolverOptions
-from .training.resampling import EdgeConfidence, confidence_of
-from .training.structure import NetworkOptions, NetworkParameters, Trained, Training, train_network
+from .training.structure import NetworkOptions, Trained, train_network
 
 if TYPE_CHECKING:
-    import networkx
-
     from ..report import page
-    from .explain.edge_list import Edges
     from .explain.explanation import Explanation
 
 __all__ = ["LogLikelihood", "PairwiseMRF"]
@@ -82,7 +77,21 @@ class LogLikelihood:
         return self.value
 
 
-class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
+class TrainingSamples(NamedTuple):
+    """Samples of the variables of a network.
+
+    Attributes:
+        codes: states, -1 for missing, shape (n_samples, n_variables).
+        weights: weights of the samples, shape (n_samples,); None for 1.
+        n: number of samples of the data, in which equal ones may be counted.
+    """
+
+    codes: Codes
+    weights: Vector | None
+    n: int
+
+
+class PairwiseMRF(LearnedNetwork, BaseEstimator):
     """Pairwise Markov random field over discrete variables, whose structure is learned.
 
     p(x) is proportional to exp(sum over variables of node weights + sum over edges of edge weights). Minimises the sum
@@ -156,7 +165,13 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """
         options = self._options(NetworkOptions)
         options.check()
-        frame = variables_of(X)
+        samples = self._encoded(variables_of(X), sample_weight, options)
+        callbacks = self._observers(callbacks)
+        self._train(samples, options, callbacks)
+        return self
+
+    def _encoded(self, frame: Frame, sample_weight: npt.ArrayLike | None, options: NetworkOptions) -> TrainingSamples:
+        """Store the variables of a table, and return its samples; see `fit` for the errors and warnings."""
         if len(frame.columns) < 2:
             message = "X has 1 variable; a network needs two or more"
             raise DataError(message)
@@ -173,70 +188,16 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         names = [self._names()[i] for i in self._varying]
         if (copies := copied(codes, names, frame.counts, is_file=frame.is_file)) is not None:
             warn(copies, DataWarning)
-        callbacks = self._observers(callbacks)
+        return TrainingSamples(codes, weights, n)
+
+    def _train(self, samples: TrainingSamples, options: NetworkOptions, callbacks: tuple[Callback, ...] = ()) -> None:
+        """Train on samples of the stored variables, and store the network."""
+        codes, weights, n = samples
         trained = train_network(codes, self._numbering, weights, options, threads=self._threads, callbacks=callbacks)
         self._notes: dict[str, Any] = {}
         self._training = {"n_samples": n, "date": training_date(), **training_summary([trained.result])}
         self._store(trained)
         self._warn_of_training(trained)
-        return self
-
-    def edge_confidence(
-        self,
-        X: Table | Observations,
-        n: int = 100,
-        sample_weight: npt.ArrayLike | None = None,
-        *,
-        level: float = 0.95,
-        random_state: int | None = None,
-        observe: Callable[[int], object] | None = None,
-    ) -> EdgeConfidence:
-        """Train again on bootstrap samples, at the same strength of the penalty, and count how often each edge recurs.
-
-        Bootstrap samples are trained in parallel on the estimator's threads. Ctrl-C returns those that are finished.
-
-        Args:
-            X: training data of the network.
-            n: number of bootstrap samples, >= 2.
-            sample_weight: weights of the samples, as in `fit`.
-            level: share of the bootstrap samples between the bounds of an edge's strength, in [0, 1).
-            random_state: random seed; the estimator's by default.
-            observe: called with the number of finished bootstrap samples, after each.
-
-        Raises:
-            DataError: the data do not match the network.
-            OptionError: an option is out of range.
-
-        Example:
-            >>> from loglinear import PairwiseMRF
-            >>> from loglinear.datasets import make_network
-            >>> X = make_network("chain", n_variables=4, n_samples=500, strength=3.0, random_state=0).X
-            >>> found = PairwiseMRF(l1=60.0).fit(X).edge_confidence(X, 20)
-            >>> found.edges[:3].tolist(), found.shares[:3].tolist(), found[0, 2] < 1.0
-            ([[2, 3], [1, 2], [0, 1]], [1.0, 1.0, 1.0], True)
-        """
-        count = whole_number("n", n, 2, 10**6)
-        real_number("level", level, "a number from 0 to below 1", lambda x: 0.0 <= x < 1.0)
-        seed = self._seed(random_state)
-        codes = self._codes(X)
-        weights = None if sample_weight is None else weights_of_samples(sample_weight, len(codes))
-        training = Training(codes, self._numbering, weights, self._options(NetworkOptions), self._threads, ())
-        samples = training.bootstrap(self._weights(), self.l1_, count, seed)
-        n_variables = self._numbering.n_variables
-        confidence = confidence_of(samples, n_variables, level=level, observe=observe)
-        names = [self._called(i) for i in range(self.n_features_in_)]
-        return replace(confidence, edges=self._varying[confidence.edges], names=names)
-
-    def _seed(self, random_state: int | None) -> int:
-        """Return the seed passed to a method, or else the estimator's seed."""
-        return whole_number("random_state", self.random_state if random_state is None else random_state, 0, 2**32 - 1)
-
-    def _weights(self) -> Vector:
-        """Return the weights as `Numbering` numbers them."""
-        w = np.zeros(self._numbering.n_features)
-        w[self._graph.interactions] = self._scores[1][self._graph.places]
-        w[self._numbering.n_interactions :] = self._scores[0][self._graph.columns]
-        return w
 
     def _warn_of_training(self, trained: Trained) -> None:
         """Warn if training, or belief propagation at the final weights, has not converged."""
@@ -253,125 +214,17 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         """Return the options of the solver at a strength of the L1 penalty."""
         return self._options(NetworkOptions).at(l1)
 
-    def _store_variables(self, names: list[str] | None, categories: list[Array], edges: list[Vector | None]) -> None:
-        self.categories_, self.bin_edges_, self.n_features_in_ = categories, edges, len(categories)
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        # Numbers of the variables in the network; the others are left out.
-        self._varying = np.flatnonzero([states.size > 1 for states in categories])
-        self._numbering = Numbering([categories[i].size for i in self._varying])
-
     def _store(self, trained: Trained) -> None:
         numbering, w = self._numbering, trained.w
-        self.l1_, self.inference_report_ = trained.l1, trained.report
+        self.inference_report_ = trained.report
         self.n_iter_ = trained.result.iterations
         vars(self).pop("path_", None)
         if trained.path is not None:
             self.path_: Path = trained.path
         graph = Graph(numbering, numbering.edges_of(np.flatnonzero(w[: numbering.n_interactions])), self._threads)
-        self._hold(graph, graph.scores(w[graph.interactions], w[numbering.n_interactions :]))
+        scores = graph.scores(w[graph.interactions], w[numbering.n_interactions :])
+        self._hold(graph, scores, trained.l1)
         self._set_results(trained.result)
-
-    def _hold(self, graph: Graph, scores: Scores) -> None:
-        self._graph, self._scores = graph, scores
-        self._edges = self._varying[graph.edges]
-        self._node_weights = self._by_variable(scores[0], 0.0)
-        self._tables = [table for _, _, table in graph.tables(scores[1])]
-        self._strengths = np.array([float(np.linalg.norm(table)) for table in self._tables])
-
-    @property
-    def edges_(self) -> npt.NDArray[np.int64]:
-        """Pairs of variables i < j, shape (n_edges, 2); read-only."""
-        check_fitted(self, "_edges")
-        return read_only(self._edges)
-
-    @property
-    def node_weights_(self) -> tuple[Vector, ...]:
-        """Weights of the states of each variable, the first 0; read-only."""
-        check_fitted(self, "_node_weights")
-        return tuple(map(read_only, self._node_weights))
-
-    @property
-    def weights_(self) -> tuple[Vector, ...]:
-        """A table for each edge, shape (states of i, states of j), whose first row and column are 0; read-only."""
-        check_fitted(self, "_tables")
-        return tuple(map(read_only, self._tables))
-
-    @property
-    def strengths_(self) -> Vector:
-        """Euclidean norm of each edge's weights, shape (n_edges,); read-only."""
-        check_fitted(self, "_strengths")
-        return read_only(self._strengths)
-
-    def _by_variable(self, values: Vector, constant: float) -> list[Vector]:
-        """Return the values of each variable's states, the last axis; the states of constant variables get a number."""
-        parts = iter(np.split(values, self._graph.node_at[1:-1], axis=-1))
-        return [
-            next(parts) if states.size > 1 else np.full((*values.shape[:-1], states.size), constant)
-            for states in self.categories_
-        ]
-
-    def __dir__(self) -> Iterable[str]:
-        """Return the names of the attributes that can be read: without networkx there is no ``graph_``."""
-        has_graph = "_edges" in vars(self) and is_installed("networkx")
-        # Not as scikit-learn does it, which would read ``graph_`` to see whether it can be read.
-        return [name for name in object.__dir__(self) if (has_graph if name == "graph_" else hasattr(self, name))]
-
-    @property
-    def graph_(self) -> networkx.Graph:
-        """Edges as a networkx.Graph with ``strength`` and ``weights``; nodes are the names of the variables."""
-        check_is_fitted(self, "edges_")
-        with needed_by("PairwiseMRF.graph_"):
-            import networkx
-        names = self._names()
-        graph = networkx.Graph()
-        graph.add_nodes_from(names)
-        for (i, j), table, strength in zip(self.edges_.tolist(), self.weights_, self.strengths_, strict=True):
-            graph.add_edge(names[i], names[j], strength=float(strength), weights=table)
-        return graph
-
-    def named_edges(self) -> Edges:
-        """Return the edges by the names of their variables, the strongest first.
-
-        Printed it has the strongest edges, and a notebook shows them as a table; ``to_frame()`` returns all of them as
-        a pandas DataFrame.
-
-        Example:
-            >>> from loglinear import PairwiseMRF
-            >>> rows = [{"rain": a, "wet": b} for a, b in [(0, 0), (1, 1), (1, 1), (0, 0), (0, 1), (1, 0)] * 5]
-            >>> print(PairwiseMRF(l1=1.0).fit(rows).named_edges())
-            <1 edge between 2 variables>
-              1.093  rain  wet
-        """
-        from .explain.edge_list import edges_of
-
-        check_fitted(self, "_edges")
-        return edges_of(self, [self._called(i) for i in range(self.n_features_in_)])
-
-    def _names(self) -> list[Any]:
-        names = getattr(self, "feature_names_in_", None)
-        return list(range(self.n_features_in_)) if names is None else names.tolist()
-
-    def _called(self, variable: int) -> str:
-        """Return the name of a variable for messages and figures."""
-        name = self._names()[variable]
-        return name if isinstance(name, str) else f"column {name}"
-
-    def _exactly(self) -> bool:
-        """Whether queries are answered exactly."""
-        return is_narrow(self._graph.network, ANSWER)
-
-    def _codes(self, X: Table | Observations | Frame) -> Codes:
-        check_is_fitted(self, "edges_")
-        frame = variables_of(X)
-        check_names(frame.names, getattr(self, "feature_names_in_", None))
-        return encoded(self._marked(frame), self.categories_, self.bin_edges_)
-
-    def _marked(self, frame: Frame) -> Frame:
-        """Return a table with None in place of the marks of missing values."""
-        return replace(frame, columns=with_missing(frame.columns, self.missing or ()))
 
     def sample(self, n_samples: int = 1, *, random_state: int | None = None, sweeps: int = 1000) -> Array:
         """Draw samples, shape (n_samples, n_variables).
@@ -429,14 +282,6 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         total = n_samples if sample_weight is None else float(weights_of_samples(sample_weight, n_samples).sum())
         return likelihood.value / total
 
-    def _method(self) -> Inference:
-        """Return the method of inference that answers queries."""
-        return Exact(ANSWER) if self._exactly() else self._approximate()
-
-    def _approximate(self) -> Inference:
-        method = make_inference(self.inference or LoopyBP.name, self.inference_options)
-        return method if isinstance(method, Propagation) else LoopyBP()
-
     def marginals(self) -> list[Vector]:
         """Return the probability of each state of each variable; by belief propagation if the treewidth is large."""
         check_is_fitted(self, "edges_")
@@ -445,18 +290,6 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         moments = method.moments(self._graph, self._scores, report, whole=False)
         self._warn_of(report.unconverged)
         return self._by_variable(moments.nodes, 1.0)
-
-    @staticmethod
-    def _warn_of(unconverged: int) -> None:
-        if unconverged:
-            message = f"belief propagation did not converge in {unconverged} runs, so the probabilities are inaccurate"
-            warn(message, ConvergenceWarning)
-
-    def _beliefs(self, X: Table | Observations | Frame) -> tuple[Codes, Vector]:
-        codes = self._codes(X)
-        completed = self._method().completed(self._graph, self._scores, codes)
-        self._warn_of(completed.unconverged)
-        return codes, completed.beliefs
 
     def predict_proba(self, X: Table | Observations) -> list[Vector]:
         """Return the probability of each state of each variable given the observed values.
@@ -492,11 +325,6 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         if table is None:
             return matrix_of(completed(frame, states, self.categories_, self.bin_edges_))
         return filled_in(table, [is_missing(column) for column in frame.columns], states)
-
-    def _filled(self, codes: Codes, beliefs: Vector) -> Codes:
-        """Return samples with the most probable state in place of each missing value."""
-        likely = [part.argmax(axis=1) for part in np.split(beliefs, self._graph.node_at[1:-1], axis=1)]
-        return np.where(codes < 0, np.stack(likely, axis=1), codes).astype(np.int32)
 
     def report(self, X: Table | Observations, *, title: str = "Report of a network") -> page.Report:
         """Return a report about the network on samples; notebooks display it, `save` writes a single HTML file.
@@ -600,12 +428,12 @@ class PairwiseMRF(Estimator, NetworkParameters, BaseEstimator):
         network_file.check_setting(os.fspath(path), "inference_options", inference_options, network._approximate)
         bins = [None if edges is None else np.array(edges, dtype=np.float64) for edges in settings["bin_edges"]]
         network._store_variables(settings["names"], stored.categories, bins)
-        network.l1_, network.inference_report_ = float(network.l1), None
+        network.inference_report_ = None
         network._training = settings.get("training", {})
         network._notes = {"files": settings["files"]} if "files" in settings else {}
         if "iterations" in network._training:
             network.n_iter_ = network._training["iterations"]
-        network._hold(Graph(network._numbering, stored.edges, 0), stored.scores)
+        network._hold(Graph(network._numbering, stored.edges, 0), stored.scores, float(network.l1))
         return network
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import OptionError
 from ..extras import needed_by
 
-__all__ = ["FORMATS", "check_figure", "is_page", "new_figure", "written"]
+__all__ = ["FORMATS", "check_figure", "is_figure", "is_page", "new_figure", "written"]
 
 FORMATS = ("svg", "png", "pdf")
 # Fonts with Chinese, Japanese and Korean letters of Linux, macOS and Windows.
@@ -39,6 +39,11 @@ def check_figure(path: str, *, pages: bool = False) -> None:
 def is_page(path: str) -> bool:
     """Whether a picture of this name is a page: its name ends in .html."""
     return _format(path) == "html"
+
+
+def is_figure(path: str) -> bool:
+    """Whether the name ends in the extension of a figure."""
+    return _format(path) in FORMATS
 
 
 def _format(path: str) -> str:

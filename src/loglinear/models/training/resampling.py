@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -109,7 +109,7 @@ def subsample_rows(n: int, seed: int, number: int) -> Numbers:
 
 def in_parallel(
     make: Callable[[int, Callable[[Any, Any], bool]], Made], n: int, threads: int
-) -> Iterator[tuple[int, Made]]:
+) -> Generator[tuple[int, Made], None, None]:
     """Yield make(k, stopped) for k = 0 to n - 1, in this order, made on several threads at a time.
 
     Meanwhile BLAS works on one thread: BLAS threads would wait busily.

@@ -361,14 +361,17 @@ class Training:
         wanted = self.path_options.l1
         if not isinstance(wanted, (int, np.integer)):
             return np.sort(np.asarray(wanted, dtype=np.float64))[::-1]
-        gradient = objective.value_and_gradient(objective.independent())[1]
-        largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.numbering.n_interactions])
-        if self.options.objective == "nodewise":
-            largest /= 2.0  # both regressions of a pair have half of the derivative
-        if largest == 0.0:
+        if (largest := self._largest(objective)) == 0.0:
             message = "all variables are independent in these data, so there are no edges to learn"
             raise OptionError(message)
         return falling(largest, int(wanted), self.path_options.ratio)
+
+    def _largest(self, objective: Objectives) -> float:
+        """Return the strength at which the first edge appears; 0 if all variables are independent."""
+        gradient = objective.value_and_gradient(objective.independent())[1]
+        largest = self.problem(objective, 1.0).penalty.largest(gradient[: self.numbering.n_interactions])
+        # Both regressions of a pair have half of the derivative.
+        return float(largest) / (2.0 if self.options.objective == "nodewise" else 1.0)
 
     def _path(self, rows: slice | Numbers, strengths: Vector, objective: Objectives, *, score: bool = False) -> Path:
         """Train on some of the samples at each strength."""
@@ -444,6 +447,22 @@ class Training:
         elif (counts == 1).all():
             weights = None
         return Training(self.codes[rows], self.numbering, weights, self.options, 1, (stopped,))
+
+    def repeated(self, rows: Numbers, stopped: Callback, *, share: float = 1.0) -> Vector:
+        """Return the weights of the same training on some of the samples, by one thread, which a callback may end.
+
+        A criterion chooses the strength again. A network of data in which all variables are independent has no edges.
+
+        Args:
+            rows: numbers of the samples.
+            stopped: see `part`.
+            share: factor of a strength that is given.
+        """
+        part = self.part(rows, stopped)
+        if not isinstance(self.options.l1, str):
+            return part.at(share * self.options.l1).w
+        objective = part.objective()
+        return objective.natural(objective.independent()) if part._largest(objective) == 0.0 else part.along().w
 
     def bootstrap(self, w: Vector, l1: float, n: int, seed: int) -> Iterator[tuple[Numbers, Vector]]:
         """Yield the edges of bootstrap samples and their strengths, each trained from these weights."""
