@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .models.graph import GraphCRF
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
+    from .models.network_comparison import compare_networks
     from .models.rank import rank
     from .models.tagger import Tagger
     from .models.text_classifier import TextClassifier
@@ -95,6 +96,7 @@ _HOME = {
     "GraphCRF": "models.graph",
     "MaxEnt": "models.maxent",
     "PairwiseMRF": "models.network",
+    "compare_networks": "models.network_comparison",
     "Span": "models.files.tagging",
     "Tagger": "models.tagger",
     "Tagging": "models.files.tagging",
@@ -128,6 +130,7 @@ _NEED_SKLEARN = {
     "PairwiseMRF",
     "TextClassifier",
     "audit",
+    "compare_networks",
     "grid_edges",
     "out_of_fold",
     "rank",
@@ -178,6 +181,7 @@ __all__ = [
     "annotated_texts",
     "audit",
     "compare",
+    "compare_networks",
     "evaluate",
     "grid_edges",
     "labelled_tokens",

@@ -10,8 +10,9 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from loglinear import ChainCRF, Corpus, DataError, MaxEnt, PairwiseMRF, Span, Tagging, evaluate
+from loglinear import ChainCRF, Corpus, DataError, MaxEnt, PairwiseMRF, Span, Tagging, compare_networks, evaluate
 from loglinear.models.explain.edges import drawing
 from loglinear.models.explain.explanation import Explanation
 from loglinear.models.explain.token_explanation import Contribution, TokenExplanation
@@ -30,7 +31,7 @@ HOSTILE = [
     "&lt;",
 ]
 NAMES = """corpus sentence unlabelled empty trace result labels explanation token tagging edges confidence
-estimator""".split()
+centrality predictability stability comparison estimator""".split()
 MANY = [*HOSTILE, *(f"a label with a long name, number {k}" for k in range(40))]
 
 
@@ -72,7 +73,7 @@ def displays():
         TokenExplanation(at, word, word, 0.5, word, 0.25, MANY, 1.25, [Contribution(at, word, 1.25 / 3, word)] * 3)
         for at, word in enumerate(MANY)
     ]
-    mrf, _ = network()
+    mrf, frame = network()
     confidence = EdgeConfidence(
         np.array([[0, 1], [0, 2]]), np.array([1.0, 1 / 3]), np.zeros(2), np.ones(2), 0.95, 3, HOSTILE
     )
@@ -104,6 +105,10 @@ def displays():
         "tagging": Tagging(MANY, [1 / 3] * len(MANY), [Span(HOSTILE[0], 0, 2, 2 / 3)], -1.0),
         "edges": mrf.named_edges(),
         "confidence": confidence,
+        "centrality": mrf.centrality(),
+        "predictability": mrf.predictability(frame),
+        "stability": mrf.stability(frame, 2, drops=[0.5]),
+        "comparison": compare_networks(frame, frame[:200], clone(mrf), n=1, groups=(HOSTILE[0], HOSTILE[1])),
         "estimator": MaxEnt(l2=0.5).fit([[word] for word in HOSTILE * 2], HOSTILE * 2),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -20,7 +20,12 @@ _POINTS = 72.0
 
 
 def drawn(
-    names: Sequence[str], edges: npt.ArrayLike, strengths: npt.ArrayLike, signs: npt.ArrayLike, path: str
+    names: Sequence[str],
+    edges: npt.ArrayLike,
+    strengths: npt.ArrayLike,
+    signs: npt.ArrayLike,
+    path: str,
+    meanings: Mapping[int, str] = SIGNS,
 ) -> bytes:
     """Return the content of a figure's file with this name; equal graphs give equal files.
 
@@ -35,8 +40,9 @@ def drawn(
         strengths: strengths of the edges, >= 0, shape (n_edges,).
         signs: 1 or -1 for each edge, 0 for an edge without a sign, shape (n_edges,).
         path: name of the file: .svg, .png or .pdf.
+        meanings: what the signs mean, for the legend.
     """
-    picture = GraphPicture(names, edges, strengths, signs)
+    picture = GraphPicture(names, edges, strengths, signs, meanings=meanings)
     with new_figure(picture.width / _POINTS, picture.height / _POINTS, constrained=False) as figure:
         draw(picture, figure)
         return written(figure, path)
@@ -71,6 +77,6 @@ def _draw_lines(picture: GraphPicture, axis: Any) -> None:
     handles = []
     for sign in picture.legend:
         colour, dashes = _STYLES[sign]
-        handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=SIGNS[sign]))
+        handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=picture.meanings[sign]))
     if handles:
         axis.figure.legend(handles=handles, loc="upper center", ncols=3, frameon=False, fontsize=8.0)

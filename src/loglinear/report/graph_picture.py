@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,7 @@ class GraphPicture:
         strengths: strengths of the edges, >= 0, shape (n_edges,).
         signs: 1 or -1 for each edge, 0 for an edge without a sign, shape (n_edges,).
         weaker: whether variables are shown of which all edges are too weak to be shown.
+        meanings: what the signs mean, for the legend.
 
     Attributes:
         shown: numbers of the variables that are shown, by their strongest edge.
@@ -83,7 +84,9 @@ class GraphPicture:
         signs: npt.ArrayLike,
         *,
         weaker: bool = False,
+        meanings: Mapping[int, str] = SIGNS,
     ) -> None:
+        self.meanings = meanings
         ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
         strength, sign = np.asarray(strengths, dtype=np.float64), np.asarray(signs, dtype=np.int64)
         n_edges, n_joined = len(ends), np.unique(ends).size
@@ -107,7 +110,7 @@ class GraphPicture:
     @property
     def legend(self) -> list[int]:
         """The signs that the legend explains: those that occur."""
-        return [sign for sign in SIGNS if (self.sign == sign).any()]
+        return [sign for sign in self.meanings if (self.sign == sign).any()]
 
     @property
     def line_widths(self) -> Vector:
@@ -159,7 +162,10 @@ class GraphPicture:
         )
         legend = STRIP * bool(self.legend)
         notes = STRIP * bool(self.note)
-        strips = [text_size(self.note, 8.0)[0], sum(text_size(SIGNS[sign], 8.0)[0] + _KEY for sign in self.legend)]
+        strips = [
+            text_size(self.note, 8.0)[0],
+            sum(text_size(self.meanings[sign], 8.0)[0] + _KEY for sign in self.legend),
+        ]
         self.width = max(high[0] - low[0] + 2 * MARGIN, _LEAST, *(float(strip) + 2 * MARGIN for strip in strips))
         self.height = high[1] - low[1] + 2 * MARGIN + legend + notes
         move = np.array([(self.width - high[0] - low[0]) / 2.0, MARGIN + notes - low[1]])

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from .graph_picture import SIGNS, GraphPicture
+from .graph_picture import GraphPicture
 from .labelled import shown
 from .labels import LINE, Label
 
@@ -37,7 +37,7 @@ def graph_svg(picture: GraphPicture) -> str:
 def legend_of(picture: GraphPicture) -> str:
     """Return what the lines mean and what is left out, as HTML."""
     key = '<svg class="key" viewBox="0 0 28 8" aria-hidden="true"><path class="{}" stroke-width="3" d="M0 4H28"/></svg>'
-    entries = [f"<span>{key.format(KINDS[sign])} {SIGNS[sign]}</span>" for sign in picture.legend]
+    entries = [f"<span>{key.format(KINDS[sign])} {escape(picture.meanings[sign])}</span>" for sign in picture.legend]
     return " ".join([*entries, f'<span class="still">{escape(picture.note)}</span>' if picture.note else ""]).strip()
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from ..visible import counted, visible_name
-from .graph_picture import GraphPicture
+from .graph_picture import SIGNS, GraphPicture
 from .graph_svg import KINDS, graph_svg, legend_of
 from .labelled import shown
 from .style import filled, head
@@ -20,7 +20,14 @@ __all__ = ["interactive"]
 _EDGES, _LISTED = 100_000, 200
 
 
-def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.ArrayLike, signs: npt.ArrayLike) -> bytes:
+def interactive(
+    names: Sequence[str],
+    edges: npt.ArrayLike,
+    strengths: npt.ArrayLike,
+    signs: npt.ArrayLike,
+    meanings: Mapping[int, str] = SIGNS,
+    heading: str = "Strongest edges",
+) -> bytes:
     """Return the content of the page; equal graphs give equal pages.
 
     It shows as many edges as a picture would, and all of them, up to 100,000, if asked; a variable that is pointed at,
@@ -32,10 +39,12 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
         edges: pairs of variables, shape (n_edges, 2).
         strengths: strengths of the edges, >= 0, shape (n_edges,).
         signs: 1 or -1 for each edge, 0 for an edge without a sign, shape (n_edges,).
+        meanings: what the signs mean, for the legend.
+        heading: of the list of edges.
     """
     ends, strength = np.asarray(edges, dtype=np.int64).reshape(-1, 2), np.asarray(strengths, dtype=np.float64)
     order = np.argsort(-strength, kind="stable")[:_EDGES]
-    picture = GraphPicture(names, ends, strength, signs, weaker=True)
+    picture = GraphPicture(names, ends, strength, signs, weaker=True, meanings=meanings)
     place = np.full(len(names), -1)
     place[picture.shown] = np.arange(picture.shown.size)
     data = {
@@ -45,6 +54,7 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
         "signs": np.asarray(signs, dtype=np.int64)[order].tolist(),
         "first": len(picture.edges),
         "listed": _LISTED,
+        "heading": heading,
     }
     listed = range(min(len(order), _LISTED))
     pairs = [[data["names"][k] for k in data["edges"][at]] for at in listed]
@@ -57,6 +67,7 @@ def interactive(names: Sequence[str], edges: npt.ArrayLike, strengths: npt.Array
         "title": f"{counted(len(names), 'variable')}, {counted(len(ends), 'edge')}",
         "svg": graph_svg(picture),
         "legend": legend_of(picture),
+        "heading": heading,
         "list": "\n".join(items),
         # A name cannot end the element that holds the data.
         "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"),
