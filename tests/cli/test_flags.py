@@ -46,8 +46,9 @@ FLAGS = {
         "--threads",
     "structure":
         "--data, -o --output --edges=-, --plot, -m --model, --l1=ebic, --l2, --objective=pseudolikelihood, "
-        "--inference, --grouped, --bins, --max-states=32, --seed, --cut, --reference, --bootstrap, --missing, "
-        "--ignore, --no-header, --delimiter, --json, -q --quiet, -v --verbose, -j --threads",
+        "--inference, --grouped, --bins, --max-states=32, --seed, --cut, --reference, --bootstrap, --nodes, "
+        "--stability, --compare, --permutations, --missing, --ignore, --no-header, --delimiter, --json, -q "
+        "--quiet, -v --verbose, -j --threads",
     "encode":
         f"--data, -o --output, --append, {COLUMNS}, {SPANS}, --weight-column, --preset, --template, --partial, "
         "--unlabelled, --min-count=1, -q --quiet, -j --threads",

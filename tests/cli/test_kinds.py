@@ -109,14 +109,13 @@ REFUSALS = {
     "texts": {"train": "add --model-type maxent --format text"},
     "network": {
         "train": "loglinear structure",
-        "convert": "only chains and classifiers have other formats",
         "rank": "only chains and classifiers rank data",
         "calibrate": "only chains and classifiers have a temperature",
     },
     "graph": {
         **dict.fromkeys(["train", "tag", "evaluate", "report"], "loglinear.GraphCRF"),
         "explain": "loglinear inspect",
-        "convert": "only chains and classifiers have other formats",
+        "convert": "only chains, classifiers and networks have other formats",
         "rank": "only chains and classifiers rank data",
         "calibrate": "only chains and classifiers have a temperature",
     },

@@ -30,6 +30,7 @@ VALUES = {
         "edges": ["{}/edges.tsv"], "plot": ["{}/plot.svg", "{}/plot.html"], "model": ["{}/model"],
         "l1": ["ebic", "cv", "stars", "0.5", "20"], "l2": ["0.1"], "bins": ["2", "3"], "max_states": ["2", "4"],
         "random_state": ["1"], "cut": ["d=0.5", "d=0.5,1.5"], "references": ["a=y", "a=z"], "bootstrap": ["2", "3"],
+        "nodes": ["{}/nodes.tsv"],
         "missing": ["?", "?,z"], "ignore": ["c", "c,d"], "delimiter": [",", ";"], "threads": ["2"],
     },
     select: SHARED | {
@@ -45,8 +46,9 @@ VALUES = {
         "checkpoint": ["{}/checkpoint"], "checkpoint_minutes": ["0"],
     },
 }  # fmt: skip
-# The data, and what starts a cluster of processes.
+# The data, what starts a cluster of processes, and what trains many networks.
 APART = {"help", "places", "train", "table", "workers", "cluster", "part_mb"}
+APART |= {"stability", "compare", "permutations"}
 
 
 @st.composite

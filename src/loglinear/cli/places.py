@@ -12,7 +12,7 @@ from ..errors import DataError, OptionError
 __all__ = ["EXTENSIONS", "check_model_name", "check_places"]
 
 # File extensions of models with the formats that they stand for.
-EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".loglinear": "loglinear"}
+EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".uai": "uai", ".loglinear": "loglinear"}
 
 # Places that are standard output.
 _STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from loglinear import PairwiseMRF, _core
+from loglinear import PairwiseMRF, _core, compare_networks
 from loglinear.cli.progress import Progress
 from loglinear.data import table as table_module
 from loglinear.datasets import make_network
@@ -322,6 +322,64 @@ def test_a_column_has_the_share_of_bootstrap_samples_with_each_edge(structure, d
     assert {tuple(edge["variables"]): edge["share"] for edge in report["edges"]} == shares
 
 
+def test_variables_have_centralities_predictability_and_stability(structure, known, tmp_path):
+    X, nodes = np.where(known.X[:200, :5], "yes", "no"), tmp_path / "nodes.tsv"
+    data = write(tmp_path / "small.csv", X, NAMES[:5])
+    done = structure(data, "--l1", "8", "--nodes", nodes, "--stability", "2", "--seed", "3", "--json")
+    assert "network of fewer samples 20 of 20" in done.said
+    network = PairwiseMRF(l1=8.0, random_state=3).fit(X)
+    header, *lines = [line.split("\t") for line in nodes.read_text().splitlines()]
+    measures = network.centrality().measures() | network.predictability(X).measures()
+    assert header == ["variable", *measures]
+    assert [line[0] for line in lines] == NAMES[:5]
+    found = np.array([[float(cell or "nan") for cell in line[1:]] for line in lines])
+    np.testing.assert_allclose(found, np.stack([*measures.values()], axis=1), rtol=1e-5)
+    expected = network.stability(X, 2).coefficients
+    shares = ", ".join(f"{name} {value:.3g}" for name, value in expected.items())
+    assert f"largest share of samples that can be left out: {shares} (2 networks of each share)\n" in done.said
+    report = json.loads(done.out)
+    assert report["stability"] == {"coefficients": pytest.approx(expected), "networks_per_share": 2}
+    structure(data, "--l1", "8", "--nodes", tmp_path / "nodes.svg", "-q")
+    text = (tmp_path / "nodes.svg").read_text()
+    assert all(f"<!-- {name} -->" in text for name in (*NAMES[:5], "strength", "betweenness", "normalised"))
+
+
+def test_two_groups_are_compared(structure, data, known, tmp_path):
+    other = make_network("grid", 9, 500, strength=0.5, random_state=2).X
+    second = write(tmp_path / "other.csv", np.where(other, "yes", "no"), NAMES)
+    page = tmp_path / "differences.html"
+    done = structure(data, "--compare", second, "--l1", "30", "--permutations", "2", "--plot", page)
+    assert "permutation 2 of 2" in done.said
+    groups = (data.name, "other.csv")
+    expected = compare_networks(
+        np.where(known.X, "yes", "no"), np.where(other, "yes", "no"), PairwiseMRF(l1=30.0), n=2, groups=groups
+    )
+    header, *lines = [line.split("\t") for line in done.out.splitlines()]
+    assert header == ["variable_1", "variable_2", "weight_1", "weight_2", "difference", "p", "p_holm"]
+    frame = expected.to_frame()
+    assert [line[:2] for line in lines] == [
+        [name.replace("column ", "v") for name in pair] for pair in zip(frame["first"], frame["second"], strict=True)
+    ]
+    numbers = frame.drop(columns=["first", "second"]).to_numpy()
+    np.testing.assert_allclose(np.array([line[2:] for line in lines], dtype=float), numbers, rtol=1e-5)
+    assert f"p = {expected.structure_p:.3g}\n" in done.said
+    assert "other.csv: 500 samples, " in done.said
+    assert "higher weight in other.csv" in page.read_text(encoding="utf-8")
+    report = json.loads(structure(data, "--compare", second, "--l1", "30", "--permutations", "2", "--json", "-q").out)
+    assert report["structure"] == {"difference": expected.structure, "p": expected.structure_p}
+    assert [group["samples"] for group in report["groups"]] == [1500, 500]
+    assert len(report["pairs"]) == len(lines)
+
+
+def test_groups_that_cannot_be_compared_are_refused(structure, data, known, tmp_path):
+    fewer = write(tmp_path / "fewer.csv", known.X[:20, :8], NAMES[:8])
+    done = structure(data, "--compare", fewer, "--l1", "30", "--permutations", "2", code=2)
+    assert "fewer.csv does not have columns 'v8' of " in done.said
+    assert "Traceback" not in done.said
+    done = structure(data, "--compare", tmp_path / "nowhere.csv", code=2)
+    assert "nowhere.csv: No such file or directory" in done.said
+
+
 def test_the_graph_may_be_a_page(structure, data, tmp_path):
     done = structure(data, "--plot", tmp_path / "graph.html", "--edges", tmp_path / "edges")
     assert f"wrote {tmp_path / 'graph.html'}\n" in done.said
@@ -376,6 +434,11 @@ BAD = [
     (["--cut", "v0=old"], ["--cut v0=old"]),
     (["--cut", "=3"], ["--cut =3"]),
     (["--bootstrap", "1"], ["--bootstrap 1", "at least 2"]),
+    (["--stability", "1"], ["--stability 1", "at least 2"]),
+    (["--permutations", "9"], ["--permutations 9", "--compare DATA"]),
+    (["--compare", "other.csv", "--nodes", "n.tsv"], ["leave out --nodes"]),
+    (["--compare", "other.csv", "--permutations", "0"], ["--permutations 0", "at least 1"]),
+    (["--nodes", "nowhere/n.tsv"], ["nowhere/n.tsv", "folder"]),
     (["--inference", "exact"], ["--inference exact", "likelihood", "leave out one"]),
     (["--ignore", "weight"], ["no column 'weight'", "v0, v1"]),
     (["--ignore", ",".join(NAMES[1:])], ["only column 'v0' is left"]),

@@ -6,6 +6,8 @@ open faster. Models that the other program cannot represent, such as second-orde
   crfsuite     CRFsuite, python-crfsuite and sklearn-crfsuite; without the template, which these programs do not have
   wapiti       Wapiti; the template must follow Wapiti's rules (first line #!wapiti)
   crf++        CRF++, binary; crf++-text for its text format; weights are rounded to about 7 digits
+  uai          networks of `structure`: text with tables of factors, which inference programs read; variables and states
+               have numbers, in the order in which `inspect` lists them
   loglinear    loglinear's own
 
 Texts with labelled spans. The content shows which of these formats a file has, unless --from names it.
@@ -36,7 +38,8 @@ from ..reading import check_exists
 
 EXAMPLE = """example: loglinear convert usaddr.crfsuite usaddr.loglinear
          loglinear convert export.jsonl train.txt
-         loglinear convert train.txt tasks.json --to label-studio"""
+         loglinear convert train.txt tasks.json --to label-studio
+         loglinear convert survey.loglinear survey.uai"""
 READS: tuple[str, ...] = ("model",)
 WRITES: tuple[str, ...] = ("output",)
 
@@ -54,9 +57,9 @@ def configure(parser: ArgumentParser) -> None:
     texts = (*READERS, *TO_COLUMNS)
     source = "format of the texts, as above (default: what their content shows)"
     parser.add_argument("--from", dest="source", choices=texts, metavar="NAME", help=source)
-    extensions = ".crfsuite, .wapiti, .loglinear, .txt, .conll, .json or .ann"
+    extensions = ".crfsuite, .wapiti, .uai, .loglinear, .txt, .conll, .json or .ann"
     text = f"format of FILE, as above (default: from its extension {extensions})"
-    parser.add_argument("--to", choices=(*PROGRAMS, "loglinear", *texts), metavar="NAME", help=text)
+    parser.add_argument("--to", choices=(*PROGRAMS, "uai", "loglinear", *texts), metavar="NAME", help=text)
     parser.add_argument("--scheme", default="BIO", metavar="NAME", help="tagging scheme of column files (default: BIO)")
     add_spans(parser)
 
@@ -73,7 +76,7 @@ def run(arguments: Namespace) -> None:
             message = f"--{name} is for texts with labelled spans, not for models; leave it out"
             raise OptionError(message)
     format = arguments.to or EXTENSIONS.get(os.path.splitext(arguments.output)[1])
-    if format is None or format not in (*PROGRAMS, "loglinear"):
+    if format is None or format not in (*PROGRAMS, "uai", "loglinear"):
         message = f"{arguments.output}: unknown model format; add --to, for example --to crf++"
         raise OptionError(message)
     opened(arguments.model).convert(arguments.output, format)

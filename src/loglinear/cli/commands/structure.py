@@ -10,26 +10,30 @@ The output has one line per non-zero weight, strongest edge first: two variables
 pair of states adds to log p, in nats. The first state of each variable is its reference state and has no weights. It is
 the first one in numeric or alphabetical order unless --reference chooses another. --bootstrap adds a last column: the
 fraction of networks, each trained on a bootstrap sample with the same penalty, that contain the edge.
+
+--compare reads the table of a second group and tests by permutation whether both groups have the same network. The
+output then has one line per pair of variables that differs: its weight in both groups, the difference, its p-value, and
+the p-value adjusted for the number of pairs.
 """
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...errors import DataError, DataWarning, OptionError
 from ...extras import needed_by
 from ...options import whole_number
 from ...visible import counted
-from ..ending import certainty, ending, nothing_reached, numbers, size_text
+from ..compared_groups import Groups, group_names
+from ..ending import nothing_reached
 from ..inputs import Inputs, add_data
+from ..learned_edges import Edges
 from ..options import add_json, add_options, add_threads, add_verbose, chosen
-from ..output import Interrupted, keeping_reached, say, tab_separated
+from ..output import Interrupted, keeping_reached, say
 from ..reading import located
 from ..spelling import flags_alone
-from ..wrapping import unbroken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,22 +41,20 @@ if TYPE_CHECKING:
 
     from ...data.table import Table
     from ...models.network import PairwiseMRF
+    from ...models.training.case_dropping import NetworkStability
     from ...models.training.resampling import EdgeConfidence
-    from ...path import Path
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
          loglinear structure measurements.csv --bins 4 --plot graph.html
-         loglinear structure pixels.tsv.gz --objective likelihood --l1 20"""
-READS: tuple[str, ...] = ("table",)
-WRITES: tuple[str, ...] = ("model", "plot", "edges")
+         loglinear structure pixels.tsv.gz --objective likelihood --l1 20
+         loglinear structure survey.csv --nodes nodes.tsv --stability 100
+         loglinear structure women.csv --compare men.csv --plot differences.html"""
+READS: tuple[str, ...] = ("table", "compare")
+WRITES: tuple[str, ...] = ("model", "plot", "edges", "nodes")
 
-# What chooses the strength of the L1 penalty, as people write it.
-CRITERIA = {"ebic": "EBIC", "cv": "cross-validation", "stars": "StARS"}
-# Number of edges that the summary lists.
-SHOWN = 3
-# Number of reference states, and of columns with bins, that the summary lists without -v.
-LISTED = 8
+# Permutations of a test unless --permutations says otherwise.
+PERMUTATIONS = 1000
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -100,6 +102,20 @@ def configure(parser: ArgumentParser) -> None:
     add("--reference", action="append", dest="references", default=[], metavar="COLUMN=STATE", help=reference)
     bootstrap = "also train on N bootstrap samples and report, for each edge, the fraction of networks that contain it"
     add("--bootstrap", type=int, metavar="N", help=bootstrap)
+    nodes = (
+        "output file for the variables: centralities and predictability, tab-separated, or a figure if its name ends "
+        "in .svg, .png or .pdf"
+    )
+    add("--nodes", metavar="FILE", help=nodes)
+    stability = (
+        "also train N networks on each of ten smaller shares of the samples, and report the largest share that can be "
+        "left out before edges and centralities change"
+    )
+    add("--stability", type=int, metavar="N", help=stability)
+    compare = "table of a second group; test whether both groups have the same network, and write the differences"
+    add("--compare", metavar="DATA", help=compare)
+    permutations = "with --compare: number of permutations of the test (default: 1000)"
+    add("--permutations", type=int, metavar="N", help=permutations)
     missing = "further values that mean missing, such as --missing '?,-999' (with a leading dash: --missing=-)"
     add("--missing", action="append", metavar="VALUE,...", help=missing)
     ignore = "ignore these columns, by name or number; a name with a comma needs two pairs of quotes: '\"a, b\",id'"
@@ -135,33 +151,49 @@ def run(arguments: Namespace) -> None:
     from ..progress import Progress
 
     estimator = _estimator(arguments)
-    places = [place for place in (arguments.model, arguments.plot, arguments.edges) if place not in (None, "-")]
+    outputs = (arguments.model, arguments.plot, arguments.nodes, arguments.edges)
+    places = [place for place in outputs if place not in (None, "-")]
     if arguments.plot is not None:
         from ...report.figure import check_figure
 
         check_figure(arguments.plot, pages=True)
+    if arguments.nodes is not None:
+        from ...report.figure import check_figure, is_figure
+
+        if is_figure(arguments.nodes):
+            check_figure(arguments.nodes)
     with Progress(make_solver("grafting_light"), quiet=arguments.quiet) as progress:
-        table = _read(arguments, estimator.missing or (), progress)
+        table = _read(arguments, arguments.table, estimator.missing or (), progress)
+        second = None
+        if arguments.compare is not None:
+            second = _read(arguments, arguments.compare, estimator.missing or (), progress)
         warned = _fit(estimator, arguments.table, table, progress)
-        confidence = _confidence(estimator, table, arguments.bootstrap, progress)
+        learned: Edges | Groups
+        if second is None:
+            confidence = _confidence(estimator, table, arguments.bootstrap, progress)
+            stability = _stability(estimator, table, arguments.stability, progress)
+            learned = Edges(estimator, table, confidence, stability)
+        else:
+            learned, warned = _compared(estimator, arguments, table, second, progress)
     if nothing_reached([estimator.result_]):
         raise Interrupted(is_early=True)
-    edges = Edges(estimator, table, confidence)
     if arguments.model is not None:
         estimator.save(arguments.model, files=files_of(arguments, [arguments.table]))
     if arguments.plot is not None:
-        write_output(arguments.plot, edges.drawn(arguments.plot))
+        write_output(arguments.plot, learned.drawn(arguments.plot))
+    if arguments.nodes is not None and isinstance(learned, Edges):
+        write_output(arguments.nodes, learned.nodes(arguments.nodes))
     if arguments.edges != "-" or not arguments.json:
-        write_text(arguments.edges, edges.table().encode())
+        write_text(arguments.edges, learned.table().encode())
     if arguments.json:
-        print(edges.json())
+        print(learned.json())
     for message in warned:
         say(f"warning: {message}")
     if not arguments.quiet:
-        say(edges.summary(arguments.model, progress.elapsed, verbose=arguments.verbose))
+        say(learned.summary(arguments.model, progress.elapsed, verbose=arguments.verbose))
         for place in places:
-            say(f"wrote {place}{edges.part_drawn(place) if place == arguments.plot else ''}")
-    if edges.interrupted:
+            say(f"wrote {place}{learned.part_drawn(place) if place == arguments.plot else ''}")
+    if learned.interrupted:
         raise Interrupted(places)
 
 
@@ -175,12 +207,33 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
         raise OptionError(message)
     if arguments.bootstrap is not None:
         whole_number("--bootstrap", arguments.bootstrap, 2, 10**6)
+    if arguments.stability is not None:
+        whole_number("--stability", arguments.stability, 2, 10**6)
+    _check_groups(arguments)
     missing = [mark for marks in arguments.missing or () for mark in split_names(marks)] or None
     cuts, reference = _cuts(arguments.cut), _reference(arguments.references)
     options = replace(chosen(NetworkOptions, arguments, missing=missing), cuts=cuts, reference=reference)
     options.check()
     parameters = {name: value for name, value in vars(options).items() if name != "gap"}
     return PairwiseMRF(**parameters, n_jobs=arguments.threads or None)
+
+
+def _check_groups(arguments: Namespace) -> None:
+    """Raise OptionError for flags that do not go with --compare, or need it."""
+    if arguments.compare is None:
+        if arguments.permutations is not None:
+            message = (
+                f"--permutations {arguments.permutations} is for --compare DATA; add it, or leave out --permutations"
+            )
+            raise OptionError(message)
+        return
+    for name in ("model", "nodes", "bootstrap", "stability"):
+        if vars(arguments)[name] is not None:
+            message = f"--compare writes the differences of two networks; leave out --{name}, or run the command for "
+            message += "each group"
+            raise OptionError(message)
+    if arguments.permutations is not None:
+        whole_number("--permutations", arguments.permutations, 1, 10**7)
 
 
 def _cuts(texts: list[str]) -> dict[str, list[float]] | None:
@@ -211,29 +264,34 @@ def _reference(texts: list[str]) -> dict[str, str] | None:
     return states or None
 
 
-def _read(arguments: Namespace, missing: Sequence[str | float], progress: Progress) -> Table:
+def _read(arguments: Namespace, path: str, missing: Sequence[str | float], progress: Progress) -> Table:
     """Return the samples of the table with at least one value."""
     from ...data.table import read_table, split_names
 
     table = read_table(
-        arguments.table,
+        path,
         ignore=[name for names in arguments.ignore for name in split_names(names)],
         delimiter=arguments.delimiter,
         header=not arguments.no_header,
         missing=missing,
-        distinct=arguments.l1 not in ("cv", "stars") and arguments.bootstrap is None,
+        distinct=arguments.l1 not in ("cv", "stars") and not _needs_rows(arguments),
     )
     if len(table.names) < 2:
-        message = f"{arguments.table}: only column {table.names[0]!r} is left; a network needs two or more"
+        message = f"{path}: only column {table.names[0]!r} is left; a network needs two or more"
         raise DataError(message)
     filled = table.without_empty_samples()
     empty = table.n_samples - filled.n_samples
     progress.note(
-        f"{arguments.table}: {counted(len(table.names), 'variable')}, {counted(filled.n_samples, 'sample')}, "
+        f"{path}: {counted(len(table.names), 'variable')}, {counted(filled.n_samples, 'sample')}, "
         f"{counted(filled.n_missing, 'missing value')}"
         + (f"; ignored {counted(empty, 'line')} without values" if empty else "")
     )
     return filled
+
+
+def _needs_rows(arguments: Namespace) -> bool:
+    """Whether flags need each sample in a separate row."""
+    return any(vars(arguments)[name] is not None for name in ("bootstrap", "stability", "nodes", "compare"))
 
 
 def _fit(estimator: PairwiseMRF, name: str, table: Table, progress: Progress) -> list[str]:
@@ -281,135 +339,42 @@ def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: P
         return None
 
 
-class Edges:
-    """Edges of a trained network, the strongest first.
+def _stability(estimator: PairwiseMRF, table: Table, n: int | None, progress: Progress) -> NetworkStability | None:
+    """Return the stability from n networks of each share; None without networks or after Ctrl-C."""
+    from ...models.training.case_dropping import DROPS
+    from ...result import Status
 
-    Args:
-        estimator: the network.
-        table: the samples that it was trained on.
-        confidence: of its edges, if it was asked for.
-    """
+    result = estimator.result_
+    if n is None or result.status is Status.INTERRUPTED:
+        return None
+    total = n * len(DROPS)
 
-    def __init__(self, estimator: PairwiseMRF, table: Table, confidence: EdgeConfidence | None = None) -> None:
-        from ...models.explain.edges import ranked_edges
+    def observe(done: int) -> None:
+        progress.share_done, progress.label = done / total, f"network of fewer samples {done:,} of {total:,}"
+        progress(result.record, result.state)
 
-        self._estimator, self._table, self._names = estimator, table, table.names
-        # Numbers of the variables that are not left out.
-        self._varying = [i for i, categories in enumerate(estimator.categories_) if len(categories) > 1]
-        self._result = estimator.result_
-        self._path: Path | None = getattr(estimator, "path_", None)
-        self._ranking = ranked_edges(estimator, self._names)
-        order = (-estimator.strengths_).argsort(kind="stable")
-        self._shares = None if confidence is None else [confidence[i, j] for i, j in estimator.edges_[order].tolist()]
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the training, or the search for the best strength of the penalty."""
-        from ...result import Status
-
-        ended = self._path is not None and self._path.interrupted
-        return ended or self._result.status is Status.INTERRUPTED
-
-    def table(self) -> str:
-        """Return a line for each weight."""
-        names = ["variable_1", "variable_2", "state_1", "state_2", "weight"]
-        shares = [[]] * len(self._ranking) if self._shares is None else [[f"{share:.3g}"] for share in self._shares]
-        rows = [
-            [*edge.variables, str(a), str(b), f"{weight:.6g}", *share]
-            for edge, share in zip(self._ranking, shares, strict=True)
-            for a, b, weight in edge.weights
-        ]
-        return tab_separated(names if self._shares is None else [*names, "share"], rows)
-
-    def drawn(self, path: str) -> bytes:
-        """Return the content of a figure's file of this name."""
-        from ...models.explain.edges import drawing
-        from ...report.figure import is_page
-        from ...report.graph import drawn
-        from ...report.interactive import interactive
-
-        graph = drawing(self._estimator, self._names)
-        return interactive(*graph) if is_page(path) else drawn(*graph, path)
-
-    def part_drawn(self, path: str) -> str:
-        """Say how many of the edges a figure shows, if it does not show all."""
-        from ...report.figure import is_page
-        from ...report.graph_picture import n_shown
-
-        n_edges = len(self._ranking)
-        if is_page(path):
-            return ""
-        shown = n_shown(n_edges, len({name for edge in self._ranking for name in edge.variables}))
-        return "" if shown == n_edges else f" with the {shown:,} strongest of {n_edges:,} edges; --edges writes all"
-
-    def json(self) -> str:
-        """Return all there is to know, for machines."""
-        from ...models.files.settings import plain, training_summary
-
-        name, value = self._likelihood()
-        edges = [edge.to_dict() for edge in self._ranking]
-        for edge, share in zip(edges, self._shares or (), strict=False):
-            edge["share"] = share
-        table = self._table
-        head: dict[str, Any] = {"variables": len(self._varying), "samples": table.n_samples, "missing": table.n_missing}
-        head["left_out"] = [name for i, name in enumerate(self._names) if i not in self._varying]
-        head["reference"] = dict(self._references())
-        tail = {"l1": self._l1(), f"{name.replace('-', '_')}_per_sample": value, "edges": edges}
-        return json.dumps(head | training_summary([self._result]) | tail, default=plain)
-
-    def _references(self) -> list[tuple[str, Any]]:
-        """Return each variable of the network with its reference state, which has no weights."""
-        return [(self._names[i], self._estimator.categories_[i].tolist()[0]) for i in self._varying]
-
-    def _l1(self) -> float:
-        return float(self._estimator.l1_)
-
-    def _likelihood(self) -> tuple[str, float]:
-        """Return the name of the likelihood that is maximised, and its logarithm per sample."""
-        name = "log-likelihood" if self._estimator.objective == "likelihood" else "pseudo-log-likelihood"
-        return name, -self._result.nll / self._table.n_samples
-
-    def summary(self, model: str | None, seconds: float, *, verbose: bool) -> str:
-        """Return lines for people.
-
-        Args:
-            model: path of the model's file, if one was written.
-            seconds: time that all has taken.
-            verbose: whether to show numbers for experts, too.
-        """
-        result, n = self._result, len(self._varying)
-        n_weights, edges = sum(len(edge.weights) for edge in self._ranking), counted(len(self._ranking), "edge")
-        name, value = self._likelihood()
-        cut_into = self._estimator.bin_edges_
-        binned = [name for name, edges in zip(self._names, cut_into, strict=True) if edges is not None]
-        listed = None if verbose else LISTED
-        report = self._estimator.inference_report_
-        by = f" (by {report.method})" if report is not None else ""
-        lines = [
-            ending([result], "" if model is None else size_text(model), seconds=seconds),
-            certainty([result], remedies=False),
-            f"l1 {self._l1():.6g}{self._choice()}",
-            f"{name} per sample {value:.4f}{by}",
-            *([f"{counted(len(binned), 'numeric column')} in bins: {_first(binned, listed)}"] if binned else []),
-            f"{edges} of {n * (n - 1) // 2:,} possible, {counted(n_weights, 'weight')}",
-        ]
-        if self._ranking:
-            shown = (f"{' - '.join(edge.variables)} ({edge.strength:.3g})" for edge in self._ranking[:SHOWN])
-            lines.append(f"strongest, by the norm of the weights: {', '.join(map(unbroken, shown))}")
-            states = [f"{name}={state}" for name, state in self._references()]
-            lines.append(f"reference states, which have no weights: {_first(states, listed)}")
-        elif result.status.converged:
-            lines[-1] += "; lower --l1 for more"
-        return "\n".join(lines + (numbers([result]) if verbose else []))
-
-    def _choice(self) -> str:
-        path = self._path
-        if path is None:
-            return ""
-        return f", chosen by {CRITERIA[str(self._estimator.l1)]} from {len(path.points)} strengths"
+    try:
+        return estimator.stability(table, n, observe=observe)
+    except KeyboardInterrupt:
+        return None
 
 
-def _first(items: Sequence[str], n: int | None) -> str:
-    """Return the first n items as text, or all; says how many more there are, and how to see them."""
-    more = "" if n is None or len(items) <= n else f" and {len(items) - n:,} more (-v)"
-    return ", ".join(map(unbroken, items[:n])) + more
+def _compared(
+    estimator: PairwiseMRF, arguments: Namespace, first: Table, second: Table, progress: Progress
+) -> tuple[Groups, list[str]]:
+    """Return the comparison of two tables, and warnings."""
+    import warnings
+
+    from ...models.network_comparison import compare_networks
+
+    n, result = arguments.permutations or PERMUTATIONS, estimator.result_
+    places = (arguments.table, arguments.compare)
+
+    def observe(done: int) -> None:
+        progress.share_done, progress.label = done / n, f"permutation {done:,} of {n:,}"
+        progress(result.record, result.state)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        comparison = compare_networks(first, second, estimator, n=n, groups=group_names(*places), observe=observe)
+    return Groups(comparison, n), list(dict.fromkeys(flags_alone(str(warning.message)) for warning in caught))

@@ -101,8 +101,8 @@ class Kind:
         self.refuse("rank", "only chains and classifiers rank data")
 
     def convert(self, output: str, format: str) -> None:
-        """Write the model to a file in a format: `loglinear`, or another program's."""
-        self.refuse("convert", "only chains and classifiers have other formats")
+        """Write the model to a file in a format: `loglinear`, `uai`, or another program's."""
+        self.refuse("convert", "only chains, classifiers and networks have other formats")
 
     def refuse(self, command: str, remedy: str = "") -> NoReturn:
         """Raise OptionError: the model does not answer a command."""

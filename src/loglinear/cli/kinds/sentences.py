@@ -643,6 +643,8 @@ class Sentences(Kind):
         """Write the model to a file in a format."""
         from ...data.writing import write_output
 
+        if format == "uai":
+            self.refuse("convert --to uai", "only networks of `loglinear structure` have this format")
         write_output(output, self.model.to_bytes() if format == "loglinear" else self.model.export(format))
         if format == "crfsuite" and self.model.template is not None:
             say("note: the CRFsuite file does not contain the template; give CRFsuite attributes, not columns")

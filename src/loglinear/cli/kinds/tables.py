@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from ...data.formats import file_name
 from ...data.frames import missing_columns
 from ...data.table import Table, join_names, read_table
-from ...data.writing import check_labels, write_text
+from ...data.writing import check_labels, write_output, write_text
 from ...errors import DataError
 from ...models.explain.edges import Edge, ranked_edges
 from ...models.files.settings import plain, version_of
@@ -118,6 +119,15 @@ class Tables(Kind):
             names, columns = names + list(sure), columns + list(sure.values())
         write_text(arguments.output, replace(table, names=names, columns=columns).text().encode())
 
+    def convert(self, output: str, format: str) -> None:
+        """Write the network to a file: loglinear's, or one of the UAI competitions."""
+        if format not in ("uai", "loglinear"):
+            self.refuse(f"convert --to {format}", "networks have the formats uai and loglinear")
+        if format == "uai":
+            self.network.to_uai(output)
+        else:
+            write_output(output, Path(self.path).read_bytes())
+
     def evaluate(self, arguments: Namespace) -> str:
         """Return the log-likelihood of a table, and whether it is exact or an estimate between bounds."""
         mode = None if arguments.mode == "conlleval" else arguments.mode  # the default
@@ -126,6 +136,7 @@ class Tables(Kind):
         _, samples = self.read(arguments.file)
         with naming(arguments.file):
             likelihood = self.network.log_likelihood(samples)
+            predictability = self.network.predictability(samples)
         n, asked = samples.n_samples, zip(samples.names, samples.columns, strict=True)
         report: dict[str, Any] = {
             "n_samples": n,
@@ -137,6 +148,7 @@ class Tables(Kind):
             "upper_per_sample": likelihood.upper / n,
             "exact": likelihood.exact,
             "method": likelihood.method,
+            "predictability": {name: predictability.defined(name) for name in predictability.names},
         }
         if arguments.json:
             return json.dumps(report)
@@ -145,7 +157,8 @@ class Tables(Kind):
         accuracy = "exact" if likelihood.exact else f"estimated by belief propagation, between {bounds}"
         return (
             f"{', '.join(counted(number, noun) for noun, number in nouns.items())}\n"
-            f"log-likelihood per sample  {report['log_likelihood_per_sample']:.4f}  {accuracy}"
+            f"log-likelihood per sample  {report['log_likelihood_per_sample']:.4f}  {accuracy}\n\n"
+            + predictability.text("how well each variable is predicted from all others")
         )
 
     def explain(self, arguments: Namespace) -> list[Explanation]:
