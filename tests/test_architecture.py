@@ -34,7 +34,7 @@ PYTHON_FLOORS = (
     ("networks",),
     ("objectives", "datasets", "report"),
     ("models",),
-    ("compat", "dask", "spacy"),
+    ("compat", "dask", "server", "spacy"),
     ("cli",),
     ("__init__", "__main__"),
 )

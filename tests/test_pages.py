@@ -18,7 +18,7 @@ GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 RUN_IN_SHELL = (ROOT / "docs" / "start.md", ROOT / "docs" / "faq.md", *GUIDES)
 """Pages whose `sh` blocks run, too; a `text` block after one is what it prints."""
 FOUND = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *GUIDES)
-PAGES = [page for page in FOUND if "```py" in page.read_text(encoding="utf-8")]
+PAGES = [page for page in FOUND if page in RUN_IN_SHELL or "```py" in page.read_text(encoding="utf-8")]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

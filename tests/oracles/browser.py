@@ -21,20 +21,21 @@ needs_axe = pytest.mark.skipif(not has_axe, reason="no Chromium or no axe-core-p
 needs_browser = pytest.mark.skipif(_BROWSER is None, reason="no Chromium is installed")
 
 
-def opened(path, place="", *, dark=False, width=1280):
+def opened(path, place="", *, dark=False, width=1280, url=None):
     """Return the browser's messages about a page, and the document that it has made of it.
 
     Args:
-        path: of the page.
+        path: of the page; or of a file that is not there, if the page has another address.
         place: where in the page to go, such as "#top".
         dark: whether the browser asks for dark pages.
         width: of the window, pixels.
+        url: address of a page that is not a file.
     """
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--dump-dom"]
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     options += [scheme, f"--window-size={width},900", "--virtual-time-budget=20000"]
     done = subprocess.run(
-        [_BROWSER, *options, f"--user-data-dir={path}.profile", f"file://{path}{place}"],
+        [_BROWSER, *options, f"--user-data-dir={path}.profile", f"{url or f'file://{path}'}{place}"],
         capture_output=True,
         text=True,
         check=True,

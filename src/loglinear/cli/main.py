@@ -42,6 +42,7 @@ COMMANDS = {
     "calibrate": "correct how sure a model is of its answers, on labelled data",
     "audit": "find labels of training data that are probably wrong, and correct them",
     "rank": "choose which unlabelled sentences or texts to label next",
+    "serve": "serve a tagger on this machine: a page to try it, and a JSON API",
     "select": "select features, or follow a regularisation path and pick its best model",
     "structure": "learn which columns of a table depend on each other, and draw the graph",
     "encode": "encode training data into a corpus on disk, which may be larger than memory",

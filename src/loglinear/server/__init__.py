@@ -1,0 +1,1 @@
+"""A local page and JSON API of a tagger: `loglinear serve`."""
