@@ -32,6 +32,7 @@ NAMES = {
     "conllu": "columns",
     "a.conllu.bak": "columns",
     "a.columns": "columns",
+    "a.spacy": "spacy",
     "-": "columns",
 }
 
@@ -51,6 +52,8 @@ TEXT = """\
 1\t#\t#\tSYM\tf\t_\t0\troot\t_\t_
 
 """
+# The formats that the native half reads.
+NATIVE = sorted({*FORMATS} - {"text", "spacy"})
 # Sentences in each format: a token's line holds WORD and a number, or TOKEN in formats without words.
 SENTENCES = {
     "columns": "\n \nWORD1\tO\n\n\n  WORD2 B-X\r\nWORD3 O\n \t\nWORD4 O\nWORD5 I-X",
@@ -95,7 +98,7 @@ def test_no_two_formats_have_an_extension_in_common():
     assert len(extensions) == len({*extensions})
 
 
-@pytest.mark.parametrize("name", sorted(SENTENCES))
+@pytest.mark.parametrize("name", NATIVE)
 def test_the_native_half_knows_every_format_and_agrees_on_templates(name, tmp_path):
     path = tmp_path / "data"
     path.write_text(SENTENCES[name].replace('{"n": 1, "w": "WORD4"}', '"WORD4"'), encoding="utf-8")
@@ -110,7 +113,7 @@ def test_the_native_half_knows_every_format_and_agrees_on_templates(name, tmp_pa
 
 def test_both_halves_know_the_same_names(tmp_path):
     assert {*FORMATS} == {"text", *SENTENCES, *READERS}
-    native = {f"{name}:{column}" for name in SENTENCES for column in FORMATS[name].columns} | {*SENTENCES}
+    native = {f"{name}:{column}" for name in NATIVE for column in FORMATS[name].columns} | {*NATIVE}
     for name in native:
         template = "U:%x[0,0]\n" if named(name).template == "needed" else None
         with pytest.raises(FileNotFoundError):
@@ -119,7 +122,7 @@ def test_both_halves_know_the_same_names(tmp_path):
         assert not is_format(bad)
         with pytest.raises(
             OptionError,
-            match=f"^format '{bad}' is unknown( .did you mean [a-z]*..)?; choose columns, conllu .* or text$",
+            match=f"^format '{bad}' is unknown( .did you mean [a-z]*..)?; choose columns, conllu .* or spacy .*$",
         ):
             named(bad)
         with pytest.raises(OptionError, match=f"^format '{bad}' is unknown; choose ") as failure:
@@ -142,7 +145,7 @@ def test_the_table_of_formats_names_each_with_its_extensions():
         assert all(f"`{name}:{column}`" in notes[name][-1] for column in format.columns[1:])
 
 
-@pytest.mark.parametrize("name", sorted(SENTENCES))
+@pytest.mark.parametrize("name", NATIVE)
 def test_a_token_is_found_in_its_file(name, tmp_path):
     path, format = tmp_path / "f.gz", FORMATS[name]
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + SENTENCES[name].encode()))

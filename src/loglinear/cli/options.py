@@ -226,12 +226,22 @@ def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
     return words
 
 
-def add_format(parser: Arguments, *kinds: Holds, default: str = "the format of the training data") -> None:
-    """Add --format, for files that hold some kinds of data, or any; the default is by extension, else `default`."""
+def add_format(
+    parser: Arguments, *kinds: Holds, default: str = "the format of the training data", docs: bool = False
+) -> None:
+    """Add --format, for files that hold some kinds of data, or any; the default is by extension, else `default`.
+
+    Args:
+        parser: of the command.
+        kinds: of data.
+        default: the format of other extensions.
+        docs: whether the command takes files without lines, too.
+    """
     from ..data.formats import FORMATS, listed
 
     kinds = kinds or ("sentences", "samples", "texts")
-    names, rows = listed(*kinds), FORMATS.values()
+    names = listed(*kinds, docs=docs)
+    rows = [row for row in FORMATS.values() if docs or not row.has_docs]
     extensions = ", ".join(extension for row in rows if row.holds in kinds for extension in row.extensions)
     parser.add_argument(
         "-f",

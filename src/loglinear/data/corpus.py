@@ -21,13 +21,13 @@ from ..visible import counted, listed, visible_name
 from .column_layout import ColumnLayout, Noticed, SpanReading, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
 from .first_sentences import First, sizes_of
-from .formats import file_name, format_of, has_spans, is_corpus, is_format, n_columns, unknown_label
+from .formats import file_name, format_of, has_spans, is_corpus, is_format, n_columns, named, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
 from .odd_keys import odd_keys
 from .other_lines import other_lines
 from .settings import corpus_settings
-from .templates import naming_preset, template_text
+from .templates import TemplateText, naming_preset, template_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -157,8 +157,8 @@ class Corpus:
         """Read a text of a format; `labels` as the native half names the ways to read them."""
         layout.check(format, labelled=labels != "none", has_spans=has_spans(format))
         path = os.fspath(path)
-        if has_spans(format):
-            return cls._of_spans(path, format, template, layout.spans, is_labelled=labels != "none")
+        if is_format(format) and named(format).content != "lines":
+            return cls._of_words(path, format, template, layout.spans, is_labelled=labels != "none")
         with naming_preset(template):
             core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)
         corpus = cls(core, template, format, columns=layout.seen(Noticed(*core.notes)))
@@ -171,14 +171,10 @@ class Corpus:
         return corpus
 
     @classmethod
-    def _of_spans(
+    def _of_words(
         cls, path: str, format: str, template: str | None, spans: SpanReading, *, is_labelled: bool
     ) -> Corpus:
-        """Read texts with labelled spans, whose lines become sentences."""
-        from .annotations.alignment import DEFAULT_TOKENIZER
-        from .annotations.columns import token_labels
-        from .annotations.tools import read_sentences
-
+        """Read words and labels of a format without lines: texts with labelled spans, or docs of spaCy."""
         if template is None:
             message = f"the format {format} needs a template, for instance the preset ner (--preset, --template)"
             raise OptionError(message)
@@ -186,13 +182,17 @@ class Corpus:
             message = f"the template looks at {n} columns, but a word of the format {format} has one; use a template "
             message += "for words alone, such as the presets ner and pos"
             raise OptionError(message)
-        sentences = read_sentences(path, format, spans)
-        if all(sentence.text.tokens is None for sentence in sentences):
-            spans = spans._replace(tokenizer=spans.tokenizer or DEFAULT_TOKENIZER)
-        labels = token_labels(sentences, "BIO") if is_labelled else None
-        corpus = cls.encode([sentence.words for sentence in sentences], labels, template=template)
-        columns = corpus.columns._replace(texts=None, spans=spans)
-        return cls(corpus.core, corpus.template, format, columns=columns)
+        if has_spans(format):
+            from .annotations.tools import labelled_words
+
+            words, labels, spans = labelled_words(path, format, spans, labelled=is_labelled)
+        else:
+            from .spacy_docs import labelled_sentences
+
+            column = format.partition(":")[2] or named(format).columns[0]
+            words, labels = labelled_sentences(path, column, labelled=is_labelled)
+        corpus = cls.encode(words, labels, template=TemplateText(template))
+        return cls(corpus.core, corpus.template, format, columns=corpus.columns._replace(texts=None, spans=spans))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:

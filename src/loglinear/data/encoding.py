@@ -16,7 +16,7 @@ from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import whole_number
 from .column_layout import ColumnLayout, Noticed, same_texts
 from .corpus import Corpus, labels_as, read_to_score
-from .formats import file_name, format_of, has_spans, is_corpus, is_format
+from .formats import file_name, format_of, has_spans, is_corpus, is_format, refuse_docs
 from .odd_keys import odd_keys
 from .settings import corpus_settings
 from .templates import template_text
@@ -130,6 +130,7 @@ class CorpusFile:
             self.add(read_to_score(path, format, self._template, layout, threads, labels))
             return
         layout.check(format, labelled=labelled)
+        refuse_docs(format, path, "an encoded corpus")
         self._take(self._template, format, "str")
         labels, columns = labels_as(labelled=labelled, partial=partial), layout.options
         noticed = Noticed(

@@ -30,6 +30,7 @@ __all__ = [
     "n_columns",
     "named",
     "readable",
+    "refuse_docs",
     "uncompressed",
     "unknown_label",
     "word",
@@ -59,7 +60,9 @@ class Format(NamedTuple):
         unknown: the label that stands for an unknown one unless a model has it; empty without one.
         labels: where the label of a line may stand, first and one past the last character, given the layout of columns
             and the column that the format names; no place if a line has several labels.
-        has_spans: whether a file holds texts with labelled spans, of which `annotations.tools` makes sentences.
+        texts: the columns whose labels are of whole texts, so that a file with them holds texts.
+        content: what a file consists of: lines, texts with labelled spans, or docs of spaCy. The native half reads
+            lines; `annotations.tools` and `spacy_docs` make sentences of the others, for training and evaluation.
     """
 
     extensions: tuple[str, ...]
@@ -70,7 +73,18 @@ class Format(NamedTuple):
     columns: tuple[str, ...] = ()
     unknown: str = ""
     labels: Callable[[str, ColumnLayout, str], list[tuple[int, int]]] = lambda _line, _layout, _column: []
-    has_spans: bool = False
+    texts: tuple[str, ...] = ()
+    content: Literal["lines", "spans", "docs"] = "lines"
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether a file holds texts with labelled spans."""
+        return self.content == "spans"
+
+    @property
+    def has_docs(self) -> bool:
+        """Whether a file holds docs of spaCy."""
+        return self.content == "docs"
 
 
 def file_name(path: str) -> str:
@@ -156,10 +170,19 @@ FORMATS: dict[str, Format] = {
         labels=_label_of_svmlight,
     ),
     **{
-        name: Format((), "sentences", "needed", lambda _line, _layout: [], is_sentence=True, has_spans=True)
+        name: Format((), "sentences", "needed", lambda _line, _layout: [], is_sentence=True, content="spans")
         for name in ("doccano", "label-studio", "prodigy", "brat", "webanno")
     },
     "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True, labels=_label_first),
+    "spacy": Format(
+        (".spacy",),
+        "sentences",
+        "needed",
+        lambda _line, _layout: [],
+        columns=("ents", "tags", "pos", "cats"),
+        texts=("cats",),
+        is_docs=True,
+    ),
 }
 
 
@@ -186,17 +209,38 @@ def named(name: str) -> Format:
             f"format {name!r} is unknown{similar(name, FORMATS)}; choose {listed('sentences', 'samples', 'texts')}"
         )
         raise OptionError(message)
-    return FORMATS[name.partition(":")[0]]
+    main, _, column = name.partition(":")
+    format = FORMATS[main]
+    return format._replace(holds="texts", template="refused") if column in format.texts else format
 
 
-def listed(*kinds: Holds) -> str:
-    """Return the names of the formats that hold one of some kinds of data, for a message."""
+def listed(*kinds: Holds, docs: bool = True) -> str:
+    """Return the names of the formats that hold one of some kinds of data, for a message.
+
+    Args:
+        kinds: of the data.
+        docs: whether formats without lines are among them.
+    """
     names = []
     for name, format in FORMATS.items():
-        if format.holds in kinds:
+        if format.holds in kinds and (docs or not format.has_docs):
             others = ", ".join(f"{name}:{column}" for column in format.columns[1:])
             names.append(f"{name} ({others})" if others else name)
     return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def refuse_docs(name: str, path: str, user: str) -> None:
+    """Raise OptionError if the format of a file has no lines.
+
+    Args:
+        name: of the format.
+        path: of the file.
+        user: what works on lines, for the message.
+    """
+    if is_format(name) and named(name).has_docs:
+        message = f"{file_name(path)}: {user} does not take docs of spaCy; a pipeline labels them, with a component "
+        message += "such as loglinear_ner and config={'model_path': MODEL}"
+        raise OptionError(message)
 
 
 def uncompressed(path: str) -> str:

@@ -16,7 +16,7 @@ from ..errors import DataError, OptionError
 from ..extras import needed_by
 from .column_layout import ColumnLayout, Noticed
 from .corpus import Corpus, check_same_columns, labels_as
-from .formats import format_of, has_spans, is_corpus
+from .formats import format_of, has_spans, is_corpus, refuse_docs
 from .templates import template_text
 
 if TYPE_CHECKING:
@@ -265,6 +265,7 @@ def cut(
         if has_spans(kind):
             message = f"{path}: the format {kind} is not read in parts; convert the file first: loglinear convert"
             raise OptionError(message)
+        refuse_docs(kind, path, "training on a cluster")
         ranges = _core.cut_file(path, kind, part_bytes)
         whole = ranges is None or len(ranges) <= 1
         for part_range in [None] if whole else ranges or ():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 from .. import _core
 from ..errors import DataError, DataWarning, warn
 from ..visible import shortened
-from .formats import file_name
+from .formats import file_name, named
 from .labels import check_whole_or_soft
 from .lines import decoded, read_lines
 from .parts import expanded
@@ -45,7 +45,7 @@ class Documents(NamedTuple):
         return "folder" if self.files else "text"
 
 
-def read(*paths: str, labelled: bool = True, partial: bool = False) -> Documents:
+def read(*paths: str, labelled: bool = True, partial: bool = False, format: str = "text") -> Documents:
     """Read files whose lines are `label TAB text`, or texts alone; maybe compressed; `-` is standard input.
 
     Patterns such as part-*.tsv are expanded. A folder has a folder for each label, and in it a file for each text, as
@@ -55,6 +55,7 @@ def read(*paths: str, labelled: bool = True, partial: bool = False) -> Documents
         paths: of the files.
         labelled: whether the texts have labels.
         partial: allow labels such as `A:0.7|B:0.3` in lines, which become dicts.
+        format: "text", or "spacy:cats" for files of docs of spaCy, which have categories.
 
     Raises:
         DataError: there is no text, a line has no TAB or no label, a label is not valid, or text is not UTF-8; names
@@ -65,11 +66,26 @@ def read(*paths: str, labelled: bool = True, partial: bool = False) -> Documents
         DataWarning: files in a folder do not belong to a label, or a label has no files.
     """
     files = [file for path in paths for file in ([path] if os.path.isdir(path) else expanded(path))]
-    parts = [_read_one(file, labelled=labelled, partial=partial) for file in files]
+    are_docs = named(format).has_docs
+    parts = [
+        _read_docs(file, partial=partial) if are_docs else _read_one(file, labelled=labelled, partial=partial)
+        for file in files
+    ]
     labels = [label for part in parts for label in part.labels or ()] if labelled else None
     texts = [text for part in parts for text in part.texts]
     lines = [line for part in parts for line in part.lines]
     return Documents(texts, labels, lines, [file for part in parts for file in part.files])
+
+
+def _read_docs(path: str, *, partial: bool) -> Documents:
+    """Return the texts and categories of a file of docs of spaCy."""
+    from .spacy_docs import labelled_texts
+
+    texts, labels = labelled_texts(path, partial=partial)
+    if not texts:
+        message = f"{path}: no texts found; the file has no docs"
+        raise DataError(message)
+    return Documents(texts, labels, list(range(1, len(texts) + 1)))
 
 
 def _read_one(path: str, *, labelled: bool, partial: bool) -> Documents:

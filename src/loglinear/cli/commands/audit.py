@@ -110,7 +110,7 @@ def run(arguments: Namespace) -> None:
 
 def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]], str]:
     """Return the audit, line and place in the line of each token of each sentence, and how the file was read."""
-    from ...data.formats import format_of, named
+    from ...data.formats import format_of, named, refuse_docs
     from ...data.tokens import file_words
     from ...models.training.options import SolverOptions, TextOptions
     from ...objectives.chain import ChainFeatures
@@ -123,6 +123,7 @@ def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]], 
         from ...models.text_classifier import TextClassifier
 
     path, format = arguments.train, format_of(arguments.train, arguments.format)
+    refuse_docs(format, path, "loglinear audit")
     options, features = chosen(SolverOptions, arguments), chosen(ChainFeatures, arguments)
     texts, is_chain = chosen(TextOptions, arguments), arguments.model_type == "chain"
     if is_chain and (named(format).holds != "sentences" or texts != TextOptions()):

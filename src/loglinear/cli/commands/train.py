@@ -72,7 +72,7 @@ def configure(parser: ArgumentParser) -> None:
     train = "training data (may be compressed; - for stdin): files, folders, or quoted patterns such as 'part-*.txt'"
     inputs = Inputs("TRAIN...", model=False, data="train", several=True)
     add_data(parser, data, inputs, "TRAIN", train)
-    add_format(data, default="columns")
+    add_format(data, default="columns", docs=True)
     add_columns(data)
     add_spans(data, has_tokenizer=True)
     add_weight_column(data)
@@ -185,7 +185,7 @@ def run(arguments: Namespace) -> None:
     if nothing_reached(results):
         raise Interrupted(way_on=_way_on(checkpoint), is_early=True)
     if not arguments.quiet:
-        how = _use(format, of_texts=holds == "texts")
+        how = _use(format)
         for line in _account(results, arguments.model, how, progress.elapsed, verbose=arguments.verbose):
             say(line)
         if advice := _slimming(arguments):
@@ -283,15 +283,16 @@ def _slimming(arguments: Namespace) -> str:
     return f"note: the model takes {size / 1e6:,.0f} MB; for a smaller one train with {remedy}{less}"
 
 
-def _use(format: str, *, of_texts: bool) -> str:
+def _use(format: str) -> str:
     """Return what a model labels, given the format of its training data."""
-    from ...data.formats import has_spans
+    from ...data.formats import named
 
-    if of_texts:
+    if named(format).holds == "texts":
         return "label texts, one per line"
-    if has_spans(format):
+    if named(format).has_spans:
         return "label a file with one token per line (add --text for a text per line)"
-    return "label a file with one token per line" if format == "columns" else f"label a file of the format {format}"
+    is_of_words = format == "columns" or named(format).has_docs
+    return "label a file with one token per line" if is_of_words else f"label a file of the format {format}"
 
 
 def _account(results: list[Result], model: str, how: str, seconds: float, *, verbose: bool) -> list[str]:
@@ -444,6 +445,7 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
 
 def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
     """Train a classifier on texts, write the model and return it."""
+    from ...data.formats import format_of
     from ...data.labels import check_targets
     from ...data.survey import Survey, check_counts
     from ...data.texts import oddities, read
@@ -455,7 +457,8 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
     if arguments.preset is not None or arguments.template is not None:
         message = "--preset and --template need columns, and texts have none; leave them out"
         raise OptionError(message)
-    documents = read(*asked.files, partial=arguments.partial)
+    format = format_of(asked.files[0], arguments.format, "text")
+    documents = read(*asked.files, partial=arguments.partial, format=format)
     labels = documents.label_names
     with naming(name):
         check_targets(labels, commas=False)
@@ -472,7 +475,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
         else:
             pairs += "; each pair of characters is a word; see --words characters:N-M for other lengths"
         say(f"note: {name}: {pairs}")
-    dev = None if arguments.dev is None else read(arguments.dev)
+    dev = None if arguments.dev is None else read(arguments.dev, format=format)
     if dev is not None:
         check_counts(Counter(dev.labels or ()), labels, arguments.dev, dev.format, least=0.0)
     with keeping_reached(classifier):

@@ -35,7 +35,7 @@ __all__ = ["ranked_sentences", "ranked_texts"]
 def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
     """Return what to label next in a file of sentences; the first model is the one that will learn."""
     from ...data.excerpts import byte_order_mark, excerpts, together
-    from ...data.formats import has_spans, is_corpus, named
+    from ...data.formats import has_spans, is_corpus, named, refuse_docs
     from ...data.tokens import corpus_words
     from ...models.training.ranking import RankOptions
 
@@ -54,6 +54,7 @@ def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Ca
     if has_spans(format):
         message = f"rank reads unlabelled texts, not the format {format}; give a text in each line, and --text"
         raise OptionError(message)
+    refuse_docs(format, file, "loglinear rank")
     with rereadable(file) as path:
         corpora, layout = _corpora(kinds, path, format, arguments)
         corpus = corpora[first.model.template]
@@ -152,7 +153,7 @@ def _corpora(
 def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
     """Return what to label next in a file or folder of texts; the first model is the one that will learn."""
     from ...data.excerpts import byte_order_mark, lines_numbered
-    from ...data.formats import file_name
+    from ...data.formats import file_name, refuse_docs
     from ...data.texts import read
     from ...models.training.ranking import RankOptions
 
@@ -169,7 +170,7 @@ def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callab
         message = f"{file}: the texts of a folder are files, whose names the table has; leave out --output"
         raise OptionError(message)
     kinds: list[Any] = _same_kind(members)
-    kinds[0].format(file, arguments.format)
+    refuse_docs(kinds[0].format(file, arguments.format), file, "loglinear rank")
     with rereadable(file) as path:
         documents = read(path, labelled=False)
         warn_of_labels(file_name(file), documents.texts, kinds[0].model.labels)

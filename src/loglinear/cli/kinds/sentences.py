@@ -111,7 +111,7 @@ class Sentences(Kind):
         if has_spans(trained):  # whose texts were cut into tokens
             trained = "columns"
         if format is None or asked is None:
-            format_of_file = format_of(file, default=trained)
+            format_of_file = format_of(file, default="columns" if named(trained).has_docs else trained)
             same = trained.partition(":")[0] == format_of_file  # conllu:xpos is a kind of conllu
             return trained if same or not readable(format_of_file, template) else format_of_file
         if asked.holds == "texts":
@@ -172,11 +172,12 @@ class Sentences(Kind):
         if arguments.text:
             self._raw_texts(arguments).tag()
             return
-        from ...data.formats import file_name
+        from ...data.formats import file_name, refuse_docs
         from ...data.writing import is_named_pipe, read_by_another
         from ...models.files.chain import checked_n_best
 
         format = self.format(arguments.file, arguments.format)
+        refuse_docs(format, arguments.file, "loglinear tag")
         n_best = None if arguments.n_best is None else checked_n_best("--n-best", arguments.n_best)
         wanted = "--marginals" if arguments.marginals else "--n-best" if n_best is not None else None
         withheld = Withheld.of(arguments)
@@ -272,10 +273,13 @@ class Sentences(Kind):
         if arguments.text:
             self._raw_texts(arguments).tag()
             return
+        from ...data.formats import refuse_docs
         from .pretty import PrettySentences
 
         sentences = PrettySentences(self, self._constrained(arguments), arguments)
-        is_corpus = self.format(arguments.file, arguments.format) == "corpus"
+        format = self.format(arguments.file, arguments.format)
+        refuse_docs(format, arguments.file, "loglinear tag")
+        is_corpus = format == "corpus"
         if answered_one_by_one(arguments) and not is_corpus:
             sentences.print_stream()
         else:

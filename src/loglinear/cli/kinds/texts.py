@@ -50,14 +50,22 @@ class Texts(Samples):
 
     def format(self, file: str, format: str | None) -> str:
         """Refuse files of sentences, which a vectorizer does not read."""
-        from ...data.formats import is_corpus, named
+        from ...data.formats import format_of, is_corpus, named
 
         if format is not None and named(format).holds != "texts":
             self.leave_out({"format": format}, "format")
+        if named(format_of(file, format, "text")).has_docs:
+            return format or "spacy:cats"
         if is_corpus(file):
             message = f"{file}: an encoded corpus, but {self.path} is {self.called}; give a file of texts"
             raise OptionError(message)
         return "text"
+
+    def _refuse_docs(self, arguments: Namespace, user: str) -> None:
+        """Raise OptionError if the file of a command has no lines."""
+        from ...data.formats import refuse_docs
+
+        refuse_docs(self.format(arguments.file, arguments.format), arguments.file, user)
 
     def tag(self, arguments: Namespace) -> None:
         """Write the label of every text, one per line, and with --marginals the probabilities of all labels.
@@ -68,7 +76,7 @@ class Texts(Samples):
         from ...data.writing import check_labels, write_text
 
         check_labels(self.model.labels, "rename the label in the training data", place="text")
-        self.format(arguments.file, arguments.format)
+        self._refuse_docs(arguments, "loglinear tag")
         if arguments.rest is not None:
             message = f"{self.path} is {self.called}; leave out --rest, which keeps the labels of a sentence together, "
             message += "and mark the texts to check with --below"
@@ -96,7 +104,7 @@ class Texts(Samples):
         from ...data.writing import write_text
         from ..labelled_lines import LabelledLines
 
-        self.format(arguments.file, arguments.format)
+        self._refuse_docs(arguments, "loglinear tag")
         self.take_only(vars(arguments), "format", "stream", "pretty")
         is_folder = os.path.isdir(arguments.file)
         lines, tally, gap = LabelledLines(self.model.labels, sys.stdout, sequences=False), _Tally(), ""
@@ -190,7 +198,7 @@ class Texts(Samples):
         from ...data.texts import read
         from ...models.explain.answers import Answers
 
-        documents, tally = read(path), _Tally()
+        documents, tally = read(path, format=format), _Tally()
         gold = documents.labels or []
         check_counts(Counter(gold), self.model.labels, file_name(path), documents.format, least=0.0)
         corpus = self._corpus(documents.texts, tally)
@@ -220,7 +228,7 @@ class Texts(Samples):
         from ...models.explain.explainer import Explainer
         from ...models.explain.explanation import Explanation
 
-        self.format(arguments.file, arguments.format)
+        self._refuse_docs(arguments, "loglinear explain")
         self.need_joint("explain, and use inspect for the strongest weights")
         tally = _Tally()
         with rereadable(arguments.file) as path:

@@ -25,6 +25,7 @@ __all__ = [
     "TO_COLUMNS",
     "detected_format",
     "labelled_tokens",
+    "labelled_words",
     "looks_like_columns",
     "read_annotations",
     "read_sentences",
@@ -224,6 +225,21 @@ def read_sentences(path: str, format: str, reading: SpanReading) -> list[Aligned
         OSError: the file cannot be read.
     """
     return aligned(_read(path, format), reading, path)
+
+
+def labelled_words(
+    path: str, format: str, reading: SpanReading, *, labelled: bool
+) -> tuple[list[list[str]], list[list[str]] | None, SpanReading]:
+    """Return the words of the sentences of an export, their labels if wanted, and how the words were found.
+
+    Raises:
+        DataError, OptionError, OSError: see `read_sentences`.
+    """
+    sentences = read_sentences(path, format, reading)
+    if all(sentence.text.tokens is None for sentence in sentences):
+        reading = reading._replace(tokenizer=reading.tokenizer or DEFAULT_TOKENIZER)
+    labels = columns.token_labels(sentences, "BIO") if labelled else None
+    return [sentence.words for sentence in sentences], labels, reading
 
 
 def _read(path: str, format: str) -> list[AnnotatedText]:

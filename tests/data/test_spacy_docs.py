@@ -1,0 +1,161 @@
+"""Files of docs of spaCy as training data, and docs as sentences."""
+
+from __future__ import annotations
+
+import tempfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("spacy")
+
+from spacy.tokens import Doc, DocBin, Span
+
+import spacy
+from examples import examples
+from loglinear import ChainCRF, Corpus, DataError, DataWarning, OptionError, TextClassifier
+from loglinear.data import texts
+from loglinear.data.spacy_docs import DocWords, entity_labels, labels_at, sentence_starts, span_labels, stretches
+from oracles.command_line import run_command
+from oracles.spacy_docs import TEXTS, WORDS, bio, chain, gold
+
+VOCAB = spacy.blank("xx").vocab
+
+
+def run(*arguments, code=0):
+    """Run the command line; return what it prints."""
+    done = run_command(*arguments)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def path(tmp_path):
+    DocBin(docs=[gold(VOCAB, words) for words in WORDS]).to_disk(tmp_path / "train.spacy")
+    return tmp_path / "train.spacy"
+
+
+def test_a_file_of_docs_is_a_corpus(path):
+    corpus = Corpus.read(path, template="ner")
+    expected = [bio(gold(VOCAB, words)) for words in WORDS]
+    assert (corpus.gold(), corpus.format) == (expected, "spacy")
+    assert sorted(corpus.core.names()) == sorted(Corpus.encode(WORDS, expected, template="ner").core.names())
+    for column, attribute in (("tags", "tag_"), ("pos", "pos_")):
+        labels = [[getattr(token, attribute) for token in gold(VOCAB, words)] for words in WORDS]
+        assert Corpus.read(path, format=f"spacy:{column}", template="pos").gold() == labels
+    assert Corpus.read(path, template="ner", labelled=False).labels == []
+
+
+def test_the_command_line_trains_the_model_of_a_pipeline(path, tmp_path):
+    trained, scored = tmp_path / "m", tmp_path / "scored.spacy"
+    run("train", path, "--preset", "ner", "--constraints", "BIO", "-m", trained, "-q")
+    assert ChainCRF.load(trained).predict(WORDS) == chain().predict(WORDS)
+    DocBin(docs=[gold(VOCAB, words) for words in WORDS[:4]]).to_disk(scored)
+    assert "overall               100.00  100.00  100.00" in run("evaluate", trained, scored).stdout
+    nlp = spacy.blank("xx")
+    import loglinear.spacy  # noqa: F401 - registers the factories
+
+    nlp.add_pipe("loglinear_ner", config={"model_path": str(trained)})
+    assert [bio(doc) for doc in nlp.pipe(TEXTS)] == chain().predict(WORDS)
+    # A model of docs labels words.
+    (tmp_path / "words").write_text("Ada\nlived\n", encoding="utf-8")
+    assert run("tag", trained, tmp_path / "words").stdout == "Ada\tB-PER\nlived\tO\n\n"
+
+
+def test_categories_are_read_as_texts(path, tmp_path):
+    documents = texts.read(str(path), format="spacy:cats")
+    labels = ["city" if "Y" in text else "town" for text in TEXTS]
+    assert documents.labels == labels
+    run("train", path, "--format", "spacy:cats", "--model-type", "maxent", "-m", tmp_path / "m", "-q")
+    fitted = TextClassifier().fit(documents.texts, labels)
+    assert TextClassifier.load(tmp_path / "m").predict(TEXTS).tolist() == fitted.predict(TEXTS).tolist()
+    assert "accuracy           100.00" in run("evaluate", tmp_path / "m", path).stdout
+
+
+def test_docs_without_a_category_are_left_out_with_a_warning(tmp_path):
+    docs = [Doc(VOCAB, words=["a"]) for _ in range(3)]
+    docs[0].cats, docs[1].cats = {"A": 1.0}, {"A": 0.25, "B": 0.75}
+    path = tmp_path / "cats.spacy"
+    DocBin(docs=docs).to_disk(path)
+    with pytest.warns(DataWarning, match=r"cats\.spacy: 1 of 3 docs have no category and are left out"):
+        assert texts.read(str(path), format="spacy:cats", partial=True).labels == ["A", {"A": 0.25, "B": 0.75}]
+    with pytest.raises(DataError, match=r"cats\.spacy, doc 1: the categories are a distribution; add --partial"):
+        texts.read(str(path), format="spacy:cats")
+    docs[2].cats = {"A": 1.0, "B": 1.0}
+    DocBin(docs=docs[2:]).to_disk(path)
+    with pytest.raises(DataError, match=r"cats\.spacy, doc 0: the categories A: 1, B: 1 are not exclusive"):
+        texts.read(str(path), format="spacy:cats")
+
+
+@pytest.mark.parametrize("command", ["tag", "explain", "rank", "audit", "encode"])
+def test_commands_that_work_on_lines_refuse_docs(command, path, tmp_path):
+    chain().save(tmp_path / "m")
+    places = {"audit": [path, "--preset", "ner"], "encode": [path, "--preset", "ner", "-o", tmp_path / "out"]}
+    done = run(command, *places.get(command, [tmp_path / "m", path]), code=2)
+    assert "does not take docs of spaCy; a pipeline labels them" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"no docs", b"x\x9c\x03\x00\x00\x00\x00\x01"])
+def test_other_files_are_data_errors(content, tmp_path):
+    path = tmp_path / "f.spacy"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"f\.spacy: not a file of docs of spaCy, or damaged .*; write one with DocBin"):
+        Corpus.read(path, template="ner")
+    with pytest.raises(DataError, match="read from a file"):
+        Corpus.read("-", format="spacy", template="ner")
+
+
+@given(st.data())
+@examples(30, deadline=None)
+def test_damaged_files_are_data_errors_or_are_read(data):
+    whole = bytearray(DocBin(docs=[gold(VOCAB, WORDS[0])]).to_bytes())
+    at = data.draw(st.integers(0, len(whole) - 1))
+    if data.draw(st.booleans()):
+        del whole[at:]
+    else:
+        whole[at] ^= data.draw(st.integers(1, 255))
+    with tempfile.NamedTemporaryFile(suffix=".spacy") as file:
+        file.write(whole)
+        file.flush()
+        with pytest.raises(DataError, match="not a file of docs of spaCy, or damaged"):
+            Corpus.read(file.name, template="ner")
+
+
+def test_what_docs_lack_is_told_with_what_they_have(tmp_path):
+    doc = Doc(VOCAB, words=["a"], tags=["X"])
+    DocBin(docs=[doc]).to_disk(tmp_path / "tags.spacy")
+    with pytest.raises(DataError, match="no doc has entities; for what the docs have, use --format spacy:tags"):
+        Corpus.read(tmp_path / "tags.spacy", template="ner")
+    DocBin(docs=[Doc(VOCAB, words=["a"])]).to_disk(tmp_path / "bare.spacy")
+    with pytest.raises(DataError, match="no doc has categories; annotate the docs"):
+        texts.read(str(tmp_path / "bare.spacy"), format="spacy:cats")
+    with pytest.raises(OptionError, match="docs of spaCy need a template"):
+        Corpus.read(tmp_path / "tags.spacy")
+
+
+def test_missing_and_blocked_tokens_have_no_label():
+    doc = Doc(VOCAB, words=list("abcde"))
+    doc.set_ents([Span(doc, 1, 3, label="X-Y")], missing=[doc[3:4]], blocked=[doc[4:5]])
+    assert entity_labels(doc) == ["O", "B-X-Y", "I-X-Y", None, None]
+    assert entity_labels(Doc(VOCAB, words=["a"])) == [None]
+
+
+def test_stretches_are_sentences_without_whitespace():
+    words = DocWords()
+    doc = Doc(VOCAB, words=["\n", "a", " ", "b", "c", "\t"], sent_starts=[True, False, False, True, False, True])
+    assert words.of(doc) == [None, "a", None, "b", "c", None]
+    assert stretches(words.of(doc), sentence_starts(doc)) == [(["a"], [1]), (["b", "c"], [3, 4])]
+    assert stretches(words.of(doc)) == [(["a", "b", "c"], [1, 3, 4])]
+    assert stretches(["a", "b"]) == [(["a", "b"], range(2))]
+    assert stretches([]) == stretches([None]) == []
+    assert labels_at(["B-X", "I-X", "I-X", "O"], [2, 3]) == ["B-X", "O"]
+    assert span_labels(4, [("X", 1, 3)]) == ["O", "B-X", "I-X", "O"]
+
+
+def test_the_cache_of_words_is_bounded_and_right(monkeypatch):
+    monkeypatch.setattr("loglinear.data.spacy_docs._MOST_WORDS", 3)
+    words = DocWords()
+    for sentence in WORDS * 2:
+        assert words.of(Doc(VOCAB, words=sentence)) == sentence
+        assert len(words) <= 3 + len(sentence)
