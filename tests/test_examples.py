@@ -66,6 +66,13 @@ def page_parts(names: Names) -> bool:
     return alone < 0.97 < tree and names["tree"].exact_
 
 
+def pipeline(names: Names) -> bool:
+    """The surer half of the entities has hardly a mistake, all have some, and the rule's entity comes first."""
+    precision, first = names["precision"], names["ruled"].ents[0]
+    half = len(precision) // 2
+    return precision[half] > 0.99 > precision[-1] and (first.label_, first._.probability) == ("DAY", None)
+
+
 def segmentation(names: Names) -> bool:
     """Neighbours tell most of what pixels alone get wrong, and the weights of pairs have no direction."""
     alone, joint = names["accuracy"].values()
@@ -98,6 +105,7 @@ HOLDS: dict[str, Callable[[Names], bool]] = {
         own_objective,
         page_parts,
         partial_labels,
+        pipeline,
         segmentation,
         structured_svm,
         survey,

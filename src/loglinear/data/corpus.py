@@ -182,6 +182,7 @@ class Corpus:
             message = f"the template looks at {n} columns, but a word of the format {format} has one; use a template "
             message += "for words alone, such as the presets ner and pos"
             raise OptionError(message)
+        labels: Sequence[Sequence[str | None]] | None
         if has_spans(format):
             from .annotations.tools import labelled_words
 

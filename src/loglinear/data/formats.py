@@ -181,7 +181,7 @@ FORMATS: dict[str, Format] = {
         lambda _line, _layout: [],
         columns=("ents", "tags", "pos", "cats"),
         texts=("cats",),
-        is_docs=True,
+        content="docs",
     ),
 }
 
