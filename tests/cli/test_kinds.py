@@ -103,17 +103,21 @@ QUESTIONS = {name: question(name) for name in COMMANDS if "model" in reads(name)
     "train": "DATA --start MODEL -m OUT --max-iterations 1 -q",
     "convert": "MODEL OUT --to loglinear",
 }
+# A server does not end: it is asked with models that have no tokenizer, and refuses them all.
+NO_TOKENIZER = {"serve": "add --tokenizer words"}
 # What a refusal names; all other pairs of kind and command are answered.
 REFUSALS = {
-    "maxent": {"train": "add --model-type maxent"},
-    "texts": {"train": "add --model-type maxent --format text"},
+    **dict.fromkeys(["chain", "crfsuite", "wapiti", "crf++", "crf++-text"], NO_TOKENIZER),
+    "maxent": {"train": "add --model-type maxent", "serve": "loglinear.MaxEnt"},
+    "texts": {"train": "add --model-type maxent --format text", "serve": "loglinear.TextClassifier"},
     "network": {
+        "serve": "loglinear.PairwiseMRF",
         "train": "loglinear structure",
         "rank": "only chains and classifiers rank data",
         "calibrate": "only chains and classifiers have a temperature",
     },
     "graph": {
-        **dict.fromkeys(["train", "tag", "evaluate", "report"], "loglinear.GraphCRF"),
+        **dict.fromkeys(["train", "tag", "evaluate", "report", "serve"], "loglinear.GraphCRF"),
         "explain": "loglinear inspect",
         "convert": "only chains, classifiers and networks have other formats",
         "rank": "only chains and classifiers rank data",

@@ -33,7 +33,7 @@ def test_a_sentence_a_line_is_warned_of(done, word_model, tmp_path, text, piped)
     name = "<stdin>" if piped else tmp_path / "f"
     assert finished.stderr == (
         f"warning: {name}: every sentence is a single line, of which the model reads column 1; put one token per line "
-        "and a blank line between sentences\n"
+        "and a blank line between sentences (tag --text labels raw text)\n"
     )
     assert finished.stdout.startswith("Jan Peeters woont in Gent .\t")
 

@@ -130,7 +130,7 @@ def test_what_docs_lack_is_told_with_what_they_have(tmp_path):
     DocBin(docs=[Doc(VOCAB, words=["a"])]).to_disk(tmp_path / "bare.spacy")
     with pytest.raises(DataError, match="no doc has categories; annotate the docs"):
         texts.read(str(tmp_path / "bare.spacy"), format="spacy:cats")
-    with pytest.raises(OptionError, match="docs of spaCy need a template"):
+    with pytest.raises(OptionError, match="the format spacy needs a template"):
         Corpus.read(tmp_path / "tags.spacy")
 
 

@@ -346,7 +346,9 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])
+@pytest.mark.parametrize(
+    "format", [name for name, format in FORMATS.items() if format.holds != "texts" and format.content == "lines"]
+)
 def test_parts_may_hold_no_sentences_and_files_may_not(format, tmp_path):
     nothing, lines = LINES[format]
     rng = np.random.default_rng(3)

@@ -27,7 +27,7 @@ MINIMISATION = {
     "n_jobs": [2],
 }
 # Options that do not belong to a training, with the test that draws them.
-APART = {"verbose", "keep", "patience", "label_bias", "template"}
+APART = {"verbose", "keep", "patience", "label_bias", "template", "tokenizer"}
 
 
 @st.composite

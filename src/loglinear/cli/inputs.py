@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from argparse import _ActionsContainer as Arguments
 
-__all__ = ["Inputs", "add_data", "add_inputs", "take_inputs"]
+__all__ = ["Inputs", "add_data", "add_inputs", "is_model", "take_inputs"]
 
 
 class Inputs(NamedTuple):
@@ -108,9 +108,9 @@ def _take_model(parser: ArgumentParser, arguments: Namespace, inputs: Inputs, pl
     if arguments.model is None:
         if not places:
             parser.error(f"the model is missing; write {parser.prog} {inputs.usage}")
-        swapped = inputs.flag == "--data" and len(places) > 1 and _is_model(places[1]) and not _is_model(places[0])
+        swapped = inputs.flag == "--data" and len(places) > 1 and is_model(places[1]) and not is_model(places[0])
         arguments.model = places.pop(1 if swapped else 0)
-    elif inputs.other is None and len(places) > 1 and (model := next(filter(_is_model, places), None)) is not None:
+    elif inputs.other is None and len(places) > 1 and (model := next(filter(is_model, places), None)) is not None:
         parser.error(f"two models: -m {arguments.model} and {model}; give one")
 
 
@@ -118,7 +118,7 @@ def _take_other(parser: ArgumentParser, arguments: Namespace, inputs: Inputs, pl
     """Remove a second model from the places, if there are more of them than the data need."""
     values = vars(arguments)
     n_data = 0 if values[str(inputs.data)] else 1
-    at = next((at for at, place in enumerate(places) if _is_model(place)), None)
+    at = next((at for at, place in enumerate(places) if is_model(place)), None)
     if values[str(inputs.other)] is None and len(places) > n_data:
         values[str(inputs.other)] = places.pop(at or 0)
     elif at is not None:
@@ -126,7 +126,7 @@ def _take_other(parser: ArgumentParser, arguments: Namespace, inputs: Inputs, pl
         parser.error(f"a file is missing: {models}; write {parser.prog} {inputs.usage}")
 
 
-def _is_model(path: str) -> bool:
+def is_model(path: str) -> bool:
     """Whether a file is a model; a pipe, which can be read only once, is not looked at."""
     from ..models.files.settings import kind_of
 

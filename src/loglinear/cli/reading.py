@@ -103,11 +103,11 @@ def guessing(format: str, reason: str | None, path: str) -> Iterator[None]:
         reason: why the file is read in this format; None if it was asked for.
         path: of the file, which may be an export of an annotation tool.
     """
-    from ..data.annotations.tools import detected_format
-
     try:
         yield
     except DataError as error:
+        from ..data.annotations.tools import detected_format
+
         others = (": the file is ", ": a folder, ", "the compressed data is damaged")
         if reason is None or any(other in str(error) for other in others):
             raise

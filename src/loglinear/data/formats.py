@@ -173,7 +173,6 @@ FORMATS: dict[str, Format] = {
         name: Format((), "sentences", "needed", lambda _line, _layout: [], is_sentence=True, content="spans")
         for name in ("doccano", "label-studio", "prodigy", "brat", "webanno")
     },
-    "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True, labels=_label_first),
     "spacy": Format(
         (".spacy",),
         "sentences",
@@ -183,6 +182,7 @@ FORMATS: dict[str, Format] = {
         texts=("cats",),
         content="docs",
     ),
+    "text": Format((), "texts", "refused", lambda line, _: [line], is_sentence=True, labels=_label_first),
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import DataError, LogLinearError, MissingPackageError
+from ..errors import DataError, LogLinearError, MissingPackageError, OptionError
 from .page import page
 
 if TYPE_CHECKING:
@@ -55,7 +55,11 @@ class Service:
 
     def __init__(self, tagger: Tagger, path: str) -> None:
         self._tagger, self._path = tagger, path
-        tagger.tag_text("")  # an error now if the model cannot label text
+        try:
+            tagger.tag_text("")
+        except OptionError as error:  # the model cannot label text
+            message = f"{path}: {error}"
+            raise OptionError(message) from error
         title = f"Labels by {os.path.basename(path)}"
         self._pages: Mapping[str, Callable[[], Answer]] = {
             "/": lambda: Answer(200, page(title), "text/html; charset=utf-8"),

@@ -53,11 +53,11 @@ def refused(*arguments):
 
 def test_models_that_cannot_label_text_are_refused(tmp_path):
     ChainCRF(template="ner").fit(X, y).save(tmp_path / "bare")
-    assert "pass --tokenizer words" in refused(tmp_path / "bare")
+    assert "add --tokenizer words" in refused(tmp_path / "bare")
     ChainCRF().fit([[["a"]], [["b"]]], [["A"], ["B"]]).save(tmp_path / "attributes")
     assert "template" in refused(tmp_path / "attributes", "--tokenizer", "words")
     TextClassifier().fit(["a b", "c d"], [0, 1]).save(tmp_path / "texts")
-    assert "texts" in refused(tmp_path / "texts")
+    assert "which `loglinear serve` does not support" in refused(tmp_path / "texts")
     assert "missing" in refused(tmp_path / "missing")
 
 

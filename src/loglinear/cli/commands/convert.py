@@ -29,7 +29,7 @@ from argparse import ArgumentParser, Namespace
 
 from ...errors import OptionError
 from ...models.files.schema import PROGRAMS
-from ..inputs import Inputs, add_inputs
+from ..inputs import Inputs, add_inputs, is_model
 from ..kinds import opened
 from ..options import add_spans
 from ..output import say
@@ -88,7 +88,7 @@ def _source(arguments: Namespace) -> str | None:
 
     if arguments.source is not None:
         return str(arguments.source)
-    if arguments.model == "-":
+    if arguments.model == "-" or is_model(arguments.model):
         return None
     format = detected_format(arguments.model)
     if format is None and os.path.isfile(arguments.model) and looks_like_columns(arguments.model):

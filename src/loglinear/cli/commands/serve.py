@@ -18,6 +18,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from ..inputs import Inputs, add_inputs
+from ..kinds import opened
 from ..options import positive
 from ..output import say
 
@@ -54,11 +55,10 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Serve until Ctrl-C."""
     from ...errors import OptionError
-    from ...models.tagger import Tagger
     from ...server.http_server import Server, is_loopback
     from ...server.service import Service
 
-    service = Service(Tagger(arguments.model, tokenizer=arguments.tokenizer), arguments.model)
+    service = Service(opened(arguments.model).tagger(arguments), arguments.model)
     try:
         server = Server(service, arguments.host, arguments.port, int(arguments.max_request * 1024))
     except (OSError, OverflowError, UnicodeError) as error:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
     from ...models.explain.model_card import ModelCard
     from ...models.rank import Ranking
+    from ...models.tagger import Tagger
     from ...report.page import Report
     from ...trace import TraceRecord
 
@@ -95,6 +96,10 @@ class Kind:
     def answers_to_compare(self, arguments: Namespace) -> Answers:
         """Return the answers to the labelled tokens, samples or texts of the data of `arguments`, with their words."""
         self.refuse("report MODEL OTHER FILE", "only chains and classifiers are compared; write a report of each model")
+
+    def tagger(self, arguments: Namespace) -> Tagger:
+        """Return what labels the texts that a server is sent."""
+        self.refuse("serve")
 
     def rank(self, arguments: Namespace, committee: Sequence[Kind], progress: Callable[[float], object]) -> RankedFile:
         """Choose what to label next from a file, with other models; the share that has been scored is reported."""

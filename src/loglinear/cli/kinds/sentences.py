@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ...models.explain.explanation import Explanation
     from ...models.explain.model_card import ModelCard
     from ...models.files.chain import ChainModel
+    from ...models.tagger import Tagger
     from ...options import Options
     from ...report.page import Report
     from ...schemes import ChunkRule
@@ -293,6 +294,12 @@ class Sentences(Kind):
 
         tagger = Tagger._of(self._constrained(arguments), "str", as_tokenizer(self.tokenizer(arguments)))
         return RawTexts(tagger, arguments)
+
+    def tagger(self, arguments: Namespace) -> Tagger:
+        """Return what labels the texts that a server is sent."""
+        from ...models.tagger import Tagger
+
+        return Tagger(self.path, tokenizer=self.tokenizer(arguments))
 
     def tokenizer(self, arguments: Namespace) -> str:
         """Return how raw text is cut: as the flags say, else as the model says.
@@ -671,6 +678,10 @@ class Samples(Sentences):
         """Print samples with their labels, which no sequence of labels constrains."""
         self.leave_out(vars(arguments), "constraints", "label_bias", "text")
         super().tag_pretty(arguments)
+
+    def tagger(self, arguments: Namespace) -> Tagger:
+        """Refuse to label spans of texts."""
+        self.refuse("serve")
 
     def evaluate(self, arguments: Namespace) -> str:
         """Compare predicted labels with the labels of a file."""
