@@ -38,6 +38,7 @@ class Texts(Samples):
     """A classifier of texts, each a line of a file."""
 
     called = "a text classifier"
+    estimator = "TextClassifier"
     noun = "Text"
     items = "texts"
 
