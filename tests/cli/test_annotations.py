@@ -123,7 +123,7 @@ def test_the_least_certain_texts_come_first(folder, done, misuse):
     lines = TEXTS.splitlines(keepends=True)
     assert sorted(places) == [1, 3]
     assert (folder / "next.txt").read_text(encoding="utf-8") == "".join(lines[place - 1] for place in places)
-    assert "give a text in each line" in misuse("rank", folder / "ner", DOCCANO, "--format", "doccano")
+    assert "one per line, with --text" in misuse("rank", folder / "ner", DOCCANO, "--format", "doccano")
 
 
 @pytest.mark.parametrize("format", [*EXPORTS, "conll2002", "conll2003"])
@@ -157,7 +157,7 @@ MISUSES = [
     (["train", DOCCANO, "--format", "doccano", "--preset", "chunking", "-m", "m"], "looks at 2 columns"),
     (
         ["train", DOCCANO, "--format", "doccano", "--preset", "ner", "--workers", "1", "-m", "m"],
-        "cannot read the format doccano",
+        "training on a cluster does not take texts with labelled spans",
     ),
     (["train", DOCCANO, "--format", "docano", "--preset", "ner", "-m", "m"], "did you mean doccano"),
     (["train", DOCCANO, "--format", "brat", "--preset", "ner", "-m", "m"], "(the file looks like the format doccano)"),
@@ -165,11 +165,16 @@ MISUSES = [
         ["train", SAMPLES / "conll2002.conll", "--widen", "--preset", "ner", "-m", "m"],
         "are for texts with labelled spans",
     ),
-    (["rank", "{folder}/ner", "{folder}/new.txt", "--tokenizer", "words"], "--tokenizer is for texts with labelled"),
+    (["rank", "{folder}/ner", "{folder}/new.txt", "--tokenizer", "words"], "add --text, or leave it out"),
+    (["rank", "{folder}/ner", "{folder}/new.txt", "--text", "--format", "conllu"], "leave out --format"),
+    (["rank", "{folder}/ner", "{folder}/new.txt", "--text", "--skip-comments"], "leave out --skip-comments"),
     (["evaluate", "{folder}/ner", DOCCANO, "--format", "columns", "--widen"], "are for texts with labelled spans"),
     (["rank", "{folder}/two", "{folder}/new.txt", "--text", "--tokenizer", "words"], "the template looks at 2 columns"),
     (["rank", "{folder}/ner", "{folder}/empty", "--text"], "no sentences to rank"),
-    (["tag", "{folder}/ner", DOCCANO, "--format", "doccano"], "tag reads texts without labels"),
+    (
+        ["tag", "{folder}/ner", DOCCANO, "--format", "doccano"],
+        "loglinear tag does not take texts with labelled",
+    ),
     (["tag", "{folder}/ner", "{folder}/new.txt", "--layout", "doccano"], "add --text"),
     (
         ["encode", DOCCANO, "--format", "doccano", "--preset", "ner", "-o", "c", "--min-count", "2"],

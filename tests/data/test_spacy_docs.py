@@ -88,12 +88,20 @@ def test_docs_without_a_category_are_left_out_with_a_warning(tmp_path):
         texts.read(str(path), format="spacy:cats")
 
 
-@pytest.mark.parametrize("command", ["tag", "explain", "rank", "audit", "encode"])
+@pytest.mark.parametrize("command", ["tag", "explain", "rank", "audit"])
 def test_commands_that_work_on_lines_refuse_docs(command, path, tmp_path):
     chain().save(tmp_path / "m")
-    places = {"audit": [path, "--preset", "ner"], "encode": [path, "--preset", "ner", "-o", tmp_path / "out"]}
-    done = run(command, *places.get(command, [tmp_path / "m", path]), code=2)
-    assert "does not take docs of spaCy; a pipeline labels them" in done.stderr
+    done = run(command, *([path, "--preset", "ner"] if command == "audit" else [tmp_path / "m", path]), code=2)
+    assert f"{path}: loglinear {command} does not take docs of spaCy; write their words in columns" in done.stderr
+
+
+def test_docs_are_encoded_as_they_are_read(path, tmp_path):
+    run("encode", path, "--preset", "ner", "-o", tmp_path / "corpus", "-q")
+    encoded, read = Corpus.open(tmp_path / "corpus"), Corpus.read(path, template="ner")
+    assert (encoded.gold(), encoded.format) == (read.gold(), "spacy")
+    assert sorted(encoded.core.names()) == sorted(read.core.names())
+    done = run("encode", path, "--preset", "ner", "-o", tmp_path / "other", "--min-count", "2", code=2)
+    assert f"reads its input twice, which {path} does not allow" in done.stderr
 
 
 @pytest.mark.parametrize("content", [b"", b"no docs", b"x\x9c\x03\x00\x00\x00\x00\x01"])

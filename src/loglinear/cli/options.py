@@ -29,9 +29,11 @@ __all__ = [
     "add_spans",
     "add_templates",
     "add_threads",
+    "add_tokenizer",
     "add_verbose",
     "add_weight_column",
     "check_is_of_texts",
+    "check_raw_text",
     "chosen",
     "classifier_features",
     "column_layout",
@@ -273,12 +275,35 @@ def add_spans(parser: Arguments, *, has_tokenizer: bool = False) -> None:
     """Add --overlaps and --widen, of texts with labelled spans, and --tokenizer unless the command has it already."""
     add = parser.add_argument
     if not has_tokenizer:
-        tokenizer = "with texts that have labelled spans: whitespace, words, characters, or a regular expression whose "
-        tokenizer += "matches are the tokens (default: as the model says, else the tokens of the file, else words)"
-        add("--tokenizer", metavar="NAME", help=tokenizer)
+        default = "as the model says, else the tokens of the file, else words"
+        add_tokenizer(parser, "with texts that have labelled spans: ", default=default)
     overlaps = "of labelled spans that share a token, keep the longest or the first (default: an error)"
     add("--overlaps", choices=("longest", "first"), help=overlaps)
     add("--widen", action="store_true", default=None, help="widen labelled spans that end within a token to the token")
+
+
+def add_tokenizer(parser: Arguments, use: str = "with --text: ", *, default: str = "as in training") -> None:
+    """Add --tokenizer.
+
+    Args:
+        parser: of the command.
+        use: what the tokenizer is for, and a colon.
+        default: what cuts texts otherwise.
+    """
+    rules = "whitespace, words, characters, or a regular expression whose matches are the tokens"
+    parser.add_argument("--tokenizer", metavar="NAME", help=f"{use}{rules} (default: {default})")
+
+
+def check_raw_text(arguments: Namespace) -> None:
+    """Raise OptionError if the tokenizer of --text is wrong, or given without --text."""
+    if arguments.tokenizer is None:
+        return
+    from ..data.tokenizer import check_tokenizer
+
+    if not arguments.text:
+        message = "--tokenizer says how to cut the raw text of --text; add --text, or leave it out"
+        raise OptionError(message)
+    check_tokenizer("--tokenizer", arguments.tokenizer)
 
 
 def add_weight_column(parser: Arguments) -> None:

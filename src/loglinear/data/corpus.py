@@ -21,7 +21,7 @@ from ..visible import counted, listed, visible_name
 from .column_layout import ColumnLayout, Noticed, SpanReading, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
 from .first_sentences import First, sizes_of
-from .formats import file_name, format_of, has_spans, is_corpus, is_format, n_columns, named, unknown_label
+from .formats import file_name, format_of, has_lines, has_spans, is_corpus, is_format, n_columns, named, unknown_label
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
 from .odd_keys import odd_keys
@@ -157,7 +157,7 @@ class Corpus:
         """Read a text of a format; `labels` as the native half names the ways to read them."""
         layout.check(format, labelled=labels != "none", has_spans=has_spans(format))
         path = os.fspath(path)
-        if is_format(format) and named(format).content != "lines":
+        if not has_lines(format):
             return cls._of_words(path, format, template, layout.spans, is_labelled=labels != "none")
         with naming_preset(template):
             core = _core.Corpus.read(path, format, template, labels=labels, columns=layout.options, threads=threads)

@@ -16,7 +16,7 @@ from ..errors import DataError, DataWarning, OptionError, warn
 from ..options import whole_number
 from .column_layout import ColumnLayout, Noticed, same_texts
 from .corpus import Corpus, labels_as, read_to_score
-from .formats import file_name, format_of, has_spans, is_corpus, is_format, refuse_docs
+from .formats import file_name, format_of, has_lines, is_corpus, is_format
 from .odd_keys import odd_keys
 from .settings import corpus_settings
 from .templates import template_text
@@ -125,12 +125,11 @@ class CorpusFile:
         path = os.fspath(source)
         format = format_of(path, format, self._format)
         layout = self._laid_out(format, separator, label_column, skip_comments, weight_column)
-        if has_spans(format):
+        if not has_lines(format):
             labels = labels_as(labelled=labelled, partial=partial)
             self.add(read_to_score(path, format, self._template, layout, threads, labels))
             return
         layout.check(format, labelled=labelled)
-        refuse_docs(format, path, "an encoded corpus")
         self._take(self._template, format, "str")
         labels, columns = labels_as(labelled=labelled, partial=partial), layout.options
         noticed = Noticed(
@@ -225,7 +224,7 @@ class CorpusFile:
         for source in sources:
             path = os.fspath(source)
             name = format_of(path, format)
-            if path == "-" or is_corpus(path) or has_spans(name):
+            if path == "-" or is_corpus(path) or not has_lines(name):
                 message = (
                     f"min_count={min_count} reads its input twice, which {file_name(path)} does not allow; "
                     "leave out min_count"

@@ -23,14 +23,15 @@ __all__ = [
     "Holds",
     "file_name",
     "format_of",
+    "has_lines",
     "has_spans",
     "is_corpus",
     "is_format",
     "listed",
     "n_columns",
     "named",
+    "need_lines",
     "readable",
-    "refuse_docs",
     "uncompressed",
     "unknown_label",
     "word",
@@ -40,6 +41,19 @@ Holds = Literal["sentences", "samples", "texts"]
 
 # Extensions of the names of compressed texts.
 COMPRESSED = _core.COMPRESSED
+
+# What files without lines hold, and the remedy if something needs lines.
+_WITHOUT_LINES = {
+    "spans": (
+        "texts with labelled spans",
+        "convert the file to columns (loglinear convert FILE data.txt), or label raw texts, one per line, with --text",
+    ),
+    "docs": (
+        "docs of spaCy",
+        "write their words in columns, or label the docs in a pipeline, with a component such as loglinear_ner and "
+        "config={'model_path': MODEL}",
+    ),
+}
 
 # Cells between tabs, or between runs of blanks.
 _TABS, _BLANKS = re.compile(r"(?:^|(?<=\t))[^\t]*"), re.compile(r"[^ \t]+")
@@ -197,6 +211,11 @@ def is_format(name: str) -> bool:
     return main in FORMATS and (not colon or column in FORMATS[main].columns)
 
 
+def has_lines(name: str) -> bool:
+    """Whether files of a format consist of lines; True for a name that is not a format."""
+    return not is_format(name) or named(name).content == "lines"
+
+
 def has_spans(name: str) -> bool:
     """Whether files of a format hold texts with labelled spans; False for a name that is not a format."""
     return is_format(name) and named(name).has_spans
@@ -229,17 +248,18 @@ def listed(*kinds: Holds, docs: bool = True) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def refuse_docs(name: str, path: str, user: str) -> None:
+def need_lines(name: str, path: str, user: str, *, or_spans: bool = False) -> None:
     """Raise OptionError if the format of a file has no lines.
 
     Args:
         name: of the format.
         path: of the file.
         user: what works on lines, for the message.
+        or_spans: whether it also works on texts with labelled spans.
     """
-    if is_format(name) and named(name).has_docs:
-        message = f"{file_name(path)}: {user} does not take docs of spaCy; a pipeline labels them, with a component "
-        message += "such as loglinear_ner and config={'model_path': MODEL}"
+    if not (has_lines(name) or (or_spans and has_spans(name))):
+        what, remedy = _WITHOUT_LINES[named(name).content]
+        message = f"{file_name(path)}: {user} does not take {what}; {remedy}"
         raise OptionError(message)
 
 

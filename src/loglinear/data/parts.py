@@ -12,11 +12,11 @@ from glob import glob, has_magic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import _core
-from ..errors import DataError, OptionError
+from ..errors import DataError
 from ..extras import needed_by
 from .column_layout import ColumnLayout, Noticed
 from .corpus import Corpus, check_same_columns, labels_as
-from .formats import format_of, has_spans, is_corpus, refuse_docs
+from .formats import format_of, is_corpus, need_lines
 from .templates import template_text
 
 if TYPE_CHECKING:
@@ -262,10 +262,7 @@ def cut(
             continue
         kind = format_of(path, format)
         columns.check(kind)
-        if has_spans(kind):
-            message = f"{path}: the format {kind} is not read in parts; convert the file first: loglinear convert"
-            raise OptionError(message)
-        refuse_docs(kind, path, "training on a cluster")
+        need_lines(kind, path, "training on a cluster")
         ranges = _core.cut_file(path, kind, part_bytes)
         whole = ranges is None or len(ranges) <= 1
         for part_range in [None] if whole else ranges or ():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from .column_layout import ColumnLayout
-from .formats import named
+from .formats import has_lines, named
 from .lines import is_rereadable, sentence_lines
 
 __all__ = ["line_of", "token_lines"]
@@ -53,7 +53,7 @@ def line_of(
         token: number of the token, from 0; a token after the last one stands for the last one.
         columns: layout of column files.
     """
-    if not all(map(is_rereadable, paths)) or named(name).content != "lines":
+    if not all(map(is_rereadable, paths)) or not has_lines(name):
         return None
     places = ((path, lines) for path in paths for lines in token_lines(path, name, columns))
     path, lines = next(islice(places, sentence, None), ("", []))

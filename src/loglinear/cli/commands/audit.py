@@ -110,7 +110,7 @@ def run(arguments: Namespace) -> None:
 
 def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]], str]:
     """Return the audit, line and place in the line of each token of each sentence, and how the file was read."""
-    from ...data.formats import format_of, named, refuse_docs
+    from ...data.formats import format_of, named, need_lines
     from ...data.tokens import file_words
     from ...models.training.options import SolverOptions, TextOptions
     from ...objectives.chain import ChainFeatures
@@ -123,7 +123,7 @@ def _audited(arguments: Namespace) -> tuple[Audit, list[list[tuple[int, int]]], 
         from ...models.text_classifier import TextClassifier
 
     path, format = arguments.train, format_of(arguments.train, arguments.format)
-    refuse_docs(format, path, "loglinear audit")
+    need_lines(format, path, "loglinear audit", or_spans=True)
     options, features = chosen(SolverOptions, arguments), chosen(ChainFeatures, arguments)
     texts, is_chain = chosen(TextOptions, arguments), arguments.model_type == "chain"
     if is_chain and (named(format).holds != "sentences" or texts != TextOptions()):
@@ -254,7 +254,7 @@ def _way_on(arguments: Namespace) -> str:
 
 def _apply(arguments: Namespace) -> None:
     """Write the data with the accepted labels."""
-    from ...data.formats import format_of, has_spans
+    from ...data.formats import format_of, need_lines
     from ...data.relabelling import relabelled, spelled
     from ...data.writing import write_text
 
@@ -263,10 +263,7 @@ def _apply(arguments: Namespace) -> None:
         raise OptionError(message)
     accepted = AcceptedLabels.read(arguments.apply)
     format, layout = accepted.layout(arguments, format_of(arguments.train, arguments.format))
-    if has_spans(format):
-        message = f"--apply changes labels of tokens, which the format {format} does not have; convert the file with "
-        message += "`loglinear convert FILE train.txt`, audit train.txt, and convert it back"
-        raise OptionError(message)
+    need_lines(format, arguments.train, "audit --apply")
     changes, new = spelled(arguments.train, format, layout, accepted.changes)
     lines = b"".join(relabelled(arguments.train, format, layout, changes))
     for label in new:

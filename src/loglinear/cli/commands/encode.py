@@ -45,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
         action="store_true",
         help="add the sentences to the existing corpus, with its template, format and columns",
     )
-    add_format(parser, "sentences", "samples", default="columns")
+    add_format(parser, "sentences", "samples", default="columns", docs=True)
     add_columns(parser)
     add_spans(parser)
     add_weight_column(parser)
@@ -66,7 +66,7 @@ def run(arguments: Namespace) -> None:
     """Encode."""
     from ...data.corpus import Corpus
     from ...data.encoding import CorpusFile
-    from ...data.formats import format_of, has_spans, named
+    from ...data.formats import format_of, has_lines, named
     from ..reading import Reading, check_exists, read_template
 
     is_text = arguments.format is not None and named(arguments.format).holds == "texts"
@@ -100,11 +100,11 @@ def run(arguments: Namespace) -> None:
                 say(f"{counted(n_attributes, 'attribute')} on {arguments.min_count} tokens or more")
         with _shown(corpus, "encoded", quiet=arguments.quiet):
             for file in arguments.files:
-                if has_spans(format_of(file, arguments.format)):
-                    spans = Reading.of(arguments, file)._replace(labels="none" if arguments.unlabelled else None)
-                    corpus.add(spans.corpus(file))
-                else:
+                if has_lines(format_of(file, arguments.format)):
                     corpus.add(file, partial=arguments.partial, **reading)
+                else:
+                    whole = Reading.of(arguments, file)._replace(labels="none" if arguments.unlabelled else None)
+                    corpus.add(whole.corpus(file))
     encoded = Corpus.open(arguments.output)
     _warn_of_oddities(arguments, encoded)
     if not arguments.quiet:

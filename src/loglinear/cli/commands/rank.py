@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from ...visible import counted
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_options, add_spans, add_threads
+from ..options import add_columns, add_format, add_options, add_threads, add_tokenizer, check_raw_text
 from ..output import say, tab_separated
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--committee", nargs="+", default=[], metavar="MODEL", help=committee)
     text = "each line is a raw text, cut into tokens by the tokenizer of the training or by --tokenizer"
     parser.add_argument("--text", action="store_true", default=None, help=text)
+    add_tokenizer(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress and a summary")
     add_format(parser)
     add_columns(parser)
-    add_spans(parser)
     add_threads(parser)
 
 
@@ -68,6 +68,7 @@ def run(arguments: Namespace) -> None:
     """Rank."""
     from ...data.writing import write_text
 
+    check_raw_text(arguments)
     model, committee = opened(arguments.model), [*map(opened, arguments.committee)]
     with _progress(quiet=arguments.quiet) as progress:
         ranked = model.rank(arguments, committee, progress)

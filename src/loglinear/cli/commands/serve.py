@@ -19,7 +19,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import positive
+from ..options import add_tokenizer, positive
 from ..output import say
 
 EXAMPLE = """example: loglinear serve ner.loglinear
@@ -37,12 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=_port, default=8300, metavar="N", help="port to listen on; 0 for any free one (default: 8300)"
     )
-    parser.add_argument(
-        "--tokenizer",
-        metavar="NAME",
-        help="how to cut texts into tokens: words, whitespace, characters, or a regular expression (default: as the "
-        "model says)",
-    )
+    add_tokenizer(parser, "how to cut texts into tokens: ")
     parser.add_argument(
         "--max-request",
         type=positive,

@@ -59,7 +59,15 @@ from argparse import ArgumentParser, Namespace
 from ...errors import OptionError
 from ..inputs import Inputs, add_inputs
 from ..kinds import opened
-from ..options import add_columns, add_format, add_label_bias, add_threads, option_flag
+from ..options import (
+    add_columns,
+    add_format,
+    add_label_bias,
+    add_threads,
+    add_tokenizer,
+    check_raw_text,
+    option_flag,
+)
 from ..withheld import add_withheld
 
 EXAMPLE = """example: printf 'The\\ndog\\nbarks\\n' | loglinear tag pos.loglinear
@@ -91,8 +99,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--pretty", action="store_true", default=None, help=pretty)
     text = "each line is raw text: cut it into tokens, and write a line of JSON with the labelled parts of the text"
     parser.add_argument("--text", action="store_true", default=None, help=text)
-    tokenizer = "with --text: whitespace, words, characters, or a regular expression whose matches are the tokens "
-    parser.add_argument("--tokenizer", metavar="NAME", help=tokenizer + "(default: as in training)")
+    add_tokenizer(parser)
     stream = "label each sentence as soon as it is read (always on for pipes and terminals)"
     parser.add_argument("--stream", action="store_true", default=None, help=stream)
     constraints = (
@@ -109,25 +116,14 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Tag."""
-    from ...data.formats import has_spans
-
     if arguments.probabilities is not None:
         arguments.probabilities, *others = arguments.probabilities
         if others:
             message = f"--probabilities {arguments.probabilities} and {others[0]} cannot be combined; leave out one"
             raise OptionError(message)
-    if arguments.tokenizer is not None:
-        from ...data.tokenizer import check_tokenizer
-
-        if not arguments.text:
-            message = "--tokenizer says how to cut the raw text of --text; add --text, or leave it out"
-            raise OptionError(message)
-        check_tokenizer("--tokenizer", arguments.tokenizer)
+    check_raw_text(arguments)
     if arguments.layout in _OF_TEXTS and not arguments.text:
         message = f"--layout {arguments.layout} writes raw texts with their spans; add --text, and give a text per line"
-        raise OptionError(message)
-    if arguments.format is not None and has_spans(arguments.format):
-        message = f"--format {arguments.format}: tag reads texts without labels; give them one per line, and add --text"
         raise OptionError(message)
     if not arguments.pretty:
         opened(arguments.model).tag(arguments)

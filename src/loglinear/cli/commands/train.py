@@ -131,7 +131,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
-    from ...data.formats import COMPRESSED, format_of, has_spans, named
+    from ...data.formats import COMPRESSED, format_of, has_spans, named, need_lines
     from ...models.training.options import ClassifierParameters, DevOptions, SolverOptions, TextInput, TextOptions
     from ...objectives.chain import ChainFeatures
     from ...options import checks_of
@@ -169,10 +169,8 @@ def run(arguments: Namespace) -> None:
     if holds == "texts" and not alone:
         message = "--workers and --cluster cannot read texts; leave them out, or convert the texts to an svmlight file"
         raise OptionError(message)
-    if has_spans(format) and not alone:
-        message = f"--workers and --cluster cannot read the format {format}; leave them out, or convert the file to "
-        message += "columns with `loglinear convert`"
-        raise OptionError(message)
+    if not alone:
+        need_lines(format, arguments.train[0], "training on a cluster")
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
         progress.waits = checkpoint is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...data.corpus import read_unlabelled
-from ...data.formats import file_name, named, refuse_docs
+from ...data.formats import file_name, named, need_lines
 from ...data.lines import sentence_lines
 from ...data.tokens import file_words
 from ...errors import DataError
@@ -31,7 +31,7 @@ def explained_sentences(kind: Any, arguments: Namespace) -> list[Explanation]:
         DataError: the file has no sentences.
     """
     format = kind.format(arguments.file, arguments.format)
-    refuse_docs(format, arguments.file, "loglinear explain")
+    need_lines(format, arguments.file, "loglinear explain", or_spans=True)
     with rereadable(arguments.file) as path:
         columns = kind.columns_to_label(arguments, format, path)
         with guessing(format, kind.guess(arguments.file, arguments.format), arguments.file):

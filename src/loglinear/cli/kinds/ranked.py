@@ -16,7 +16,7 @@ from ..layout import (
     warn_of_unknown_attributes,
     warn_of_unknown_words,
 )
-from ..options import chosen
+from ..options import chosen, option_flag
 from ..reading import guessing, naming, rereadable
 from .kind import RankedFile
 
@@ -35,7 +35,7 @@ __all__ = ["ranked_sentences", "ranked_texts"]
 def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
     """Return what to label next in a file of sentences; the first model is the one that will learn."""
     from ...data.excerpts import byte_order_mark, excerpts, together
-    from ...data.formats import has_spans, is_corpus, named, refuse_docs
+    from ...data.formats import is_corpus, named, need_lines
     from ...data.tokens import corpus_words
     from ...models.training.ranking import RankOptions
 
@@ -51,10 +51,7 @@ def ranked_sentences(members: Sequence[Kind], arguments: Namespace, progress: Ca
         raise OptionError(message)
     kinds = _same_kind(members)
     format, first = kinds[0].format(file, arguments.format), kinds[0]
-    if has_spans(format):
-        message = f"rank reads unlabelled texts, not the format {format}; give a text in each line, and --text"
-        raise OptionError(message)
-    refuse_docs(format, file, "loglinear rank")
+    need_lines(format, file, "loglinear rank")
     with rereadable(file) as path:
         corpora, layout = _corpora(kinds, path, format, arguments)
         corpus = corpora[first.model.template]
@@ -91,6 +88,10 @@ def _ranked_lines(kinds: Sequence[Any], arguments: Namespace, rank: Callable[[An
     from ...data.tokens import corpus_words
     from ...models.rank import Chains, Voter, shown
 
+    for option in ("format", "separator", "label_column", "skip_comments"):
+        if getattr(arguments, option) is not None:
+            message = f"--text reads a text in each line; leave out {option_flag(option)}"
+            raise OptionError(message)
     file, first = arguments.file, kinds[0]
     tokenizer, name = Tokenizer(first.tokenizer(arguments)), file_name(arguments.file)
     for kind in kinds:
@@ -153,7 +154,7 @@ def _corpora(
 def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callable[[float], object]) -> RankedFile:
     """Return what to label next in a file or folder of texts; the first model is the one that will learn."""
     from ...data.excerpts import byte_order_mark, lines_numbered
-    from ...data.formats import file_name, refuse_docs
+    from ...data.formats import file_name, need_lines
     from ...data.texts import read
     from ...models.training.ranking import RankOptions
 
@@ -170,7 +171,7 @@ def ranked_texts(members: Sequence[Kind], arguments: Namespace, progress: Callab
         message = f"{file}: the texts of a folder are files, whose names the table has; leave out --output"
         raise OptionError(message)
     kinds: list[Any] = _same_kind(members)
-    refuse_docs(kinds[0].format(file, arguments.format), file, "loglinear rank")
+    need_lines(kinds[0].format(file, arguments.format), file, "loglinear rank")
     with rereadable(file) as path:
         documents = read(path, labelled=False)
         warn_of_labels(file_name(file), documents.texts, kinds[0].model.labels)

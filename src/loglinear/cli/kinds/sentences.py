@@ -173,12 +173,12 @@ class Sentences(Kind):
         if arguments.text:
             self._raw_texts(arguments).tag()
             return
-        from ...data.formats import file_name, refuse_docs
+        from ...data.formats import file_name, need_lines
         from ...data.writing import is_named_pipe, read_by_another
         from ...models.files.chain import checked_n_best
 
         format = self.format(arguments.file, arguments.format)
-        refuse_docs(format, arguments.file, "loglinear tag")
+        need_lines(format, arguments.file, "loglinear tag")
         n_best = None if arguments.n_best is None else checked_n_best("--n-best", arguments.n_best)
         wanted = "--marginals" if arguments.marginals else "--n-best" if n_best is not None else None
         withheld = Withheld.of(arguments)
@@ -274,12 +274,12 @@ class Sentences(Kind):
         if arguments.text:
             self._raw_texts(arguments).tag()
             return
-        from ...data.formats import refuse_docs
+        from ...data.formats import need_lines
         from .pretty import PrettySentences
 
         sentences = PrettySentences(self, self._constrained(arguments), arguments)
         format = self.format(arguments.file, arguments.format)
-        refuse_docs(format, arguments.file, "loglinear tag")
+        need_lines(format, arguments.file, "loglinear tag")
         is_corpus = format == "corpus"
         if answered_one_by_one(arguments) and not is_corpus:
             sentences.print_stream()

@@ -62,11 +62,11 @@ class Texts(Samples):
             raise OptionError(message)
         return "text"
 
-    def _refuse_docs(self, arguments: Namespace, user: str) -> None:
+    def _need_lines(self, arguments: Namespace, user: str) -> None:
         """Raise OptionError if the file of a command has no lines."""
-        from ...data.formats import refuse_docs
+        from ...data.formats import need_lines
 
-        refuse_docs(self.format(arguments.file, arguments.format), arguments.file, user)
+        need_lines(self.format(arguments.file, arguments.format), arguments.file, user)
 
     def tag(self, arguments: Namespace) -> None:
         """Write the label of every text, one per line, and with --marginals the probabilities of all labels.
@@ -77,7 +77,7 @@ class Texts(Samples):
         from ...data.writing import check_labels, write_text
 
         check_labels(self.model.labels, "rename the label in the training data", place="text")
-        self._refuse_docs(arguments, "loglinear tag")
+        self._need_lines(arguments, "loglinear tag")
         if arguments.rest is not None:
             message = f"{self.path} is {self.called}; leave out --rest, which keeps the labels of a sentence together, "
             message += "and mark the texts to check with --below"
@@ -105,7 +105,7 @@ class Texts(Samples):
         from ...data.writing import write_text
         from ..labelled_lines import LabelledLines
 
-        self._refuse_docs(arguments, "loglinear tag")
+        self._need_lines(arguments, "loglinear tag")
         self.take_only(vars(arguments), "format", "stream", "pretty")
         is_folder = os.path.isdir(arguments.file)
         lines, tally, gap = LabelledLines(self.model.labels, sys.stdout, sequences=False), _Tally(), ""
@@ -229,7 +229,7 @@ class Texts(Samples):
         from ...models.explain.explainer import Explainer
         from ...models.explain.explanation import Explanation
 
-        self._refuse_docs(arguments, "loglinear explain")
+        self._need_lines(arguments, "loglinear explain")
         self.need_joint("explain, and use inspect for the strongest weights")
         tally = _Tally()
         with rereadable(arguments.file) as path:
