@@ -40,6 +40,7 @@ BAD = {
         ('{"text": "a", "label": [[0.5, 1, "X"]]}', "the field 'start_offset' is 0.5, not a whole number"),
         ('{"text": "a", "label": [[0, 1, 7]]}', "the field 'label' is 7, not a text"),
         ('{"text": "a", "label": [[0, 9, "X"]]}', "line 1: the span 0 to 9 (X) is outside the text; "),
+        ('{"text": "a", "label": [], "relations": 7}', "line 1: the field 'relations' is 7, not a list"),
         ('{"text": "a", "label": [[0, 1e400, "X"]]}', "the field 'end_offset' is Infinity, not a whole number"),
         ('{"text": "a\\ud800", "label": []}', "line 1: the field 'text' has half of a character"),
         (b'{"text": "\xff", "label": []}', "line 1: invalid UTF-8"),

@@ -233,6 +233,30 @@ def test_unknown_formats_and_files_are_named(tmp_path):
         write_annotations([AnnotatedText("a")], "-", "brat")
 
 
+@pytest.mark.parametrize("ids", [["2", ""], ["A", "a"], ["1", "1"], ["", "1", "3", ""], ["a\0", "../b", ".c"]])
+def test_every_text_of_a_folder_has_a_file_of_its_own(ids, tmp_path):
+    texts = [AnnotatedText(f"Ada {number}", id=name) for number, name in enumerate(ids)]
+    write_annotations(texts, tmp_path / "texts", "brat")
+    files = [path.stem for path in (tmp_path / "texts").glob("*.ann")]
+    assert len({name.lower() for name in files}) == len(files) == len(ids)
+    assert {text.text for text in read_annotations(tmp_path / "texts")} == {text.text for text in texts}
+
+
+@pytest.mark.parametrize("name", ["7", "-7", "007", "²", "٣", "9" * 5000, "a"])
+@pytest.mark.parametrize("format", ["doccano", "label-studio"])
+def test_identifiers_stay_as_they_are(name, format, tmp_path):
+    write_annotations([AnnotatedText("Ada", id=name)], tmp_path / "a", format)
+    assert [text.id for text in read_annotations(tmp_path / "a", format)] == [name]
+
+
+def test_texts_that_no_file_can_hold_are_refused(tmp_path):
+    for text in (AnnotatedText("Ada \ud800"), AnnotatedText("Ada", (TextSpan(0, 3, "\ud800", "Ada"),))):
+        with pytest.raises(DataError, match=r"^text 0: .* has half of a character, \\ud800; repair the text"):
+            write_annotations([text], tmp_path / "a", "doccano")
+    with pytest.raises(DataError, match=r"^text 0: text and id must be strings"):
+        write_annotations([AnnotatedText("Ada", id=7)], tmp_path / "a", "doccano")
+
+
 BAD_SPANS = [
     (TextSpan(0, 20, "PER", "Ada"), "the span 0 to 20 (PER) is outside the text; the text has 9 characters"),
     (TextSpan(-1, 3, "PER", "Ada"), "the span -1 to 3 (PER) is outside the text"),

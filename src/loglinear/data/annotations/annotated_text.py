@@ -17,6 +17,7 @@ __all__ = [
     "Utf16Offsets",
     "by_position",
     "check_texts",
+    "check_unicode",
     "checked_span",
     "fail",
     "quoted",
@@ -149,18 +150,31 @@ def check_texts(texts: Iterable[AnnotatedText]) -> list[AnnotatedText]:
     """Return texts as a list, after a check of their types and spans.
 
     Raises:
-        DataError: an item is not an AnnotatedText, or one of its spans is not a span of its text.
+        DataError: an item is not an AnnotatedText, its text or a label is not valid Unicode, or one of its spans is not
+            a span of its text.
     """
     listed = list(texts)
     for number, item in enumerate(listed):
         if not isinstance(item, AnnotatedText):
             fail("", f"text {number} is {item!r:.60}, not an AnnotatedText; give a list of AnnotatedText")
+        place = item.place or f"text {number}"
+        if not isinstance(item.text, str) or not isinstance(item.id, str):
+            fail(place, "text and id must be strings; convert them with str")
         for span in item.spans:
-            place = item.place or f"text {number}"
             if type(span.start) is not int or type(span.end) is not int or not isinstance(span.label, str):
                 fail(place, f"{span!r:.80} is not a span; its start and end are whole numbers, its label is a text")
+            check_unicode(span.label, "a label", place)
             checked_span(item.text, span.start, span.end, span.label, place, recorded=span.text)
+        check_unicode(item.text, "the text", place)
     return listed
+
+
+def check_unicode(text: str, what: str, place: str) -> None:
+    """Raise DataError if a text has half of a character, which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        fail(place, f"{what} has half of a character, \\u{ord(text[error.start]):x}; repair the text")
 
 
 def by_position(spans: Sequence[TextSpan]) -> tuple[TextSpan, ...]:

@@ -15,7 +15,7 @@ from ...visible import counted
 from ..formats import file_name
 from ..text_span import TextSpan
 from .annotated_text import AnnotatedText, by_position, checked_span
-from .json_record import Record, json_lines, json_text
+from .json_record import Record, json_id, json_lines, json_text
 
 __all__ = ["fields", "read", "written"]
 
@@ -41,7 +41,7 @@ def read(path: str) -> list[AnnotatedText]:
         if not field and not any(name in record.value for name in _SPANS):
             record.fail(f"no field {', '.join(map(repr, _SPANS))}; export a project of sequence labelling")
         spans = [_span(record, field, item, text) for item in items]
-        n_relations += len(record.value.get("relations") or ())
+        n_relations += len(record.field("relations", list)) if "relations" in record else 0
         id_ = record.value.get("id")
         texts.append(
             AnnotatedText(text, by_position(spans), "" if id_ is None else str(id_), None, record.place, record.line)
@@ -70,5 +70,5 @@ def written(texts: list[AnnotatedText]) -> str:
 
 def fields(text: AnnotatedText) -> dict[str, object]:
     """Return the object of a text, for a line of a file."""
-    id_ = {} if not text.id else {"id": int(text.id) if text.id.isdecimal() else text.id}
+    id_ = {} if not text.id else {"id": json_id(text.id)}
     return {**id_, "text": text.text, "label": [[span.start, span.end, span.label] for span in text.spans]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 from ...visible import listed, shortened
 from ..formats import file_name
 from ..lines import decoded, read_lines
-from .annotated_text import fail
+from .annotated_text import check_unicode, fail
 
-__all__ = ["Record", "json_lines", "json_list", "json_text"]
+__all__ = ["Record", "json_id", "json_lines", "json_list", "json_text"]
 
 # Characters of a value that a message shows.
 _SHOWN = 60
@@ -57,12 +58,9 @@ class Record:
         return self.fail(f"the field {name!r} is {_shown(value)}, not {_KINDS[kind]}")
 
     def text(self, name: str) -> str:
-        """Return a field that is a text without halves of surrogate pairs."""
+        """Return a field that is a text without half a character."""
         value: str = self.field(name, str)
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            self.fail(f"the field {name!r} has half of a character, \\u{ord(value[error.start]):x}; repair the text")
+        check_unicode(value, f"the field {name!r}", self.place)
         return value
 
     def records(self, name: str, called: str = "") -> list[Record]:
@@ -148,3 +146,8 @@ def _parsed(text: str, place: str, remedy: str) -> Any:
 def json_text(value: Any) -> str:
     """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def json_id(name: str) -> int | str:
+    """Return an identifier as the number that it was read from, or as the text that it is."""
+    return int(name) if re.fullmatch("0|-?[1-9][0-9]{0,18}", name) else name

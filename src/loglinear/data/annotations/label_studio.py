@@ -22,7 +22,7 @@ from ...visible import counted, listed
 from ..formats import file_name
 from ..text_span import TextSpan
 from .annotated_text import AnnotatedText, Utf16Offsets, by_position, checked_span
-from .json_record import Record, json_list, json_text
+from .json_record import Record, json_id, json_list, json_text
 
 __all__ = ["BETWEEN", "fields", "read", "written"]
 
@@ -202,6 +202,6 @@ def fields(text: AnnotatedText, model_version: str, score: float | None = None) 
     ]
     if score is None:
         score = min((span.probability for span in text.spans if span.probability is not None), default=1.0)
-    id_ = {} if not text.id else {"id": int(text.id) if text.id.isdecimal() else text.id}
+    id_ = {} if not text.id else {"id": json_id(text.id)}
     prediction = {"model_version": model_version, "score": score, "result": results}
     return {**id_, "data": {"text": text.text}, "predictions": [prediction]}

@@ -17,7 +17,7 @@ from ...visible import counted
 from ..formats import file_name
 from ..text_span import TextSpan
 from .annotated_text import AnnotatedText, by_position, checked_span, quoted
-from .json_record import Record, json_lines, json_text
+from .json_record import Record, json_id, json_lines, json_text
 
 __all__ = ["fields", "read", "written"]
 
@@ -100,8 +100,8 @@ def fields(text: AnnotatedText) -> dict[str, Any]:
             for at, ((start, end), following) in enumerate(zip(tokens, after, strict=True))
         ]
     task["spans"] = [_span_fields(span, text) for span in text.spans]
-    hash_ = {"_task_hash": int(text.id)} if text.id.removeprefix("-").isdecimal() else {}
-    return task | hash_
+    hash_ = json_id(text.id)
+    return task | ({"_task_hash": hash_} if isinstance(hash_, int) else {})
 
 
 def _span_fields(span: TextSpan, text: AnnotatedText) -> dict[str, Any]:

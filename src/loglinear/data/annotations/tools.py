@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import chain, count, islice
 from typing import NamedTuple
 
 from ...errors import DataError, OptionError
@@ -335,13 +335,16 @@ def _documents(texts: Sequence[AnnotatedText], path: str, extension: str) -> lis
         return [(path, joined(texts))]
     os.makedirs(path, exist_ok=True)
     width = len(str(len(texts)))
-    names: dict[str, AnnotatedText] = {}
+    documents: list[tuple[str, AnnotatedText]] = []
+    used = set[str]()  # in lower case, as some file systems compare names
     for number, text in enumerate(texts, start=1):
-        name = text.id if text.id and os.path.basename(text.id) == text.id and not text.id.startswith(".") else ""
-        if not name or name in names:
-            name = f"{number:0{width}}"
-        names[name] = text
-    return [(os.path.join(path, f"{name}{extension}"), text) for name, text in names.items()]
+        is_name = text.id.isprintable() and os.path.basename(text.id) == text.id and not text.id.startswith(".")
+        numbered = (f"{free:0{width}}" for free in count(number))
+        names = chain([text.id] if text.id and is_name else [], numbered)
+        name = next(name for name in names if name.casefold() not in used)
+        used.add(name.casefold())
+        documents.append((os.path.join(path, f"{name}{extension}"), text))
+    return documents
 
 
 def joined(texts: Sequence[AnnotatedText]) -> AnnotatedText:
