@@ -177,6 +177,12 @@ def test_entries_replace_those_that_a_template_carries():
     assert with_lexicons(first) == first
 
 
+@pytest.mark.parametrize("change", [str, str.rstrip, lambda text: text.replace("\n", "\r\n")])
+def test_entries_are_replaced_whatever_ends_the_lines(change):
+    carrying = change(with_lexicons('U:%in[0,0,"my towns"]\n', {"my towns": ["a"]}))
+    assert lexicons_of(with_lexicons(carrying, {"my towns": ["a", "b"]}))[0].n_entries == 2
+
+
 def test_a_lexicon_in_which_no_token_is_is_told():
     X, y = [["in", "Paris"], ["or", "Anna"]], [["O", "T"], ["O", "P"]]
     template = with_lexicons(TOWNS + 'U2:%IN[-1,0,"b"]  # before\n', {"towns.txt": ["PARIS", "New York"], "b": ["IN"]})

@@ -53,6 +53,11 @@ def is_lexicon(line: str) -> bool:
     return line.startswith(_MARK)
 
 
+def _name_of(carrier: str) -> str:
+    """Return the name of the lexicon that a line carries."""
+    return carrier.rstrip("\r\n").split(" ", 2)[-1]
+
+
 def without_lexicons(template: str) -> str:
     """Return a template for people to read: without the lines that carry its lexicons."""
     if _MARK not in template:
@@ -103,8 +108,8 @@ def attached(template: str, lexicons: Mapping[str, Entries], folder: str) -> str
     Warns:
         DataWarning: a lexicon has no entries.
     """
-    for carrier in [line for line in template.splitlines() if is_lexicon(line) and line.split(" ", 2)[-1] in lexicons]:
-        template = template.replace(f"{carrier}\n", "")
+    lines = template.splitlines(keepends=True)
+    template = "".join(line for line in lines if not (is_lexicon(line) and _name_of(line) in lexicons))
     if _MACRO.search(template) is None and not lexicons:
         return template
     needed = _core.needed_lexicons(template)
