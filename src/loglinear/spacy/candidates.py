@@ -26,7 +26,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 def probable_spans(marginals: Numbers, pairs: Numbers, rule: ChunkRule, least: float) -> list[Span]:
-    """Return the spans of a sentence whose probability reaches a threshold, by their first and last tokens.
+    """Return the spans of a sentence whose probability reaches a threshold, the shortest first.
 
     Cost: O(T L^2) for each length that a chunk which is probable enough may have, for T tokens and L labels.
 
@@ -64,7 +64,7 @@ def probable_spans(marginals: Numbers, pairs: Numbers, rule: ChunkRule, least: f
         starts, reached = starts[inside], np.einsum("na,nab->nb", reached[inside], steps[last[inside]])
         if not len(starts):
             break
-    return sorted(spans, key=lambda span: (span.start, span.end))
+    return spans
 
 
 def as_chunks(spans: Sequence[tuple[str, int, int]]) -> tuple[list[tuple[str, int, int]], int]:

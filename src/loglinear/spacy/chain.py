@@ -70,11 +70,10 @@ class ChainPipe(LogLinearPipe):
         return ChainCRF.load(path)
 
     def _take(self, estimator: ChainCRF) -> None:
-        with self._in_config():
-            self._check_template(estimator.model_.template)
-            if any(not isinstance(label, str) for label in estimator.classes_):
-                message = f"the labels of the model are of type {estimator._label_type}, and spaCy needs strings"
-                raise OptionError(message)
+        self._check_template(estimator.model_.template)
+        if any(not isinstance(label, str) for label in estimator.classes_):
+            message = f"the labels of the model are of type {estimator._label_type}, and spaCy needs strings"
+            raise OptionError(message)
         self._tagger = Tagger(estimator)
 
     def _check_template(self, template: str | None) -> None:

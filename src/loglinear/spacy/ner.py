@@ -36,7 +36,7 @@ class EntityPipe(ChainPipe):
         super()._take(estimator)
         if detect_scheme(estimator.classes_) is None:
             shown = ", ".join(map(str, estimator.classes_[:4]))
-            message = f"component {self.name!r}: the labels of the model ({shown}) do not mark spans, as B-PER and "
+            message = f"the labels of the model ({shown}) do not mark spans, as B-PER and "
             message += "I-PER do; use loglinear_tagger"
             raise OptionError(message)
 

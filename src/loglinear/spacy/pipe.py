@@ -77,7 +77,8 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
 
     @estimator.setter
     def estimator(self, estimator: Any) -> None:
-        self._take(estimator)
+        with self._in_config():
+            self._take(estimator)
         self._estimator = estimator
         for label in self.labels:
             self.vocab.strings.add(label)

@@ -91,7 +91,7 @@ class SpanCategorizer(EntityPipe):
     def _take(self, estimator: ChainCRF) -> None:
         super()._take(estimator)
         if estimator.order != 1 or estimator.model_.triple_features():
-            message = f"component {self.name!r}: the model is of second order; the probabilities of all spans need one "
+            message = "the model is of second order; the probabilities of all spans need one "
             message += "of order 1"
             raise OptionError(message)
 

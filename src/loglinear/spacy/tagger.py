@@ -75,7 +75,7 @@ class Tagger(ChainPipe):
         super()._take(estimator)
         labels = [*estimator.classes_, _WHITESPACE[self.attribute]]
         if self.attribute == "pos" and (unknown := [label for label in labels if label not in IDS]):
-            message = f"component {self.name!r}: the model has the label {unknown[0]!r}, which is not a part of speech "
+            message = f"the model has the label {unknown[0]!r}, which is not a part of speech "
             message += 'of Universal Dependencies; use attribute = "tag"'
             raise OptionError(message)
         self._ids = {

@@ -66,7 +66,7 @@ class TextCategorizer(LogLinearPipe):
 
     def _take(self, estimator: TextClassifier) -> None:
         if any(not isinstance(label, str) for label in estimator.classes_.tolist()):
-            message = f"component {self.name!r}: the classes of the model are numbers, and spaCy needs strings"
+            message = "the classes of the model are numbers, and spaCy needs strings"
             raise OptionError(message)
 
     def _labels_of(self, estimator: TextClassifier) -> Iterable[str]:
