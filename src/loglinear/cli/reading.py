@@ -111,6 +111,8 @@ def guessing(format: str, reason: str | None, path: str) -> Iterator[None]:
         others = (": the file is ", ": a folder, ", "the compressed data is damaged")
         if reason is None or any(other in str(error) for other in others):
             raise
+        from ..data.annotations.tools import detected_format
+
         tool = detected_format(path) if os.path.isfile(path) else None
         if tool is not None:
             message = f"{path}: this looks like texts with labelled spans ({tool}); add --format {tool}"
