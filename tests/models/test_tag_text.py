@@ -154,6 +154,8 @@ def test_models_that_cannot_label_text_say_why(entities):
         ChainCRF(tokenizer="words", template="chunking").fit([[("a", "x")]], [["A"]])
     with pytest.raises(OptionError, match=r"^tokenizer='a\*' can match the empty string"):
         ChainCRF(tokenizer="a*", template="pos").fit(X, Y)
+    with pytest.raises(OptionError, match=r"^tokenizer='wordz' is not one of .*did you mean words"):
+        ChainCRF(tokenizer="wordz", template="C lower=%X[0,0]\nU:%x[0,lower]\n").fit(X, Y)
 
 
 def test_what_is_no_text_is_refused(entities):

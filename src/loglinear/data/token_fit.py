@@ -11,7 +11,7 @@ from .. import _core
 from ..errors import OptionError
 from ..visible import shortened
 from .stored_words import has_words
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, check_tokenizer
 from .tokens import corpus_words
 
 if TYPE_CHECKING:
@@ -29,12 +29,13 @@ _CLOSING = re.compile(r"[.,;:!?)\]]+$")
 
 
 def check_fits(tokenizer: str, template: str | None) -> None:
-    """Raise OptionError if a model with a template cannot label text.
+    """Raise OptionError if a tokenizer is not valid, or a model with a template cannot label text.
 
     Args:
         tokenizer: of the model.
         template: text of the template; None if attributes are formed elsewhere.
     """
+    check_tokenizer("tokenizer", tokenizer)
     name = f"tokenizer={shortened(repr(tokenizer), 60)}"
     if template is None:
         message = f"{name} needs a template that forms attributes from the tokens of a text; give template in Python "
