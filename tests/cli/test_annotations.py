@@ -175,6 +175,11 @@ MISUSES = [
         ["tag", "{folder}/ner", DOCCANO, "--format", "doccano"],
         "loglinear tag does not take texts with labelled",
     ),
+    (["tag", "{folder}/ner", DOCCANO], "(doccano); give its texts one per line, and add --text"),
+    (["tag", "{folder}/ner", DOCCANO, "--pretty"], "(doccano); give its texts one per line, and add --text"),
+    (["rank", "{folder}/ner", DOCCANO], "(doccano); give its texts one per line, and add --text"),
+    (["tag", "{folder}/ner", "{folder}/new.txt"], "--format sets another, --text labels raw text)"),
+    (["tag", "{folder}/two", "{folder}/new.txt"], "like the training data; --format sets another)"),
     (["tag", "{folder}/ner", "{folder}/new.txt", "--layout", "doccano"], "add --text"),
     (
         ["encode", DOCCANO, "--format", "doccano", "--preset", "ner", "-o", "c", "--min-count", "2"],

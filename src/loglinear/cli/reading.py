@@ -95,29 +95,30 @@ def _located(message: str, corpus: Corpus | None, paths: Sequence[str]) -> str:
 
 
 @contextmanager
-def guessing(format: str, reason: str | None, path: str) -> Iterator[None]:
+def guessing(format: str, reason: str | None, path: str, *, labels_text: bool = False) -> Iterator[None]:
     """Say after what is wrong with a file in which format it was read, and why, if nobody asked for this format.
 
     Args:
         format: of the file.
         reason: why the file is read in this format; None if it was asked for.
         path: of the file, which may be an export of an annotation tool.
+        labels_text: whether the command labels raw text with --text, and reads no exports.
     """
     try:
         yield
     except DataError as error:
-        from ..data.annotations.tools import detected_format
-
-        others = (": the file is ", ": a folder, ", "the compressed data is damaged")
-        if reason is None or any(other in str(error) for other in others):
+        kinds = (": the file is ", ": a folder, ", "the compressed data is damaged")
+        if reason is None or any(kind in str(error) for kind in kinds):
             raise
         from ..data.annotations.tools import detected_format
 
         tool = detected_format(path) if os.path.isfile(path) else None
         if tool is not None:
-            message = f"{path}: this looks like texts with labelled spans ({tool}); add --format {tool}"
+            remedy = "give its texts one per line, and add --text" if labels_text else f"add --format {tool}"
+            message = f"{path}: this looks like texts with labelled spans ({tool}); {remedy}"
             raise DataError(message) from error
-        message = f"{error} (read as {format}, {reason}; --format sets another)"
+        others = "--format sets another" + (", --text labels raw text" if labels_text else "")
+        message = f"{error} (read as {format}, {reason}; {others})"
         raise DataError(message) from error
 
 

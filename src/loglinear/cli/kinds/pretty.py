@@ -96,8 +96,8 @@ class PrettySentences:
                 is_first = False
 
     def _guessing(self) -> Any:
-        file = self._arguments.file
-        return guessing(self._format, self._kind.guess(file, self._arguments.format), file)
+        file, labels_text = self._arguments.file, "tokenizer" in self._kind.settings
+        return guessing(self._format, self._kind.guess(file, self._arguments.format), file, labels_text=labels_text)
 
     def _look(self, start: bytes, columns: ColumnLayout) -> None:
         """Refuse a beginning that is of another format, and warn of what is probably wrong with it."""

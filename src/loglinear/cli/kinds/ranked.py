@@ -141,7 +141,8 @@ def _corpora(
     for kind in kinds:
         if kind.model.template not in corpora:
             layouts.append(kind.columns_to_label(arguments, format, path))
-            with guessing(format, first.guess(arguments.file, arguments.format), arguments.file):
+            guess = first.guess(arguments.file, arguments.format)
+            with guessing(format, guess, arguments.file, labels_text="tokenizer" in first.settings):
                 corpora[kind.model.template] = read_unlabelled(
                     path, format, kind.template, layouts[-1], arguments.threads
                 )

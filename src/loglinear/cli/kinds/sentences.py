@@ -245,7 +245,8 @@ class Sentences(Kind):
         is_noted = regular and look(start)
         # Who writes a pipe to label may wait for it to be read before reading the answers.
         output = "-" if is_named_pipe(arguments.file) else arguments.output
-        with guessing(format, self.guess(arguments.file, arguments.format), arguments.file), read_by_another(output):
+        guess = self.guess(arguments.file, arguments.format)
+        with guessing(format, guess, arguments.file, labels_text="tokenizer" in self.settings), read_by_another(output):
             tally = model.tag_file(
                 arguments.file,
                 arguments.output,
