@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from spacy.cli.init_config import fill_config
 from spacy.tokens import DocBin
 from spacy.util import load_config
 
@@ -69,6 +70,13 @@ def test_initialising_from_a_config_trains(project):
     nlp = spacy.training.initialize.init_nlp(load_config(project / "config.cfg", overrides))
     assert {len(pipe.labels) for _, pipe in nlp.pipeline} == {2, 3}
     assert nlp("Grace lived in New York .").ents[1].text == "New York"
+
+
+def test_the_config_of_the_page_can_be_filled(tmp_path):
+    page = (SRC.parent / "docs" / "spacy.md").read_text(encoding="utf-8")
+    (tmp_path / "base.cfg").write_text(page.partition("```ini\n")[2].partition("```")[0], encoding="utf-8")
+    _, filled = fill_config(tmp_path / "config.cfg", tmp_path / "base.cfg", silent=True)
+    assert (filled["components"]["loglinear_ner"]["l1"], filled["training"]["max_steps"]) == (0.3, 1)
 
 
 @pytest.mark.slow
