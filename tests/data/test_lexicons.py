@@ -186,7 +186,9 @@ def test_entries_are_replaced_whatever_ends_the_lines(change):
 def test_a_lexicon_in_which_no_token_is_is_told():
     X, y = [["in", "Paris"], ["or", "Anna"]], [["O", "T"], ["O", "P"]]
     template = with_lexicons(TOWNS + 'U2:%IN[-1,0,"b"]  # before\n', {"towns.txt": ["PARIS", "New York"], "b": ["IN"]})
-    with pytest.warns(DataWarning, match=r"^no token is in the lexicon towns\.txt; write its entries"):
+    with pytest.warns(
+        DataWarning, match=r"^no token is in the lexicon towns\.txt; write its entries.* with a tab before a type$"
+    ):
         ChainCRF(template=template).fit(X, y)
     both = with_lexicons('U:%in[0,0,"a"]/%in[0,0,"a"]\n', {"a": ["x"]})
     ChainCRF(template=both).fit(X, y)

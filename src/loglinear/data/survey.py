@@ -110,7 +110,7 @@ class Survey(NamedTuple):
         if self.n_tokens and not self.n_attributes:
             messages.append("no token has an attribute, so labels depend on their neighbours alone; check the data")
         for name in self.unmatched:
-            remedy = "write its entries, and split them into words, as in the data"
+            remedy = "write its entries, and split them into words, as in the data, with a tab before a type"
             messages.append(f"no token is in the lexicon {name}; {remedy}")
         rare = [label for label, count in zip(self.labels, self.counts, strict=False) if count == 1]
         all_rare = is_file and len(rare) == len(self.labels) > 1
