@@ -132,7 +132,7 @@ def checked_span(
         fail(place, f"{called} ends before it starts; delete it in the annotation tool and mark it again")
     if start < 0 or end > len(text):
         size = f"the text has {len(text):,} characters"
-        fail(place, f"{called} is outside the text; {size}; export text and annotations together, and again")
+        fail(place, f"{called} is outside the text; {size}; export text and annotations again, together")
     if recorded is not None and _squeezed(recorded) != _squeezed(text[start:end]):
         covers = f"covers {quoted(text[start:end])}, but the file says {quoted(recorded)}"
         fail(place, f"{called} {covers}; export text and annotations together, and count offsets in code points")
