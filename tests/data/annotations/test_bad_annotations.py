@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from loglinear import DataError, DataWarning, read_annotations
+from loglinear import AnnotatedText, DataError, DataWarning, TextSpan, read_annotations, write_annotations
 
+SCORE = '{"text": "Ada", "spans": [{"start": 0, "end": 3, "label": "P", "score": %s}]}'
 DOCCANO = '{"text": "Ada wrote", "label": [[0, 3, "PER"]]}\n'
 HEADER = (
     "#FORMAT=WebAnno TSV 3.3\n#T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|value\n\n\n#Text=Ada wrote\n"
@@ -44,6 +45,8 @@ BAD = {
         ('{"text": "a", "label": [[0, 1e400, "X"]]}', "the field 'end_offset' is Infinity, not a whole number"),
         ('{"text": "a\\ud800", "label": []}', "line 1: the field 'text' has half of a character"),
         (b'{"text": "\xff", "label": []}', "line 1: invalid UTF-8"),
+        ('{"text": "a", "label": [], "relations": 5}', "line 1: the field 'relations' is 5, not a list"),
+        ('{"text": "a", "label": [], "id": "\\udc00"}', "line 1: the field 'id' has half of a character, \\udc00"),
     ],
     "prodigy": [
         ('{"text": "Ada", "spans": [{"start": 0, "end": 3}]}', "line 1: the field 'label' is missing"),
@@ -54,11 +57,14 @@ BAD = {
             "token 0, 'Bob', is not at 0 to 3 of the text",
         ),
         ('{"text": "Ada", "spans": [{"start": 0, "end": 3, "label": "P", "text": "Bob"}]}', "the file says 'Bob'"),
+        (SCORE % ("9" * 400), "line 1: the field 'score' is 999"),
+        (SCORE % "NaN", "line 1: the field 'score' is NaN, not a number"),
     ],
     "label-studio": [
         ("{}", "expected a list of tasks, found {}"),
         ("[", "invalid JSON: "),
         ("[7]", "task 1 is 7, not an object"),
+        (task({"start": 0, "end": 3, "labels": ["\ud800"]}), "task 17: a label has half of a character, \\ud800"),
         (task({"start": 0, "end": 3, "labels": []}), "task 17: the span 0 to 3 has the labels []; choose"),
         (task({"start": 0, "end": 30, "labels": ["P"]}), "task 17: the span 0 to 30 (P) is outside the text"),
         (
@@ -79,6 +85,12 @@ BAD = {
         ("#FORMAT=WebAnno TSV 2\n", "export as WebAnno TSV v3.x"),
         (HEADER + "1-1 0-3 Ada\n", "line 6: '1-1 0-3 Ada' is not a token such as"),
         (HEADER + "1-1\t0-3\tBob\t_\n", "line 6: 'Bob' is not at 0-3 of the text"),
+        (HEADER + "1-1\t0-" + "9" * 5000 + "\tAda\t_\n", "line 6: '1-1\\t0-999"),
+        (HEADER + "1-1\t0-3\tAda\tPER[x]\n", "line 6: 'PER[x]' has no annotations such as PER or PER[1]"),
+        (
+            HEADER + "1-1\t0-3\tAda\t_\n\n#Text=b\n2-1\t9999999999-10000000000\tb\t_\n",
+            "line 9: the sentence begins 9,999,999,990 characters after the one before",
+        ),
         (HEADER + "1-1\t0-3\tAda\t*\n", "line 6: the span of 'Ada' has no value; choose one"),
         (
             HEADER.replace("|value", "|identifier|value") + "1-1\t0-3\tAda\t_\n",
@@ -95,6 +107,7 @@ BAD = {
         ("T1 PER 0 3\tAda\n", "line 1: 'T1 PER 0 3\\tAda' is not a span such as"),
         ("T1\tPER 0 3\tBob\n", "line 1: the span 0 to 3 (PER) covers 'Ada', but the file says 'Bob'"),
         ("\nT1\tPER 0 30\tAda\n", "line 2: the span 0 to 30 (PER) is outside the text"),
+        ("T1\tPER 0 " + "9" * 5000 + "\tAda\n", "line 1: 'T1\\tPER 0 999"),
         ("hello\n", "line 1: 'hello' is not an annotation of brat"),
     ],
 }
@@ -200,3 +213,23 @@ def test_a_layer_of_ones_own_and_parts_of_tokens_are_read(tmp_path):
     assert [text.text[start:end] for start, end in text.tokens] == ["a\\b", "cd", "[e"]
     path.write_text(path.read_text().replace("Thing|other|value", "Thing|"))
     assert {span.label for span in read_annotations(path)[0].spans} == {"Thing"}
+
+
+@pytest.mark.parametrize("field", ["text", "id", "label"])
+def test_half_of_a_character_is_written_to_no_file(field, tmp_path):
+    parts = dict.fromkeys(("text", "id", "label"), "Ada") | {field: "Ada\ud800"}
+    text = AnnotatedText(parts["text"], (TextSpan(0, 3, parts["label"], "Ada"),), parts["id"])
+    with pytest.raises(DataError, match=r"text 0: .*has half of a character, \\ud800; repair the text"):
+        write_annotations([text], tmp_path / "export.jsonl", "doccano")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("format", ["doccano", "label-studio", "prodigy"])
+@pytest.mark.parametrize("id", ["7", "-7", "0", "007", "\u0663", "\u00b2", "9" * 5000, ""])
+def test_identifiers_are_numbers_only_if_they_stay_the_same(format, id, tmp_path):
+    path = tmp_path / "export"
+    write_annotations([AnnotatedText("Ada", id=id, tokens=())], path, format)
+    (text,) = read_annotations(path, format)
+    assert text.id == (id if format != "prodigy" or id in ("7", "-7", "0") else "")
+    value = json.loads(path.read_text()).get("id") if format == "doccano" else None
+    assert format != "doccano" or value == {"7": 7, "-7": -7, "0": 0, "": None}.get(id, id)

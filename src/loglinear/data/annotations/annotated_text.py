@@ -17,9 +17,9 @@ __all__ = [
     "Utf16Offsets",
     "by_position",
     "check_texts",
-    "check_unicode",
     "checked_span",
     "fail",
+    "half_of_character",
     "quoted",
 ]
 
@@ -93,6 +93,15 @@ def fail(place: str, problem: str) -> NoReturn:
     raise DataError(message)
 
 
+def half_of_character(text: str) -> str:
+    """Return what is wrong with a text that has half of a surrogate pair, which no file can hold; "" if nothing is."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"has half of a character, \\u{ord(text[error.start]):x}; repair the text"
+    return ""
+
+
 def quoted(text: str) -> str:
     """Return the text of a span for a message."""
     return f"'{visible_name(shortened(text, _SHOWN))}'"
@@ -160,21 +169,16 @@ def check_texts(texts: Iterable[AnnotatedText]) -> list[AnnotatedText]:
         place = item.place or f"text {number}"
         if not isinstance(item.text, str) or not isinstance(item.id, str):
             fail(place, "text and id must be strings; convert them with str")
+        for text in (item.text, item.id):
+            if problem := half_of_character(text):
+                fail(place, f"{quoted(text)} {problem}")
         for span in item.spans:
             if type(span.start) is not int or type(span.end) is not int or not isinstance(span.label, str):
                 fail(place, f"{span!r:.80} is not a span; its start and end are whole numbers, its label is a text")
-            check_unicode(span.label, "a label", place)
+            if problem := half_of_character(span.label):
+                fail(place, f"the label {quoted(span.label)} {problem}")
             checked_span(item.text, span.start, span.end, span.label, place, recorded=span.text)
-        check_unicode(item.text, "the text", place)
     return listed
-
-
-def check_unicode(text: str, what: str, place: str) -> None:
-    """Raise DataError if a text has half of a character, which no file can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        fail(place, f"{what} has half of a character, \\u{ord(text[error.start]):x}; repair the text")
 
 
 def by_position(spans: Sequence[TextSpan]) -> tuple[TextSpan, ...]:

@@ -21,7 +21,9 @@ from .annotated_text import AnnotatedText, by_position, checked_span, fail, quot
 
 __all__ = ["ann_files", "read", "written"]
 
-_SPAN = re.compile(r"(?P<id>T\S*)\t(?P<label>\S+) (?P<offsets>\d+ \d+(?:;\d+ \d+)*)(?:\t(?P<text>.*))?")
+_SPAN = re.compile(
+    r"(?P<id>T\S*)\t(?P<label>\S+) (?P<offsets>[0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)(?:\t(?P<text>.*))?"
+)
 # First characters of the lines that are no spans.
 _OTHERS = tuple("REAMN#*")
 

@@ -15,7 +15,7 @@ from ...visible import counted
 from ..formats import file_name
 from ..text_span import TextSpan
 from .annotated_text import AnnotatedText, by_position, checked_span
-from .json_record import Record, json_id, json_lines, json_text
+from .json_record import Record, id_fields, json_lines, json_text
 
 __all__ = ["fields", "read", "written"]
 
@@ -42,10 +42,7 @@ def read(path: str) -> list[AnnotatedText]:
             record.fail(f"no field {', '.join(map(repr, _SPANS))}; export a project of sequence labelling")
         spans = [_span(record, field, item, text) for item in items]
         n_relations += len(record.field("relations", list)) if "relations" in record else 0
-        id_ = record.value.get("id")
-        texts.append(
-            AnnotatedText(text, by_position(spans), "" if id_ is None else str(id_), None, record.place, record.line)
-        )
+        texts.append(AnnotatedText(text, by_position(spans), record.id("id"), None, record.place, record.line))
     if n_relations:
         warn(f"{file_name(path)}: {counted(n_relations, 'relation')} left out; only spans are read", DataWarning)
     return texts
@@ -70,5 +67,8 @@ def written(texts: list[AnnotatedText]) -> str:
 
 def fields(text: AnnotatedText) -> dict[str, object]:
     """Return the object of a text, for a line of a file."""
-    id_ = {} if not text.id else {"id": json_id(text.id)}
-    return {**id_, "text": text.text, "label": [[span.start, span.end, span.label] for span in text.spans]}
+    return {
+        **id_fields("id", text.id),
+        "text": text.text,
+        "label": [[span.start, span.end, span.label] for span in text.spans],
+    }

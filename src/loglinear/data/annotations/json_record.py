@@ -11,9 +11,9 @@ from typing import Any
 from ...visible import listed, shortened
 from ..formats import file_name
 from ..lines import decoded, read_lines
-from .annotated_text import check_unicode, fail
+from .annotated_text import fail, half_of_character
 
-__all__ = ["Record", "json_id", "json_lines", "json_list", "json_text"]
+__all__ = ["Record", "id_fields", "json_lines", "json_list", "json_text"]
 
 # Characters of a value that a message shows.
 _SHOWN = 60
@@ -51,17 +51,30 @@ class Record:
         if value is None:
             self.fail(f"the field {name!r} is missing; {self._fields()}")
         if kind in (int, float) and isinstance(value, (int, float)) and type(value) is not bool:
-            if kind is float or (isfinite(value) and value == int(value)):
-                return kind(value)
+            try:
+                number = kind(value)
+                if number == value if kind is int else isfinite(number):
+                    return number
+            except (OverflowError, ValueError):  # infinite, or too large for a float
+                pass
         elif type(value) is kind:
             return value
         return self.fail(f"the field {name!r} is {_shown(value)}, not {_KINDS[kind]}")
 
     def text(self, name: str) -> str:
-        """Return a field that is a text without half a character."""
-        value: str = self.field(name, str)
-        check_unicode(value, f"the field {name!r}", self.place)
-        return value
+        """Return a field that is a text without halves of surrogate pairs."""
+        return self.whole(self.field(name, str), f"the field {name!r}")
+
+    def whole(self, text: str, called: str) -> str:
+        """Return a text that has no half of a surrogate pair; raise DataError if it has one."""
+        if problem := half_of_character(text):
+            self.fail(f"{called} {problem}")
+        return text
+
+    def id(self, name: str) -> str:
+        """Return the identifier of the text in a field; empty without one."""
+        value = self.value.get(name)
+        return "" if value is None else self.whole(str(value), f"the field {name!r}")
 
     def records(self, name: str, called: str = "") -> list[Record]:
         """Return the objects in a list; no objects if the field is missing or null."""
@@ -143,11 +156,13 @@ def _parsed(text: str, place: str, remedy: str) -> Any:
         return fail(place, f"invalid JSON: {error}; {remedy}")
 
 
+def id_fields(name: str, id: str) -> dict[str, int | str]:
+    """Return the field with the identifier of a text, which is a number if it is written as one; none without it."""
+    if not id:
+        return {}
+    return {name: int(id) if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,17})", id) else id}
+
+
 def json_text(value: Any) -> str:
     """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def json_id(name: str) -> int | str:
-    """Return an identifier as the number that it was read from, or as the text that it is."""
-    return int(name) if re.fullmatch("0|-?[1-9][0-9]{0,18}", name) else name

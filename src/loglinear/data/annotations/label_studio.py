@@ -22,7 +22,7 @@ from ...visible import counted, listed
 from ..formats import file_name
 from ..text_span import TextSpan
 from .annotated_text import AnnotatedText, Utf16Offsets, by_position, checked_span
-from .json_record import Record, json_id, json_list, json_text
+from .json_record import Record, id_fields, json_list, json_text
 
 __all__ = ["BETWEEN", "fields", "read", "written"]
 
@@ -137,7 +137,7 @@ def _regions(result: Record, value: object, notes: _Notes) -> list[_Region]:
     labels = region.field(name, list)
     if not labels or not all(type(label) is str for label in labels):
         result.fail(f"the span {start} to {end} has the labels {labels!r:.60}; choose a label for it, or delete it")
-    return [_Region(start, end, label, recorded, score) for label in labels]
+    return [_Region(start, end, result.whole(label, "a label"), recorded, score) for label in labels]
 
 
 def _annotated(task: Record, text: str, regions: list[_Region], notes: _Notes) -> AnnotatedText:
@@ -150,8 +150,7 @@ def _annotated(task: Record, text: str, regions: list[_Region], notes: _Notes) -
             raise
         spans = [_span(text, region, task.place) for region in converted]
         notes.utf16 += 1
-    id_ = task.value.get("id")
-    return AnnotatedText(text, by_position(spans), "" if id_ is None else str(id_), None, task.place, task.line)
+    return AnnotatedText(text, by_position(spans), task.id("id"), None, task.place, task.line)
 
 
 def _span(text: str, region: _Region, place: str) -> TextSpan:
@@ -202,6 +201,5 @@ def fields(text: AnnotatedText, model_version: str, score: float | None = None) 
     ]
     if score is None:
         score = min((span.probability for span in text.spans if span.probability is not None), default=1.0)
-    id_ = {} if not text.id else {"id": json_id(text.id)}
     prediction = {"model_version": model_version, "score": score, "result": results}
-    return {**id_, "data": {"text": text.text}, "predictions": [prediction]}
+    return {**id_fields("id", text.id), "data": {"text": text.text}, "predictions": [prediction]}

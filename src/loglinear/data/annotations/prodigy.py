@@ -17,7 +17,7 @@ from ...visible import counted
 from ..formats import file_name
 from ..text_span import TextSpan
 from .annotated_text import AnnotatedText, by_position, checked_span, quoted
-from .json_record import Record, json_id, json_lines, json_text
+from .json_record import Record, id_fields, json_lines, json_text
 
 __all__ = ["fields", "read", "written"]
 
@@ -43,12 +43,11 @@ def read(path: str) -> list[AnnotatedText]:
             continue
         text = record.text("text")
         spans = [_span(span, text) for span in record.records("spans")]
-        id_ = record.value.get("_task_hash")
         texts.append(
             AnnotatedText(
                 text,
                 by_position(spans),
-                "" if id_ is None else str(id_),
+                record.id("_task_hash"),
                 _tokens(record, text),
                 record.place,
                 record.line,
@@ -94,14 +93,14 @@ def fields(text: AnnotatedText) -> dict[str, Any]:
     task: dict[str, Any] = {"text": text.text}
     tokens = text.tokens
     if tokens is not None:
-        after = [start for start, _ in tokens[1:]] + [len(text.text)]
+        after = [*[start for start, _ in tokens], len(text.text)][1:]
         task["tokens"] = [
             {"text": text.text[start:end], "start": start, "end": end, "id": at, "ws": following > end}
             for at, ((start, end), following) in enumerate(zip(tokens, after, strict=True))
         ]
     task["spans"] = [_span_fields(span, text) for span in text.spans]
-    hash_ = json_id(text.id)
-    return task | ({"_task_hash": hash_} if isinstance(hash_, int) else {})
+    hash_ = id_fields("_task_hash", text.id)
+    return task | {name: value for name, value in hash_.items() if isinstance(value, int)}
 
 
 def _span_fields(span: TextSpan, text: AnnotatedText) -> dict[str, Any]:

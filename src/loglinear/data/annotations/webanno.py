@@ -36,12 +36,16 @@ HEADER = "#FORMAT=WebAnno TSV 3"
 _ENTITIES = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 # Layers with this prefix describe tokens or syntax.
 _BUILT_IN = "de.tudarmstadt.ukp.dkpro.core.api."
-_ROW = re.compile(r"\d+-\d+(?P<part>\.\d+)?\t(?P<start>\d+)-(?P<end>\d+)\t(?P<word>[^\t]*)(?:\t(?P<cells>.*))?")
+_ROW = re.compile(
+    r"\d+-\d+(?P<part>\.\d+)?\t(?P<start>[0-9]{1,18})-(?P<end>[0-9]{1,18})\t(?P<word>[^\t]*)(?:\t(?P<cells>.*))?"
+)
 _ESCAPED = re.compile(r"\\(->|.)", re.DOTALL)
 _RESERVED = re.compile(r"->|[\\\[\]|_;*\t\n\r]")
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r"}
 # An annotation in a cell: a value, in which reserved characters are escaped, and perhaps a number in brackets.
-_ANNOTATION = re.compile(r"(?P<value>(?:\\.|[^\\|\[])*)(?:\[(?P<number>\d+)\])?(?:\||$)")
+_ANNOTATION = re.compile(r"(?P<value>(?:\\.|[^\\|\[])*)(?:\[(?P<number>[0-9]{1,18})\])?(?:\||$)")
+# Characters between two sentences at most: blanks, which the file leaves out.
+_MOST_BETWEEN = 1 << 20
 
 
 class _Token(NamedTuple):
@@ -155,6 +159,9 @@ def _document(sentences: list[_Sentence], layer: str, name: str) -> AnnotatedTex
     end = 0
     for at, sentence in enumerate(sentences):
         start = sentence.tokens[0].start
+        if start - end > _MOST_BETWEEN:
+            problem = f"the sentence begins {start - end:,} characters after the one before; export the file again"
+            fail(f"{name}, line {sentence.tokens[0].line}", problem)
         text += "\n" * max(start - end, 1) if at else ""
         offsets, base = Utf16Offsets(sentence.text), len(text)
         text += sentence.text
@@ -166,7 +173,7 @@ def _document(sentences: list[_Sentence], layer: str, name: str) -> AnnotatedTex
                 fail(place, f"{quoted(token.word)} is not at {token.start}-{token.end} of the text; export again")
             if not token.is_part:
                 tokens.append((base + first, base + last))
-            for value, number in _annotations(token.cell):
+            for value, number in _annotations(token.cell, place):
                 label = layer or value
                 if not label:
                     fail(place, f"the span of {quoted(token.word)} has no value; choose one, or delete the span")
@@ -183,14 +190,15 @@ def _document(sentences: list[_Sentence], layer: str, name: str) -> AnnotatedTex
     return AnnotatedText(text, by_position(spans), stem, tuple(tokens), name, 1)
 
 
-def _annotations(cell: str) -> Iterator[tuple[str, int | None]]:
-    """Yield value and number of each annotation in a cell."""
-    if cell in ("_", ""):
-        return
-    for match in _ANNOTATION.finditer(cell):
-        value, number = match["value"], match["number"]
-        if match[0]:
-            yield ("" if value == "*" else _unescaped(value)), None if number is None else int(number)
+def _annotations(cell: str, place: str) -> Iterator[tuple[str, int | None]]:
+    """Yield value and number of each annotation in a cell; raise DataError if it has something else."""
+    at = len(cell) if cell == "_" else 0
+    while at < len(cell):
+        match = _ANNOTATION.match(cell, at)
+        if match is None:
+            fail(place, f"{quoted(cell)} has no annotations such as PER or PER[1]; export the file again")
+        value, number, at = match["value"], match["number"], match.end()
+        yield ("" if value == "*" else _unescaped(value)), None if number is None else int(number)
 
 
 def _unescaped(text: str) -> str:
