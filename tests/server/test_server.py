@@ -101,6 +101,7 @@ REFUSED = {
     "another host with a port": ("GET", "/", None, {"Host": "example.org:8300"}, 403, "only answers this machine"),
     "a host that is none": ("GET", "/", None, {"Host": "[::"}, 403, "only answers this machine"),
     "another site": ("POST", "/tag", {"text": "a"}, {"Origin": "https://example.org"}, 403, "pages of https://example"),
+    "a site that is none": ("POST", "/tag", {"text": "a"}, {"Origin": "http://[x"}, 403, "pages of http://[x"),
     "a file": ("POST", "/tag", {"text": "a"}, {"Origin": "null"}, 403, "pages of null"),
     "no such page": ("GET", "/../etc/passwd", None, {}, 404, "there is no /../etc/passwd"),
     "no such call": ("POST", "/train", {"text": "a"}, {}, 404, "there is no /train"),
@@ -152,6 +153,8 @@ def test_requests_without_a_length_or_in_chunks_are_refused(server):
 
 def test_what_is_not_http_is_refused(server):
     assert b"error" in raw(server, b"\x16\x03\x01 hello\r\n\r\n")  # as to a client of HTTP 0.9, without headers
+    no_address = b"GET http://[x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    assert b"there is no http://[x" in raw(server, no_address)
     assert b"414" in raw(server, b"GET /", b"a" * 70_000, b" HTTP/1.1\r\n\r\n")
 
 

@@ -17,7 +17,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from threading import BoundedSemaphore
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ..version import __version__
 from .page import POLICY
@@ -128,12 +128,18 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             body = self.rfile.read(self._length() or 0) if method == "POST" else b""
             try:
-                path, service = urlsplit(self.path).path, self.server.service
+                path, service = self._path, self.server.service
                 answer = service.get(path) if method == "GET" else service.post(path, body)
             except Exception:
                 sys.stderr.write(f"error while answering {self.path}: {traceback.format_exc()}")
                 answer = Answer.error(500, "the server made an error; its terminal has the details")
-            self._send(answer or Answer.error(404, f"there is no {urlsplit(self.path).path}"))
+            self._send(answer or Answer.error(404, f"there is no {self._path}"))
+
+    @property
+    def _path(self) -> str:
+        """The path that is asked for, without a query."""
+        parts = _parts(self.path)
+        return self.path if parts is None else parts.path
 
     def _refusal(self, method: str) -> Answer | None:
         """Return why a request is not answered; None if it is."""
@@ -141,9 +147,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.is_local and not is_loopback(_name_of(host)):
             return Answer.error(403, f"the server only answers this machine, not the host {host!r}")
         origin = self.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and ((parts := _parts(origin)) is None or parts.netloc != host):
             return Answer.error(403, f"the server does not answer pages of {origin}")
-        allowed = self.server.service.takes(urlsplit(self.path).path)
+        allowed = self.server.service.takes(self._path)
         if allowed is not None and allowed != method:
             return Answer.error(405, f"use {allowed}")
         if method == "GET":
@@ -192,7 +198,13 @@ def _address(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int
 
 def _name_of(host: str) -> str:
     """Return the name or address in a Host header, without its port and brackets."""
+    parts = _parts(f"//{host}")
+    return "" if parts is None else parts.hostname or ""
+
+
+def _parts(url: str) -> SplitResult | None:
+    """Return the parts of a URL; None for what is none, such as an address with a single bracket."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        return urlsplit(url)
     except ValueError:
-        return ""
+        return None
