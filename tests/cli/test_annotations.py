@@ -46,6 +46,30 @@ def test_models_of_all_exports_of_the_same_texts_are_the_same(folder, done):
         assert weights(folder / format) == weights(folder / "columns")
 
 
+def test_no_file_of_a_pair_is_written_that_is_read(tmp_path, misuse):
+    source = SAMPLES / "brat"
+    for path in source.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "columns.txt").write_text("Ada B-PER\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    pair = tmp_path / "letter-1"
+    for model, output in [
+        (tmp_path / "columns.txt", tmp_path / "columns.ann"),
+        (pair.with_suffix(".ann"), pair.with_suffix(".txt")),
+        (pair.with_suffix(".txt"), pair.with_suffix(".ann")),
+    ]:
+        assert "would be overwritten, which is read" in misuse("convert", model, output)
+    assert "a folder" in misuse("convert", tmp_path, tmp_path, "--to", "brat", "--from", "brat")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("model", ["-", "empty.jsonl"])
+def test_texts_of_an_unknown_format_are_named(model, tmp_path, misuse):
+    (tmp_path / "empty.jsonl").write_text("")
+    line = misuse("convert", model if model == "-" else tmp_path / model, tmp_path / "train.txt")
+    assert "the format of the texts is not known; name it with --from" in line
+
+
 def test_a_model_keeps_the_tokenizer_that_cut_the_texts(folder, done):
     done("train", DOCCANO, "--format", "doccano", *TRAIN, "-m", folder / "model")
     assert json.loads(done("inspect", folder / "model", "--json").stdout)["tokenizer"] == "words"

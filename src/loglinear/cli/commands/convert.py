@@ -77,6 +77,9 @@ def run(arguments: Namespace) -> None:
             raise OptionError(message)
     format = arguments.to or EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None or format not in (*PROGRAMS, "uai", "loglinear"):
+        if arguments.to is not None or os.path.splitext(arguments.output)[1] in _TEXTS:
+            message = f"{arguments.model}: the format of the texts is not known; name it with --from"
+            raise OptionError(message)
         message = f"{arguments.output}: unknown model format; add --to, for example --to crf++"
         raise OptionError(message)
     opened(arguments.model).convert(arguments.output, format)
@@ -102,6 +105,7 @@ def _convert_texts(arguments: Namespace, source: str) -> None:
     from ...visible import counted
 
     target = _target(arguments)
+    _check_pairs(arguments, source, target)
     texts = read_annotations(arguments.model, source)
     if source in TO_COLUMNS and target not in TO_COLUMNS:
         say(f"note: {arguments.model}: the words are written with single blanks between them")
@@ -117,6 +121,24 @@ def _convert_texts(arguments: Namespace, source: str) -> None:
     if arguments.output != "-":
         n_spans = sum(len(text.spans) for text in texts)
         say(f"wrote {arguments.output}: {counted(len(texts), 'text')}, {counted(n_spans, 'labelled span')} ({target})")
+
+
+def _check_pairs(arguments: Namespace, source: str, target: str) -> None:
+    """Raise OptionError if a file of a pair of brat would be overwritten that is read, or the other way round."""
+    read, written = _files(arguments.model, source), _files(arguments.output, target)
+    if same := sorted(read & written):
+        name = os.path.basename(same[0])
+        message = f"{arguments.output}: {name} would be overwritten, which is read; choose another name"
+        raise OptionError(message)
+
+
+def _files(path: str, format: str) -> set[str]:
+    """Return the files of texts in a format, or their folder; none for standard input and output."""
+    if path == "-":
+        return set()
+    is_pair = format == "brat" and not os.path.isdir(path)
+    root, extension = os.path.splitext(path)
+    return {os.path.realpath(root + end) for end in ((".txt", ".ann") if is_pair else (extension,))}
 
 
 def _target(arguments: Namespace) -> str:
