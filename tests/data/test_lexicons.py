@@ -144,6 +144,7 @@ def test_entries_may_come_from_python():
         ({"towns.txt": "a"}, OptionError, "towns.txt is str; give a list"),
         ({"towns.txt": 1}, OptionError, "towns.txt is int; give a list"),
         ({"towns.txt": ["a", 1]}, DataError, "lexicon towns.txt, entry 1: 1 is not a string"),
+        ({"towns.txt": [["a"]]}, DataError, "entry 0: .* is not a string"),
         ({"towns.txt": ["a\tX"]}, DataError, "entry 0: .* without tabs"),
         ({"towns.txt": ["a", " "]}, DataError, "entry 1: the entry is empty"),
         ({"towns.txt": {"a": "X Y"}}, DataError, "lexicon towns.txt, line 1: the type 'X Y' has a blank"),

@@ -165,6 +165,9 @@ def _of_entries(name: str, entries: Entries) -> bytes:
     types = entries if isinstance(entries, Mapping) else {}
     lines = []
     for number, entry in enumerate(entries):
+        if not isinstance(entry, str):
+            message = f"lexicon {name}, entry {number}: {entry!r:.60} is not a string; give its words between blanks"
+            raise DataError(message)
         for text in (entry, types.get(entry, "")):
             if not isinstance(text, str) or re.search(r"[\t\r\n]", text):
                 message = f"lexicon {name}, entry {number}: {text!r:.60} is not a string without tabs and line ends"

@@ -6,7 +6,15 @@ import json
 
 import pytest
 
-from loglinear import AnnotatedText, DataError, DataWarning, TextSpan, read_annotations, write_annotations
+from loglinear import (
+    AnnotatedText,
+    DataError,
+    DataWarning,
+    TextSpan,
+    labelled_tokens,
+    read_annotations,
+    write_annotations,
+)
 
 SCORE = '{"text": "Ada", "spans": [{"start": 0, "end": 3, "label": "P", "score": %s}]}'
 DOCCANO = '{"text": "Ada wrote", "label": [[0, 3, "PER"]]}\n'
@@ -219,7 +227,7 @@ def test_a_layer_of_ones_own_and_parts_of_tokens_are_read(tmp_path):
 def test_half_of_a_character_is_written_to_no_file(field, tmp_path):
     parts = dict.fromkeys(("text", "id", "label"), "Ada") | {field: "Ada\ud800"}
     text = AnnotatedText(parts["text"], (TextSpan(0, 3, parts["label"], "Ada"),), parts["id"])
-    with pytest.raises(DataError, match=r"text 0: .*has half of a character, \\ud800; repair the text"):
+    with pytest.raises(DataError, match=r"text 0: .*half of a character, \\ud800; repair the text"):
         write_annotations([text], tmp_path / "export.jsonl", "doccano")
     assert not list(tmp_path.iterdir())
 
@@ -233,3 +241,28 @@ def test_identifiers_are_numbers_only_if_they_stay_the_same(format, id, tmp_path
     assert text.id == (id if format != "prodigy" or id in ("7", "-7", "0") else "")
     value = json.loads(path.read_text()).get("id") if format == "doccano" else None
     assert format != "doccano" or value == {"7": 7, "-7": -7, "0": 0, "": None}.get(id, id)
+
+
+ADA = TextSpan(0, 3, "PER", "Ada")
+NO_TEXTS = {
+    "a number": (AnnotatedText(5), "its text is 5, not a text"),
+    "a numeric id": (AnnotatedText("Ada", id=5), "its id is 5, not a text"),
+    "a tuple": (AnnotatedText("Ada", ((0, 3, "PER"),)), "whole numbers: give a TextSpan"),
+    "no label": (AnnotatedText("Ada", (ADA._replace(label=None),)), "the label of the span 0 to 3 is None"),
+    "no probability": (
+        AnnotatedText("Ada", (ADA._replace(probability=float("nan")),)),
+        "0 to 3 is nan; give a probability",
+    ),
+    "a long token": (AnnotatedText("Ada", tokens=((0, 4),)), "the token 0 to 4 is outside the text"),
+    "a negative token": (AnnotatedText("Ada", tokens=((-1, 3),)), "the token -1 to 3 is outside the text"),
+    "tokens that overlap": (AnnotatedText("Ada", tokens=((0, 2), (1, 3))), "begins before the end of the one before"),
+    "a number as a token": (AnnotatedText("Ada", tokens=(5,)), "5 is not a token; give a tuple"),
+}
+
+
+@pytest.mark.parametrize("case", NO_TEXTS)
+def test_texts_that_are_none_are_refused(case):
+    text, said = NO_TEXTS[case]
+    with pytest.raises(DataError, match="text 0: ") as failure:
+        labelled_tokens([text])
+    assert said in str(failure.value)

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from math import isfinite
 from typing import NoReturn
 
 from ...errors import DataError
@@ -156,29 +157,54 @@ def _squeezed(text: str) -> str:
 
 
 def check_texts(texts: Iterable[AnnotatedText]) -> list[AnnotatedText]:
-    """Return texts as a list, after a check of their types and spans.
+    """Return texts as a list, after a check of their types, spans and tokens.
 
     Raises:
-        DataError: an item is not an AnnotatedText, its text or a label is not valid Unicode, or one of its spans is not
-            a span of its text.
+        DataError: an item is not an AnnotatedText, or one of its spans or tokens is not a part of its text.
     """
     listed = list(texts)
     for number, item in enumerate(listed):
         if not isinstance(item, AnnotatedText):
             fail("", f"text {number} is {item!r:.60}, not an AnnotatedText; give a list of AnnotatedText")
         place = item.place or f"text {number}"
-        if not isinstance(item.text, str) or not isinstance(item.id, str):
-            fail(place, "text and id must be strings; convert them with str")
-        for text in (item.text, item.id):
-            if problem := half_of_character(text):
-                fail(place, f"{quoted(text)} {problem}")
+        for name, value in (("text", item.text), ("id", item.id)):
+            _check_whole(value, f"its {name}", place)
         for span in item.spans:
-            if type(span.start) is not int or type(span.end) is not int or not isinstance(span.label, str):
-                fail(place, f"{span!r:.80} is not a span; its start and end are whole numbers, its label is a text")
-            if problem := half_of_character(span.label):
-                fail(place, f"the label {quoted(span.label)} {problem}")
-            checked_span(item.text, span.start, span.end, span.label, place, recorded=span.text)
+            _check_span(item.text, span, place)
+        _check_tokens(item, place)
     return listed
+
+
+def _check_whole(text: object, called: str, place: str) -> None:
+    """Raise DataError if a value is not a text, or has half of a character."""
+    if not isinstance(text, str):
+        fail(place, f"{called} is {text!r:.60}, not a text; give a str")
+    if problem := half_of_character(text):
+        fail(place, f"{called} {problem}")
+
+
+def _check_span(text: str, span: object, place: str) -> None:
+    """Raise DataError if something is not a span of a text."""
+    if not isinstance(span, TextSpan) or type(span.start) is not int or type(span.end) is not int:
+        fail(place, f"{span!r:.80} is not a span; its start and end are whole numbers: give a TextSpan")
+    _check_whole(span.label, f"the label of the span {span.start} to {span.end}", place)
+    checked_span(text, span.start, span.end, span.label, place, recorded=span.text)
+    if span.probability is not None and not isfinite(span.probability):
+        called = f"the probability of the span {span.start} to {span.end}"
+        fail(place, f"{called} is {span.probability!r}; give a probability, or None")
+
+
+def _check_tokens(item: AnnotatedText, place: str) -> None:
+    """Raise DataError if the tokens of a text are not parts of it from left to right."""
+    before = 0
+    for token in item.tokens or ():
+        if not (isinstance(token, tuple) and len(token) == 2 and all(type(offset) is int for offset in token)):
+            fail(place, f"{token!r:.60} is not a token; give a tuple of its start and its end")
+        start, end = token
+        if not before <= start <= end <= len(item.text):
+            problem = f"the token {start} to {end} is outside the text, or begins before the end of the one before"
+            fail(place, f"{problem}; give the tokens from left to right")
+        before = end
 
 
 def by_position(spans: Sequence[TextSpan]) -> tuple[TextSpan, ...]:
