@@ -173,6 +173,8 @@ def test_unknown_keys_and_values_out_of_range_are_refused(name):
         pipeline(name, config={"l1": -1.0})
     with pytest.raises(OptionError, match=f"component '{name}': .*unexpected keyword argument 'C'"):
         pipeline(name, config={"options": {"C": 1.0}})
+    with pytest.raises(OptionError, match=f"component '{name}': options has 'l2', which is a key of the config"):
+        pipeline(name, config={"l2": 0.1, "options": {"l2": 1.0}})
     with pytest.raises(OptionError, match=f"component '{name}': .*nope"):
         pipeline(name, config={"options": {"solver": "nope"}})
 

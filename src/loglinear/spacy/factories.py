@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from spacy.language import Language
 
+from ..errors import OptionError
 from ..models.chain import ChainCRF
 from ..models.training.options import TextOptions
 from .ner import EntityRecognizer
@@ -44,7 +45,7 @@ def make_ner(
     return EntityRecognizer(
         nlp.vocab,
         name,
-        Settings(parameters | options, model_path),
+        _settings(name, parameters, options, model_path),
         by_sentence=by_sentence,
         overwrite=overwrite,
         spans_key=spans_key,
@@ -71,7 +72,7 @@ def make_tagger(
     return Tagger(
         nlp.vocab,
         name,
-        Settings(parameters | options, model_path),
+        _settings(name, parameters, options, model_path),
         by_sentence=by_sentence,
         attribute=attribute,
         overwrite=overwrite,
@@ -99,7 +100,7 @@ def make_spancat(
     return SpanCategorizer(
         nlp.vocab,
         name,
-        Settings(parameters | options, model_path),
+        _settings(name, parameters, options, model_path),
         by_sentence=by_sentence,
         spans_key=spans_key,
         threshold=threshold,
@@ -122,7 +123,15 @@ def make_textcat(
 ) -> TextCategorizer:
     """Return the component `loglinear_textcat`; for the options of training, `TextClassifier`."""
     parameters = {"words": words, "ngrams": ngrams, "tfidf": tfidf, "l1": l1, "l2": l2, "min_count": min_count}
-    return TextCategorizer(nlp.vocab, name, Settings(parameters | options, model_path), scorer=scorer)
+    return TextCategorizer(nlp.vocab, name, _settings(name, parameters, options, model_path), scorer=scorer)
+
+
+def _settings(name: str, parameters: dict[str, Any], options: dict[str, Any], model_path: str | None) -> Settings:
+    """Return the settings of a model; raise OptionError for an option that is a key of the config, too."""
+    if both := sorted(parameters.keys() & options.keys()):
+        message = f"component {name!r}: options has {both[0]!r}, which is a key of the config; set it there alone"
+        raise OptionError(message)
+    return Settings(parameters | options, model_path)
 
 
 def _config(estimator: type, *names: str, **own: Any) -> dict[str, Any]:
