@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from itertools import pairwise
 from math import isclose, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,8 @@ from ..errors import DataError, DataWarning, warn
 from ..extras import needed_by
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc
+    # A type checker that reads a program with loglinear would read all of spaCy, and take three times as long.
+    Doc = Any
 
 __all__ = [
     "DocWords",
@@ -241,8 +243,7 @@ def labelled_texts(path: str, *, partial: bool = False) -> tuple[list[str], list
 def _docs(path: str) -> list[Doc]:
     """Return the docs of a file."""
     with needed_by(f"{path}: the format spacy"):
-        from spacy.tokens import DocBin
-        from spacy.vocab import Vocab
+        tokens, vocab = import_module("spacy.tokens"), import_module("spacy.vocab")
 
     if path == "-" or os.path.isdir(path):
         message = f"{path}: docs of spaCy are read from a file; give the path of a .spacy file"
@@ -250,7 +251,7 @@ def _docs(path: str) -> list[Doc]:
     with open(path, "rb") as file:
         data = file.read()
     try:
-        return list(DocBin().from_bytes(data).get_docs(Vocab()))
+        return list(tokens.DocBin().from_bytes(data).get_docs(vocab.Vocab()))
     except MemoryError:
         raise
     except Exception as error:  # spaCy lets whatever its decoders raise pass

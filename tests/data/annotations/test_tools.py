@@ -253,7 +253,7 @@ def test_texts_that_no_file_can_hold_are_refused(tmp_path):
     for text in (AnnotatedText("Ada \ud800"), AnnotatedText("Ada", (TextSpan(0, 3, "\ud800", "Ada"),))):
         with pytest.raises(DataError, match=r"^text 0: .* has half of a character, \\ud800; repair the text"):
             write_annotations([text], tmp_path / "a", "doccano")
-    with pytest.raises(DataError, match=r"^text 0: text and id must be strings"):
+    with pytest.raises(DataError, match=r"^text 0: its id is 7, not a text"):
         write_annotations([AnnotatedText("Ada", id=7)], tmp_path / "a", "doccano")
 
 
