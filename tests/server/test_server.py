@@ -181,6 +181,19 @@ def test_a_mistake_of_the_server_is_answered_without_its_details(server, monkeyp
     assert "ZeroDivisionError" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+def test_no_other_model_explains_than_the_one_that_labels(model, tmp_path, change):
+    path = tmp_path / "ner.loglinear"
+    path.write_bytes(model.read_bytes())
+    service = Service(Tagger(model), str(path))
+    path.unlink()
+    if change == "replaced":
+        ChainCRF(template="pos", tokenizer="words").fit(X, y).save(path)
+    answer = service.post("/explain", b'{"text": "Ada"}')
+    assert (answer.status, b"ner.loglinear has changed since the server started" in answer.content) == (400, True)
+    assert service.post("/tag", b'{"text": "Ada"}').status == 200
+
+
 def test_a_missing_package_is_named(server, monkeypatch):
     def missing(request):
         message = "it needs NumPy; install it: pip install numpy"

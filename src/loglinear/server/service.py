@@ -54,7 +54,7 @@ class Service:
     """
 
     def __init__(self, tagger: Tagger, path: str) -> None:
-        self._tagger, self._path = tagger, path
+        self._tagger, self._path, self._version = tagger, path, _version(path)
         try:
             tagger.tag_text("")
         except OptionError as error:  # the model cannot label text
@@ -153,7 +153,20 @@ class Service:
         """The model as an estimator, which explains; opened when it is needed for the first time."""
         from ..models.chain import ChainCRF
 
+        if _version(self._path) != self._version:
+            name = os.path.basename(self._path)
+            message = f"{name} has changed since the server started, so it cannot explain; start the server again"
+            raise DataError(message)
         return ChainCRF.load(self._path)
+
+
+def _version(path: str) -> tuple[int, ...]:
+    """Return what changes if a file is replaced; nothing if it is gone."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _check(request: dict[str, Any], names: set[str]) -> None:
