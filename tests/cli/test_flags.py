@@ -39,7 +39,7 @@ FLAGS = {
         "--max-iterations=1000, -q --quiet, -j --threads",
     "rank":
         "-m --model, --data, -o --output, --by=sequence, -n --number=100, --diversity=0.5, --total, --committee, "
-        f"--text, -q --quiet, {COLUMNS}, {SPANS}, -j --threads",
+        f"--text, --tokenizer, -q --quiet, {COLUMNS}, -j --threads",
     "serve": "-m --model, --host=127.0.0.1, --port=8300, --tokenizer, --max-request=256.0",
     "select":
         f"--data, {COLUMNS}, {SPANS}, --preset, --template, {FEATURES}, --dev, --l1, --l2, --tolerance, --size, "

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from argparse import ArgumentParser
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,14 +24,20 @@ from oracles.patience import patience
 X, y = [["Ada", "wrote"], ["Rain", "fell"]], [["B-PER", "O"], ["O", "O"]]
 
 
+@contextmanager
 def served(*arguments):
-    return subprocess.Popen(
+    """The process of a server, which a failed test ends."""
+    with subprocess.Popen(
         [sys.executable, "-m", "loglinear", "serve", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 OPEN = "warning: other machines can connect, and there is no authentication; leave out --host to prevent it\n"
