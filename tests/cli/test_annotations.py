@@ -141,6 +141,24 @@ def test_suggestions_are_written_for_each_tool(folder, done):
     assert [done(*arguments, layout).stdout for layout in ("doccano", "label-studio")] == ["", "[]\n"]
 
 
+def test_a_tokenizer_that_finds_nothing_is_warned_of(folder, done):
+    arguments = ("tag", folder / "ner", folder / "new.txt", "--text", "--tokenizer")
+    assert "the tokenizer 'zzz+' finds no token in the first 2 texts" in done(*arguments, "zzz+").stderr
+    assert done(*arguments, "words").stderr == ""
+
+
+def test_formats_that_a_command_does_not_take_are_not_in_its_help(done):
+    helps = {name: done(name, "--help").stdout for name in ("tag", "rank", "explain", "train")}
+    assert {
+        name: "doccano" in text.partition("--format FORMAT")[2].partition("--sep")[0] for name, text in helps.items()
+    } == {
+        "tag": False,
+        "rank": False,
+        "explain": True,
+        "train": True,
+    }
+
+
 def test_the_least_certain_texts_come_first(folder, done, misuse):
     table = done("rank", folder / "ner", folder / "new.txt", "--text", "-o", folder / "next.txt").stdout
     places = [int(line.split("\t")[3]) for line in table.splitlines()[1:]]
@@ -205,6 +223,10 @@ MISUSES = [
     (["tag", "{folder}/ner", "{folder}/new.txt"], "--format sets another, --text labels raw text)"),
     (["tag", "{folder}/two", "{folder}/new.txt"], "like the training data; --format sets another)"),
     (["tag", "{folder}/ner", "{folder}/new.txt", "--layout", "doccano"], "add --text"),
+    (["convert", DOCCANO, "a.json", "--scheme", "IOBES"], "--scheme is for files with a token in each line"),
+    (["convert", DOCCANO, "a.json", "--tokenizer", "words"], "--tokenizer is for files with a token in each line"),
+    (["convert", DOCCANO, "a", "--to", "webanno", "--widen"], "--widen is for files with a token in each line"),
+    (["convert", "{folder}/ner", "a.crfsuite", "--scheme", "BIO"], "--scheme is for texts with labelled spans"),
     (
         ["encode", DOCCANO, "--format", "doccano", "--preset", "ner", "-o", "c", "--min-count", "2"],
         "reads its input twice",

@@ -53,7 +53,7 @@ FLAGS = {
     "encode":
         f"--data, -o --output, --append, {COLUMNS}, {SPANS}, --weight-column, --preset, --template, --partial, "
         "--unlabelled, --min-count=1, -q --quiet, -j --threads",
-    "convert": f"-m --model, -o --output, --from, --to, --scheme=BIO, {SPANS}",
+    "convert": f"-m --model, -o --output, --from, --to, --scheme, {SPANS}",
     "solvers": "name, --json",
     "presets": "name",
     "demo": "-m --model, --write, -j --threads",

@@ -9,11 +9,11 @@ from ..errors import OptionError
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer as Arguments
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from dataclasses import Field
 
     from ..data.column_layout import ColumnLayout
-    from ..data.formats import Holds
+    from ..data.formats import Content, Holds
     from ..models.training.options import TextOptions
     from ..objectives.chain import ChainFeatures
 
@@ -229,7 +229,10 @@ def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
 
 
 def add_format(
-    parser: Arguments, *kinds: Holds, default: str = "the format of the training data", docs: bool = False
+    parser: Arguments,
+    *kinds: Holds,
+    default: str = "the format of the training data",
+    content: Collection[Content] = ("lines", "spans", "docs"),
 ) -> None:
     """Add --format, for files that hold some kinds of data, or any; the default is by extension, else `default`.
 
@@ -237,13 +240,13 @@ def add_format(
         parser: of the command.
         kinds: of data.
         default: the format of other extensions.
-        docs: whether the command takes files without lines, too.
+        content: what the files may consist of.
     """
     from ..data.formats import FORMATS, listed
 
     kinds = kinds or ("sentences", "samples", "texts")
-    names = listed(*kinds, docs=docs)
-    rows = [row for row in FORMATS.values() if docs or not row.has_docs]
+    names = listed(*kinds, content=content)
+    rows = [row for row in FORMATS.values() if row.content in content]
     extensions = ", ".join(extension for row in rows if row.holds in kinds for extension in row.extensions)
     parser.add_argument(
         "-f",

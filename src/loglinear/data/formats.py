@@ -19,6 +19,7 @@ from .column_layout import ColumnLayout
 __all__ = [
     "COMPRESSED",
     "FORMATS",
+    "Content",
     "Format",
     "Holds",
     "file_name",
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 Holds = Literal["sentences", "samples", "texts"]
+Content = Literal["lines", "spans", "docs"]
 
 # Extensions of the names of compressed texts.
 COMPRESSED = _core.COMPRESSED
@@ -88,7 +90,7 @@ class Format(NamedTuple):
     unknown: str = ""
     labels: Callable[[str, ColumnLayout, str], list[tuple[int, int]]] = lambda _line, _layout, _column: []
     texts: tuple[str, ...] = ()
-    content: Literal["lines", "spans", "docs"] = "lines"
+    content: Content = "lines"
 
     @property
     def has_spans(self) -> bool:
@@ -233,16 +235,16 @@ def named(name: str) -> Format:
     return format._replace(holds="texts", template="refused") if column in format.texts else format
 
 
-def listed(*kinds: Holds, docs: bool = True) -> str:
+def listed(*kinds: Holds, content: Collection[Content] = ("lines", "spans", "docs")) -> str:
     """Return the names of the formats that hold one of some kinds of data, for a message.
 
     Args:
         kinds: of the data.
-        docs: whether formats without lines are among them.
+        content: what their files may consist of.
     """
     names = []
     for name, format in FORMATS.items():
-        if format.holds in kinds and (docs or not format.has_docs):
+        if format.holds in kinds and format.content in content:
             others = ", ".join(f"{name}:{column}" for column in format.columns[1:])
             names.append(f"{name} ({others})" if others else name)
     return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -78,7 +78,7 @@ element("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) element("form").requestSubmit();
 });
 asked("model").then(({ labels, tokenizer }) => {
-  element("model").textContent = `${labels.length} labels: ${labels.slice(0, 20).join(", ")}${labels.length > 20 ? ", …" : ""}. Tokenizer: ${tokenizer}.`;
+  element("model").textContent = `${labels.length} labels: ${labels.slice(0, 20).join(", ")}${labels.length > 20 ? ` and ${labels.length - 20} more` : ""}. Tokenizer: ${tokenizer}.`;
 });
 const given = new URLSearchParams(location.search).get("text");
 if (given) {

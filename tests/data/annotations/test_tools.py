@@ -264,6 +264,7 @@ BAD_SPANS = [
     (TextSpan(3, 3, "PER", ""), "is empty"),
     (TextSpan(3, 4, "PER", " "), "covers only blanks"),
     (TextSpan(0, 3, "", "Ada"), "has an empty label"),
+    (TextSpan(0, 3, "  ", "Ada"), "has an empty label, or one of blanks"),
     (TextSpan(0, 3, "PER", "Bob"), "covers 'Ada', but the file says 'Bob'"),
     (TextSpan(0.0, 3, "PER", "Ada"), "is not a span; its start and end are whole numbers"),
 ]

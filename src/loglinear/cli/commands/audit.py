@@ -73,7 +73,7 @@ def configure(parser: ArgumentParser) -> None:
     accepted = "write the data with the suggested labels of the lines in this table that have x in the column accept"
     add("--apply", metavar="FILE", help=accepted)
     add_model_type(parser)
-    add_format(parser, default="columns")
+    add_format(parser, default="columns", content=("lines", "spans"))
     add_columns(parser)
     add_spans(parser)
     add_weight_column(parser)

@@ -36,7 +36,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--tune-bias", metavar="METRIC", help=tune_bias)
     add_json(parser)
-    add_format(parser, docs=True)
+    add_format(parser)
     add_columns(parser)
     add_spans(parser)
     add_threads(parser)

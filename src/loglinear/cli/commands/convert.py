@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 
 from ...errors import OptionError
 from ...models.files.schema import PROGRAMS
@@ -60,7 +61,7 @@ def configure(parser: ArgumentParser) -> None:
     extensions = ".crfsuite, .wapiti, .uai, .loglinear, .txt, .conll, .json or .ann"
     text = f"format of FILE, as above (default: from its extension {extensions})"
     parser.add_argument("--to", choices=(*PROGRAMS, "uai", "loglinear", *texts), metavar="NAME", help=text)
-    parser.add_argument("--scheme", default="BIO", metavar="NAME", help="tagging scheme of column files (default: BIO)")
+    parser.add_argument("--scheme", metavar="NAME", help="tagging scheme of column files (default: BIO)")
     add_spans(parser)
 
 
@@ -71,10 +72,9 @@ def run(arguments: Namespace) -> None:
     if source is not None:
         _convert_texts(arguments, source)
         return
-    for name in ("tokenizer", "overlaps", "widen"):
-        if getattr(arguments, name) is not None:
-            message = f"--{name} is for texts with labelled spans, not for models; leave it out"
-            raise OptionError(message)
+    _leave_out(
+        arguments, ("tokenizer", "scheme", "overlaps", "widen"), "is for texts with labelled spans, not for models"
+    )
     format = arguments.to or EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None or format not in (*PROGRAMS, "uai", "loglinear"):
         if arguments.to is not None or os.path.splitext(arguments.output)[1] in _TEXTS:
@@ -105,6 +105,9 @@ def _convert_texts(arguments: Namespace, source: str) -> None:
     from ...visible import counted
 
     target = _target(arguments)
+    if target not in TO_COLUMNS:
+        names = ("scheme", "overlaps", "widen", *(() if target == "webanno" else ("tokenizer",)))
+        _leave_out(arguments, names, f"is for files with a token in each line, and {target} has spans of characters")
     _check_pairs(arguments, source, target)
     texts = read_annotations(arguments.model, source)
     if source in TO_COLUMNS and target not in TO_COLUMNS:
@@ -114,13 +117,21 @@ def _convert_texts(arguments: Namespace, source: str) -> None:
         arguments.output,
         target,
         tokenizer=arguments.tokenizer,
-        scheme=arguments.scheme,
+        scheme=arguments.scheme or "BIO",
         overlaps=arguments.overlaps or "refuse",
         widen=bool(arguments.widen),
     )
     if arguments.output != "-":
         n_spans = sum(len(text.spans) for text in texts)
         say(f"wrote {arguments.output}: {counted(len(texts), 'text')}, {counted(n_spans, 'labelled span')} ({target})")
+
+
+def _leave_out(arguments: Namespace, names: Sequence[str], reason: str) -> None:
+    """Raise OptionError for the first of some options that is given."""
+    for name in names:
+        if getattr(arguments, name) is not None:
+            message = f"--{name} {reason}; leave it out"
+            raise OptionError(message)
 
 
 def _check_pairs(arguments: Namespace, source: str, target: str) -> None:

@@ -45,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
         action="store_true",
         help="add the sentences to the existing corpus, with its template, format and columns",
     )
-    add_format(parser, "sentences", "samples", default="columns", docs=True)
+    add_format(parser, "sentences", "samples", default="columns")
     add_columns(parser)
     add_spans(parser)
     add_weight_column(parser)

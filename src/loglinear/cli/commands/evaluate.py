@@ -48,7 +48,7 @@ def configure(parser: ArgumentParser) -> None:
         "reliability diagram to PICTURE (.svg, .png or .pdf; needs matplotlib); give FILE first"
     )
     parser.add_argument("--calibration", nargs="?", const="", metavar="PICTURE", help=calibration)
-    add_format(parser, docs=True)
+    add_format(parser)
     add_columns(parser)
     add_spans(parser)
     add_weight_column(parser)

@@ -42,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
         "--json", action="store_true", help="write one line of JSON per sentence, text or sample, with all features"
     )
     kind.add_argument("--html", action="store_true", help="write an HTML page")
-    add_format(parser)
+    add_format(parser, content=("lines", "spans"))
     add_columns(parser)
     add_spans(parser)
     add_threads(parser)

@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--text", action="store_true", default=None, help=text)
     add_tokenizer(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress and a summary")
-    add_format(parser)
+    add_format(parser, content=["lines"])
     add_columns(parser)
     add_threads(parser)
 

@@ -40,7 +40,7 @@ def configure(parser: ArgumentParser) -> None:
     trace = "file written by `loglinear train --trace`, for the training curve"
     parser.add_argument("--trace", metavar="FILE", help=trace)
     add_scheme(parser)
-    add_format(parser, docs=True)
+    add_format(parser)
     add_columns(parser)
     add_spans(parser)
     add_threads(parser)

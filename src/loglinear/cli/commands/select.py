@@ -47,7 +47,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     inputs = Inputs("TRAIN", model=False, data="train")
     add_data(parser, parser, inputs, "TRAIN", "training data (may be compressed; - for stdin)")
-    add_format(parser, "sentences", default="columns", docs=True)
+    add_format(parser, "sentences", default="columns")
     add_columns(parser)
     add_spans(parser)
     add_templates(parser)

@@ -109,7 +109,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--constraints", metavar="NAME", help=constraints)
     add_withheld(parser)
     add_label_bias(parser)
-    add_format(parser)
+    add_format(parser, content=["lines"])
     add_columns(parser)
     add_threads(parser)
 

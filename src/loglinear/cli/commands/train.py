@@ -72,7 +72,7 @@ def configure(parser: ArgumentParser) -> None:
     train = "training data (may be compressed; - for stdin): files, folders, or quoted patterns such as 'part-*.txt'"
     inputs = Inputs("TRAIN...", model=False, data="train", several=True)
     add_data(parser, data, inputs, "TRAIN", train)
-    add_format(data, default="columns", docs=True)
+    add_format(data, default="columns")
     add_columns(data)
     add_spans(data, has_tokenizer=True)
     add_weight_column(data)

@@ -195,6 +195,9 @@ class RawTexts:
         if len(words) >= _FEWEST and max(words) == 1:
             of_tokens = "every line is a single word, but with --text each line is a whole text"
             say(f"warning: {self._name}: {of_tokens}; leave out --text for a file with one token per line")
+        if words and not any(map(self.tokenizer.offsets, texts[:_LOOKED_AT])):
+            finds = f"the tokenizer {self.tokenizer.spec!r} finds no token in the first {counted(len(words), 'text')}"
+            say(f"warning: {self._name}: {finds}; choose another one, such as words (--tokenizer)")
 
     def _json(self, texts: list[str]) -> str:
         """Return a JSON object for each text; annotation tools get no blank texts."""

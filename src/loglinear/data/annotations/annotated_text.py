@@ -134,8 +134,11 @@ def checked_span(
             label is empty.
     """
     called = f"the span {start} to {end} ({visible_name(shortened(label))})"
-    if not label:
-        fail(place, f"the span {start} to {end} has an empty label; choose a label for it, or delete it")
+    if not label.strip():
+        fail(
+            place,
+            f"the span {start} to {end} has an empty label, or one of blanks; choose a label for it, or delete it",
+        )
     if end == start:
         fail(place, f"{called} is empty; delete it in the annotation tool")
     if end < start:
