@@ -101,6 +101,16 @@ def test_misuse_is_an_exception_and_models_are_freed(java, tmp_path, monkeypatch
     assert len(said) == 12
 
 
+def test_an_older_jdk_is_refused_with_the_remedy(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "javac").write_text("#!/bin/sh\necho javac 17.0.15\n")
+    (tmp_path / "bin" / "javac").chmod(0o755)
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    done = subprocess.run([ROOT / "java" / "build"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "found a JDK of version 17, which must be 22 or later; set JAVA_HOME" in done.stderr
+
+
 def test_a_missing_library_is_named_with_the_remedy(java, tmp_path):
     missing = tmp_path / "libnone.so"
     said = java(ROOT / "tests" / "native" / "java" / "Misuse.java", "x", at=f"-Dloglinear.library={missing}", code=1)
