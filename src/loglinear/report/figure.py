@@ -6,13 +6,14 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
 from ..errors import OptionError
 from ..extras import needed_by
 
-__all__ = ["FORMATS", "check_figure", "is_figure", "is_page", "new_figure", "written"]
+__all__ = ["FORMATS", "check_figure", "is_figure", "is_page", "new_figure", "of_matplotlib", "written"]
 
 FORMATS = ("svg", "png", "pdf")
 # Fonts with Chinese, Japanese and Korean letters of Linux, macOS and Windows.
@@ -24,6 +25,14 @@ _EASTERN = (
 _DOTS = 300
 
 
+def of_matplotlib(name: str) -> Any:
+    """Return a module of matplotlib by its name.
+
+    An import statement would make type checkers read all of matplotlib for every program with loglinear.
+    """
+    return import_module(f"matplotlib.{name}")
+
+
 def check_figure(path: str, *, pages: bool = False) -> None:
     """Raise OptionError if the name has no known format; with ``pages`` .html is one too."""
     formats = (*FORMATS, "html") if pages else FORMATS
@@ -33,7 +42,7 @@ def check_figure(path: str, *, pages: bool = False) -> None:
     if is_page(path):
         return
     with needed_by(f"{path}: a figure"):
-        import matplotlib.figure  # noqa: F401
+        of_matplotlib("figure")
 
 
 def is_page(path: str) -> bool:
@@ -53,20 +62,16 @@ def _format(path: str) -> str:
 @cache
 def _families() -> list[str]:
     """Return matplotlib's own font and those installed for Chinese, Japanese and Korean letters, which it lacks."""
-    from matplotlib.font_manager import get_font_names
-
-    names = set(get_font_names())
+    names = set(of_matplotlib("font_manager").get_font_names())
     return ["DejaVu Sans", *(name for name in _EASTERN if name in names)]
 
 
 @contextmanager
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Iterator[Any]:
     """Provide a matplotlib figure, to be drawn and written within the context; sizes are in inches."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context({"svg.hashsalt": "loglinear", "font.size": 9.0, "font.family": _families()}):
-        yield Figure(figsize=(width, height), layout="constrained" if constrained else None)
+    style = {"svg.hashsalt": "loglinear", "font.size": 9.0, "font.family": _families()}
+    with import_module("matplotlib").rc_context(style):
+        yield of_matplotlib("figure").Figure(figsize=(width, height), layout="constrained" if constrained else None)
 
 
 def written(figure: Any, path: str) -> bytes:

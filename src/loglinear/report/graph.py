@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from .figure import new_figure, written
+from .figure import new_figure, of_matplotlib, written
 from .graph_picture import SIGNS, STRIP, GraphPicture
 
 __all__ = ["draw", "drawn"]
@@ -65,18 +65,16 @@ def draw(picture: GraphPicture, figure: Any) -> None:
 
 def _draw_lines(picture: GraphPicture, axis: Any) -> None:
     """Draw the edges, and a legend above the graph."""
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
-
+    line_collection, line = of_matplotlib("collections").LineCollection, of_matplotlib("lines").Line2D
     for sign, (colour, dashes) in _STYLES.items():
         chosen = picture.sign == sign
         if chosen.any():
             segments = picture.points[picture.edges[chosen]]
             style = {"linewidths": picture.line_widths[chosen], "colors": colour, "linestyles": [dashes]}
-            axis.add_collection(LineCollection(segments, zorder=1, **style))
+            axis.add_collection(line_collection(segments, zorder=1, **style))
     handles = []
     for sign in picture.legend:
         colour, dashes = _STYLES[sign]
-        handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=picture.meanings[sign]))
+        handles.append(line([], [], color=colour, linestyle=dashes, linewidth=2.0, label=picture.meanings[sign]))
     if handles:
         axis.figure.legend(handles=handles, loc="upper center", ncols=3, frameon=False, fontsize=8.0)

@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 from unicodedata import east_asian_width
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.spatial import cKDTree
 
 from ..networks.numbering import Numbers
 from ..vectors import Vector
+from .figure import of_matplotlib
 
 __all__ = ["Label", "place_labels", "wrapped"]
 
@@ -122,11 +122,10 @@ def _line_width(line: str, size: float) -> float:
     wide = sum(east_asian_width(letter) in "WF" for letter in line)
     narrow = "".join(letter for letter in line if east_asian_width(letter) not in "WF")
     try:
-        from matplotlib.backends.backend_agg import RendererAgg
-        from matplotlib.font_manager import FontProperties
+        agg, fonts = of_matplotlib("backends.backend_agg"), of_matplotlib("font_manager")
     except ImportError:
         return size * (wide + _LETTER * len(narrow))
     # 288 pixels to the inch: four to the point.
-    renderer: Any = RendererAgg(1, 1, 288)  # type: ignore[no-untyped-call]
-    measured = renderer.get_text_width_height_descent(narrow, FontProperties(size=size), ismath=False)[0]
+    renderer = agg.RendererAgg(1, 1, 288)
+    measured = renderer.get_text_width_height_descent(narrow, fonts.FontProperties(size=size), ismath=False)[0]
     return size * wide + float(measured) / 4.0
