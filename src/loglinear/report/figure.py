@@ -30,6 +30,7 @@ def of_matplotlib(name: str) -> Any:
 
     An import statement would make type checkers read all of matplotlib for every program with loglinear.
     """
+    import_module("matplotlib")
     return import_module(f"matplotlib.{name}")
 
 
