@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ...errors import DataError, DataWarning, OptionError
 from ...extras import needed_by
@@ -36,7 +36,7 @@ from ..reading import located
 from ..spelling import flags_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from warnings import WarningMessage
 
     from ...data.table import Table
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from ...models.training.case_dropping import NetworkStability
     from ...models.training.resampling import EdgeConfidence
     from ..progress import Progress
+
+T = TypeVar("T")
 
 EXAMPLE = """example: loglinear structure survey.csv --ignore id --edges edges.tsv --plot graph.svg --model survey.model
          loglinear structure measurements.csv --bins 4 --plot graph.html
@@ -323,40 +325,43 @@ def _texts(caught: Sequence[WarningMessage], path: str) -> list[str]:
 
 def _confidence(estimator: PairwiseMRF, table: Table, n: int | None, progress: Progress) -> EdgeConfidence | None:
     """Return the edges' confidence from n bootstrap samples; None without samples or after Ctrl-C."""
-    from ...result import Status
-
-    result = estimator.result_
-    if n is None or result.status is Status.INTERRUPTED:
+    if n is None:
         return None
-
-    def observe(done: int) -> None:
-        progress.share_done, progress.label = done / n, f"bootstrap sample {done} of {n}"
-        progress(result.record, result.state)
-
-    try:
-        return estimator.edge_confidence(table, n, observe=observe)
-    except KeyboardInterrupt:
-        return None
+    observe = _counting(estimator, progress, "bootstrap sample", n)
+    return _unless_interrupted(estimator, lambda: estimator.edge_confidence(table, n, observe=observe))
 
 
 def _stability(estimator: PairwiseMRF, table: Table, n: int | None, progress: Progress) -> NetworkStability | None:
     """Return the stability from n networks of each share; None without networks or after Ctrl-C."""
     from ...models.training.case_dropping import DROPS
+
+    if n is None:
+        return None
+    observe = _counting(estimator, progress, "network of fewer samples", n * len(DROPS))
+    return _unless_interrupted(estimator, lambda: estimator.stability(table, n, observe=observe))
+
+
+def _unless_interrupted(estimator: PairwiseMRF, measure: Callable[[], T]) -> T | None:
+    """Return what is measured of a network; None after Ctrl-C, in its training or now."""
     from ...result import Status
 
-    result = estimator.result_
-    if n is None or result.status is Status.INTERRUPTED:
+    if estimator.result_.status is Status.INTERRUPTED:
         return None
-    total = n * len(DROPS)
-
-    def observe(done: int) -> None:
-        progress.share_done, progress.label = done / total, f"network of fewer samples {done:,} of {total:,}"
-        progress(result.record, result.state)
-
     try:
-        return estimator.stability(table, n, observe=observe)
+        return measure()
     except KeyboardInterrupt:
         return None
+
+
+def _counting(estimator: PairwiseMRF, progress: Progress, noun: str, total: int) -> Callable[[int], None]:
+    """Return a function that shows how many of some trainings are done."""
+    result = estimator.result_
+
+    def observe(done: int) -> None:
+        progress.share_done, progress.label = done / total, f"{noun} {done:,} of {total:,}"
+        progress(result.record, result.state)
+
+    return observe
 
 
 def _compared(
@@ -367,13 +372,8 @@ def _compared(
 
     from ...models.network_comparison import compare_networks
 
-    n, result = arguments.permutations or PERMUTATIONS, estimator.result_
-    places = (arguments.table, arguments.compare)
-
-    def observe(done: int) -> None:
-        progress.share_done, progress.label = done / n, f"permutation {done:,} of {n:,}"
-        progress(result.record, result.state)
-
+    n, places = arguments.permutations or PERMUTATIONS, (arguments.table, arguments.compare)
+    observe = _counting(estimator, progress, "permutation", n)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         comparison = compare_networks(first, second, estimator, n=n, groups=group_names(*places), observe=observe)
