@@ -89,7 +89,7 @@ GOOD = [("x", "a b"), ("y", "c d"), ("x", "a c"), ("y", "d")]
 ODD = [
     (labelled(*((f"the text {n}", f"x{n}") for n in range(10))), "10 different labels", "write the label first"),
     (labelled(*((text, label) for label, text in GOOD), ("a b", "y")), "the texts like labels ('x')", "label first"),
-    (labelled(*((f"the {n}", "x") for n in range(9)))._replace(files=["f"] * 9), "labels look like", "named after it"),
+    (labelled(*((f"the {n}", "x") for n in range(9)))._replace(format="folder"), "labels look like", "named after it"),
     (labelled(*GOOD, ("x", "."))._replace(files=[*"abcde"]), "1 of 5 texts have no letters or digits: e", "leave them"),
     (labelled(*GOOD, ("z", "e")), "z occurs in one text only", "merge labels"),
     (labelled(*GOOD, *((f"z{n}", "e") for n in range(3))), "z0, z1, z2 occur in one text only", "add texts"),

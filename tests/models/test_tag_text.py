@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import random
 import warnings
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from loglinear import ChainCRF, DataError, DataWarning, ModelFileError, OptionError, Tagger, TextSpan, Tokenizer
 from loglinear.data.sentence_size import set_max_sentence
 from loglinear.data.token_fit import misfit_of
+from loglinear.metrics import chunks
 from loglinear.models.files.text_spans import spans_html
 
 TEMPLATE = "U0:%x[0,0]\nU1:%shape[0,0]\nU2:%x[-1,0]\nB\n"
@@ -88,6 +90,22 @@ def test_other_schemes_have_the_same_spans(entities):
     crf = ChainCRF(template=TEMPLATE, tokenizer="words").fit(X[1:2], [[IOBES[y] for y in row] for row in Y[1:2]])
     assert {span.label for span in Tagger(crf).tag_text("Babbage lived in London, not in Paris.")} <= {"PER", "LOC"}
     assert "LOC" in {span.label for span in Tagger(crf).tag_text("lived in London")}
+
+
+@pytest.mark.parametrize("scheme", ["IOB", "IOBES"])
+def test_chunks_of_lists_are_those_of_the_labels(scheme):
+    y = [[IOBES[label] for label in row] for row in Y] if scheme == "IOBES" else Y
+    tagger = Tagger(ChainCRF(template=TEMPLATE, l2=0.1).fit(X, y))
+    draw = random.Random(1)
+    words = sorted({word for row in X for word in row})
+    sentences = [draw.choices(words, k=draw.randrange(12)) for _ in range(200)]
+    expected = [
+        (number, *chunk)
+        for number, labels in enumerate(tagger.tag_batch(sentences))
+        for chunk in sorted(chunks(labels, scheme), key=lambda chunk: chunk[1])
+    ]
+    assert len(expected) > 100
+    assert [tagger._chunks(sentences, threads=threads) for threads in (1, 2)] == [expected] * 2
 
 
 def test_labels_keep_their_type():

@@ -96,6 +96,19 @@ def test_damaged_files_are_model_file_errors(nlp, name, tmp_path):
     broken = spacy.util.to_bytes({"model": lambda: data[:-9]}, ())
     with pytest.raises(ModelFileError, match=f"^component '{name}': .*damaged"):
         blank.from_bytes(broken)
+    for foreign in (b"garbage", b"", b"\x01", b"\x81", spacy.util.to_bytes({"model": lambda: "text"}, ())):
+        with pytest.raises(ModelFileError, match=f"^component '{name}': the bytes are not from to_bytes"):
+            blank.from_bytes(foreign)
+    assert not blank.is_trained
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_a_model_file_that_was_removed_is_missed_when_the_pipeline_is_opened(nlp, name, tmp_path):
+    nlp.to_disk(tmp_path)
+    (tmp_path / name / "model").unlink()
+    with pytest.raises(ModelFileError, match=rf"{name}.model: the model of component '{name}' is missing; restore"):
+        spacy.load(tmp_path)
+    assert name not in spacy.load(tmp_path, exclude=[name]).pipe_names
 
 
 @pytest.mark.slow
@@ -138,6 +151,25 @@ def test_a_component_that_is_not_trained_says_so(name, tmp_path):
     assert isinstance(failure.value, ValueError)  # as in spaCy
     nlp.to_disk(tmp_path)
     assert spacy.load(tmp_path).get_pipe(name).labels == ()
+    config = {"model_path": str(tmp_path / "none")}
+    pipeline(name, config=config).to_disk(tmp_path / "pointing")
+    with pytest.raises(ModelFileError, match=f"component '{name}': there is no model file .*none; check model_path"):
+        spacy.load(tmp_path / "pointing")
+
+
+@pytest.mark.parametrize(("name", "annotation"), [("loglinear_ner", "entities"), ("loglinear_spancat", "spans")])
+def test_training_without_any_span_is_warned_of(name, annotation):
+    nlp = pipeline(name)
+    given = examples(nlp)
+    for example in given:
+        example.reference.set_ents([])
+        example.reference.spans["sc"] = []
+    with pytest.warns(DataWarning) as seen:
+        nlp.initialize(lambda: given)
+    (message,) = [str(warning.message) for warning in seen]
+    assert message.startswith(f"component '{name}': the examples have no {annotation} (doc.")
+    assert "so the model will never set one" in message
+    assert not nlp.get_pipe(name).labels
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
@@ -171,8 +203,9 @@ def test_unknown_keys_and_values_out_of_range_are_refused(name):
         pipeline(name, config={"l2": "much"})
     with pytest.raises(OptionError, match=f"component '{name}': l1=-1.0 is not a valid penalty"):
         pipeline(name, config={"l1": -1.0})
-    with pytest.raises(OptionError, match=f"component '{name}': .*unexpected keyword argument 'C'"):
-        pipeline(name, config={"options": {"C": 1.0}})
+    for key, words in {"solvr": "did you mean solver", "nonsense": "correct it, or leave it out"}.items():
+        with pytest.raises(OptionError, match=f"component '{name}': options has '{key}', which is not a .*{words}"):
+            pipeline(name, config={"options": {key: 1.0}})
     with pytest.raises(OptionError, match=f"component '{name}': options has 'l2', which is a key of the config"):
         pipeline(name, config={"l2": 0.1, "options": {"l2": 1.0}})
     with pytest.raises(OptionError, match=f"component '{name}': .*nope"):

@@ -7,13 +7,14 @@ use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible_unless;
 use crate::bindings::items::{ItemDialect, read_cells};
 use crate::bindings::keyed::label_attributes;
-use crate::bindings::model::ChainModel;
+use crate::bindings::model::{ChainModel, Rule};
 use crate::chain::tagging::batch::{Labelled, Sentences, tag_batch};
+use crate::corpus::UNKNOWN;
 use crate::text::cells::{Texts, Width};
 use crate::text::template::Template;
 use crate::threads;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use std::ops::Range;
 
 /// The most tokens of a batch that is labelled on the calling thread: waking another takes longer.
@@ -65,22 +66,61 @@ pub fn tag_lists<'py>(
     threads: usize,
 ) -> PyResult<OfLists<'py>> {
     let (py, model) = (model.py(), model.get());
-    let (labelled, ends) = match model.inner.template.as_deref() {
-        None => label_attributes(model, sentences, ItemDialect::Strict, probabilities, threads)?,
-        Some(template) => {
-            let mut listed = Listed { columns: template.columns, ..Listed::default() };
-            let (mut tokens, mut width) = (0, Width::of_training(model.inner.layout.trained));
-            for (index, sentence) in sentences.try_iter()?.enumerate() {
-                let read = read_cells(&sentence?, template.columns, &mut width, &mut listed.texts);
-                tokens += read.map_err(|problem| problem.located(py, Some(index)))?;
-                listed.ends.push(tokens);
-            }
-            (tag(py, model, template, &listed, probabilities, threads)?, listed.ends)
-        }
-    };
+    let (labelled, ends) = labelled_lists(py, model, sentences, probabilities, threads)?;
     let of_tokens = || parts(&ends).map(|part| labelled.probabilities[part].to_vec()).collect();
     let sure = probabilities.then(|| (of_tokens(), labelled.log_probabilities.clone()));
     Ok((lists_of(py, model, &labelled.labels, &ends)?, sure))
+}
+
+/// A chunk of a list of sentences: the number of its sentence, its type, its first token, one past its last token.
+type OfSentence<'py> = (usize, Bound<'py, PyString>, usize, usize);
+
+/// The chunks in the best labels of lists of sentences, as `tag_lists` reads them, sentence by sentence and from left to right. Objects of
+/// Python are made of the chunks alone.
+#[pyfunction]
+#[pyo3(signature = (model, sentences, rule, *, threads=0))]
+pub fn chunk_lists<'py>(
+    model: &Bound<'py, ChainModel>,
+    sentences: &Bound<'py, PyAny>,
+    rule: Rule,
+    threads: usize,
+) -> PyResult<Vec<OfSentence<'py>>> {
+    let (py, model) = (model.py(), model.get());
+    let rule = model.rule(rule)?;
+    let (labelled, ends) = labelled_lists(py, model, sentences, false, threads)?;
+    let types: Vec<Bound<'py, PyString>> = rule.types.iter().map(|name| PyString::intern(py, name)).collect();
+    let mut chunks = Vec::new();
+    for (sentence, part) in parts(&ends).enumerate() {
+        let labels = &labelled.labels[part];
+        // Where every labelling is forbidden, no label is known.
+        if labels.first().is_none_or(|&label| label == UNKNOWN) {
+            continue;
+        }
+        let of_sentence = rule.spans(labels).into_iter();
+        chunks.extend(of_sentence.map(|span| (sentence, types[span.kind as usize].clone(), span.start, span.end)));
+    }
+    Ok(chunks)
+}
+
+/// The labels of lists of sentences, and the number of tokens of all sentences up to each.
+fn labelled_lists(
+    py: Python<'_>,
+    model: &ChainModel,
+    sentences: &Bound<'_, PyAny>,
+    probabilities: bool,
+    threads: usize,
+) -> PyResult<(Labelled, Vec<usize>)> {
+    let Some(template) = model.inner.template.as_deref() else {
+        return label_attributes(model, sentences, ItemDialect::Strict, probabilities, threads);
+    };
+    let mut listed = Listed { columns: template.columns, ..Listed::default() };
+    let (mut tokens, mut width) = (0, Width::of_training(model.inner.layout.trained));
+    for (index, sentence) in sentences.try_iter()?.enumerate() {
+        let read = read_cells(&sentence?, template.columns, &mut width, &mut listed.texts);
+        tokens += read.map_err(|problem| problem.located(py, Some(index)))?;
+        listed.ends.push(tokens);
+    }
+    Ok((tag(py, model, template, &listed, probabilities, threads)?, listed.ends))
 }
 
 /// Sentence -> its tokens, given the number of tokens of all sentences up to it.

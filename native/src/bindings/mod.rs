@@ -87,6 +87,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arrow::columns::arrow_columns, module)?)?;
     module.add_function(wrap_pyfunction!(arrow::objects::arrow_objects, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_lists, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::chunk_lists, module)?)?;
     module.add_function(wrap_pyfunction!(table::cut_file, module)?)?;
     module.add_function(wrap_pyfunction!(batch::tag_arrow, module)?)?;
     module.add_function(wrap_pyfunction!(texts::tag_texts, module)?)?;

@@ -2,6 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::files::compression;
+use flate2::read::ZlibDecoder;
+use std::io::Read;
 
 /// Bytes at the beginning of a file that are looked at.
 pub const LOOKED_AT: usize = 4096;
@@ -10,8 +12,6 @@ pub const LOOKED_AT: usize = 4096;
 const SIGNATURES: &[(&[u8], &str, &str)] = &[
     (b"\x04\x22\x4d\x18", "lz4-compressed", "decompress it first: unlz4 FILE"),
     (b"\x5d\0\0", "lzma-compressed", "decompress it first: unlzma FILE"),
-    (b"\x78\x9c", "zlib-compressed, as a file of joblib is", "load it in Python and save the data as text"),
-    (b"\x78\xda", "zlib-compressed, as a file of joblib is", "load it in Python and save the data as text"),
     (b"PK\x05\x06", "an empty ZIP archive", "unpack the right one: unzip FILE"),
     (b"PK\x07\x08", "a part of a ZIP archive", "unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"),
@@ -65,6 +65,7 @@ pub fn signature(start: &[u8]) -> Option<Signature> {
     entry
         .map(|&(_, what, remedy)| (what, remedy))
         .or_else(|| compression::of_start(start).map(|kind| (kind.name, kind.undo)))
+        .or_else(|| zlib(start))
         .or_else(|| pickle(start))
         .or_else(|| unicode(start))
         .or_else(|| old(start))
@@ -82,6 +83,32 @@ fn archive(start: &[u8]) -> Signature {
     } else {
         ("a ZIP archive", "unpack it first: unzip FILE")
     }
+}
+
+/// A file compressed by zlib, which the beginning of its content tells: docs of spaCy are a map of MessagePack with the key "attrs".
+fn zlib(start: &[u8]) -> Option<Signature> {
+    // Text may begin with these bytes, but compressed bytes are not text.
+    if !matches!(start, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]) || is_utf8(start) {
+        return None;
+    }
+    let (mut content, mut read) = ([0; 256], 0);
+    let mut decoder = ZlibDecoder::new(start);
+    while let Ok(more @ 1..) = decoder.read(&mut content[read..]) {
+        read += more;
+    }
+    let content = &content[..read];
+    let is_map = matches!(content, [0x80..=0x8f | 0xde, ..]);
+    if is_map && content.windows(6).any(|window| window == b"\xa5attrs") {
+        let remedy = "`loglinear train` and `loglinear evaluate` read it with --format spacy, spacy:tags, spacy:pos or spacy:cats; to \
+                      label docs, use a pipeline with a component such as loglinear_ner and config={'model_path': MODEL}";
+        return Some(("a DocBin with docs of spaCy", remedy));
+    }
+    if let Some((_, remedy)) = pickle(content) {
+        return Some(("a compressed Python pickle, as joblib writes", remedy));
+    }
+    let undo = "decompress it first: python -c 'import sys, zlib; sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))' \
+                < FILE > NEW";
+    (read > 0).then_some(("zlib-compressed", undo))
 }
 
 /// A pickle, which begins with the number of its protocol from 2 on, and before that with a container or a class to call.
@@ -156,8 +183,12 @@ fn is_wide_text(letters: impl Iterator<Item = Option<char>>, start: &[u8]) -> bo
     }
     // Text in UTF-8 may hold a zero byte.
     let zeros = start.iter().filter(|&&byte| byte == 0).count();
-    let is_utf8 = std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
-    count > blanks && blanks > 0 && (4 * zeros >= start.len() || !is_utf8)
+    count > blanks && blanks > 0 && (4 * zeros >= start.len() || !is_utf8(start))
+}
+
+/// Whether the first bytes of a file are UTF-8; the last letter may be cut.
+fn is_utf8(start: &[u8]) -> bool {
+    std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
 
 /// Whether Unicode has no meaning for a letter: private use, noncharacters.
@@ -190,7 +221,7 @@ pub fn not_a(wanted: &str, name: &str, start: &[u8], remedy: &str) -> Option<Str
     }
     let remedy = match own {
         _ if what.ends_with("compressed") || what.ends_with("archive") => own.to_owned(),
-        _ if what.ends_with("pickle") => format!("pickles are never loaded: {remedy}"),
+        _ if what.contains("Python pickle") => format!("pickles are never loaded: {remedy}"),
         _ => remedy.to_owned(),
     };
     Some(message(name, &format!("{what}, not a {wanted}"), &remedy, false))
@@ -227,6 +258,12 @@ fn quoted(name: &str) -> String {
 mod tests {
     use super::*;
 
+    fn zlib(content: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut encoder, content).unwrap();
+        encoder.finish().unwrap()
+    }
+
     #[test]
     fn files_of_other_programs_are_named() {
         for (start, expected) in [
@@ -253,6 +290,9 @@ mod tests {
             (b"ccopy_reg\n_reconstructor\np0\n(c", "a Python pickle"),
             (b"PK\x05\x06\0\0\0\0", "an empty ZIP archive"),
             (b"\x5d\0\0\x80\0\xff", "lzma-compressed; decompress it first: unlzma f"),
+            (&zlib(b"\x83\xa7version\xa30.1\xa5attrs"), "a DocBin with docs of spaCy; `loglinear train`"),
+            (&zlib(b"\x80\x04\x95"), "a compressed Python pickle, as joblib writes; pickles are never loaded"),
+            (&zlib(b"a O\n"), "zlib-compressed; decompress it first: python -c"),
         ] {
             let message = check_text("f", start, false).unwrap_err().to_string();
             assert!(message.starts_with("f: the file is ") && message.contains(expected), "{message}");
@@ -275,6 +315,8 @@ mod tests {
             "",
             "cat\ndog\np0 O\n",
             "(dp O\n",
+            "x^2 O\n",
+            "x\u{1} O\n",
             "中文 A\n字符 B\n",
             "é è\n",
             "a b\n",

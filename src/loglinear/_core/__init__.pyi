@@ -34,6 +34,7 @@ from .model import attribute_names as attribute_names
 from .model import check_labels as check_labels
 from .model import check_template as check_template
 from .model import check_text as check_text
+from .model import chunk_lists as chunk_lists
 from .model import is_compressed as is_compressed
 from .model import lexicon_line as lexicon_line
 from .model import lexicons_of as lexicons_of

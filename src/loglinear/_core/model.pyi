@@ -89,6 +89,9 @@ class ChainModel:
 def tag_lists(
     model: ChainModel, sentences: Iterable[Any], *, probabilities: bool = False, threads: int = 0
 ) -> tuple[list[list[Any]], tuple[list[list[float]], list[float]] | None]: ...
+def chunk_lists(
+    model: ChainModel, sentences: Iterable[Any], rule: tuple[Sequence[str | None], bytes], *, threads: int = 0
+) -> list[tuple[int, str, int, int]]: ...
 def tag_arrow(
     model: ChainModel, column: object, label_type: str, *, probabilities: bool = False, threads: int = 0
 ) -> ArrowLabels: ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import isclose, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,19 +43,26 @@ Label = str | None
 
 
 class DocWords(dict[int, Label]):
-    """Words by their ids in string stores; None for whitespace. A cache, which makes reading a Doc twice as fast."""
+    """Words by their ids in string stores; None for whitespace. A cache, which makes reading docs twice as fast."""
 
-    def of(self, doc: Doc) -> list[Label]:
-        """Return the words of a doc."""
-        keys = doc.to_array("ORTH").tolist()
+    def of(self, docs: Sequence[Doc]) -> list[list[Label]]:
+        """Return the words of each of many docs, which are looked up together."""
+        if not docs:
+            return []
+        # A constant in place of "ORTH" takes half the time.
+        orth, concatenate = import_module("spacy.attrs").ORTH, import_module("numpy").concatenate
+        keys = concatenate([doc.to_array(orth) for doc in docs]).tolist()
         try:
-            return [*map(self.__getitem__, keys)]
+            words = [*map(self.__getitem__, keys)]
         except KeyError:
-            pass
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        strings = doc.vocab.strings
-        return [self[key] if key in self else self.setdefault(key, _word(strings[key])) for key in keys]
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            words = []
+            for doc in docs:
+                strings, part = doc.vocab.strings, keys[len(words) : len(words) + len(doc)]
+                words += [self[key] if key in self else self.setdefault(key, _word(strings[key])) for key in part]
+        ends = [*accumulate(map(len, docs), initial=0)]
+        return [words[start:end] for start, end in pairwise(ends)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what pickle needs: nothing of the cache."""
@@ -78,18 +85,16 @@ class Stretch(NamedTuple):
     places: Sequence[int]
 
 
-def stretches(words: Sequence[str | None], starts: Iterable[int] = ()) -> list[Stretch]:
+def stretches(words: Sequence[str | None], starts: Sequence[int] = ()) -> list[Stretch]:
     """Return the stretches of a doc: its sentences, or all of it.
 
     Args:
         words: of the doc, None for whitespace.
         starts: number of the first token of each sentence; none for a doc that is one sentence.
     """
-    bounds = [*starts, len(words)]
-    if bounds[0]:
-        bounds = [0, *bounds]
-    if len(bounds) == 2 and None not in words:
-        return [Stretch(words, range(len(words)))]  # type: ignore[arg-type]
+    if (not starts or starts[-1] == 0) and None not in words:
+        return [Stretch(words, range(len(words)))] if words else []  # type: ignore[arg-type]
+    bounds = sorted({0, *starts, len(words)})
     parts = []
     for start, end in pairwise(bounds):
         visible = [(word, start + at) for at, word in enumerate(words[start:end]) if word is not None]
@@ -194,10 +199,10 @@ def labelled_sentences(
     docs = _docs(path)
     if labelled and docs and not any(doc.has_annotation(attribute) for doc in docs):
         _refuse(path, column, docs)
-    X, y, words = [], [], DocWords()
-    for doc in docs:
+    X, y = [], []
+    for doc, words in zip(docs, DocWords().of(docs), strict=True):
         labels = labels_of(doc)
-        for stretch in stretches(words.of(doc), sentence_starts(doc)):
+        for stretch in stretches(words, sentence_starts(doc)):
             X.append(stretch.words)
             y.append(labels_at(labels, stretch.places))
     return X, y if labelled else None

@@ -29,7 +29,7 @@ _EXAMPLE = 100
 # How often a label occurs for each token with a label that differs from it in case alone, if the other is a mistake.
 _RARE = 5
 # Formats of texts: a text per line, a file per text.
-_TEXTS = ("text", "folder")
+_TEXTS = ("text", "folder", "spacy:cats")
 
 
 class Survey(NamedTuple):
@@ -201,4 +201,6 @@ def remedy_of_labels(format: str) -> str:
         return "put the files with the texts of each label into a folder named after it"
     if format == "columns":
         return "put one token per line, with its label in the last column, or set --label-column or --format"
+    if format.startswith("spacy"):
+        return "check the annotation of the docs, and what is read of it (--format spacy:ents, tags, pos or cats)"
     return f"check that the file has labels and its format is {format} (--format)"

@@ -27,22 +27,19 @@ class Documents(NamedTuple):
         labels: label of each text, a dict of probabilities by label if it is soft; None without labels.
         lines: number of each text's line in its file, from 1; of a file of a folder, its number in the folder.
         files: the file of each text of a folder; empty for texts that are lines.
+        format: as messages about labels need it: text, folder for texts that are files, or spacy:cats.
     """
 
     texts: list[str]
     labels: list[Any] | None
     lines: list[int]
     files: Sequence[str] = ()
+    format: str = "text"
 
     @property
     def label_names(self) -> list[str]:
         """Distinct labels, those with a probability as well, in the order of their first texts."""
         return [*dict.fromkeys(_names(self.labels or ()))]
-
-    @property
-    def format(self) -> str:
-        """The format, as messages about labels need it: text, or folder for texts that are files."""
-        return "folder" if self.files else "text"
 
 
 def read(*paths: str, labelled: bool = True, partial: bool = False, format: str = "text") -> Documents:
@@ -74,7 +71,9 @@ def read(*paths: str, labelled: bool = True, partial: bool = False, format: str 
     labels = [label for part in parts for label in part.labels or ()] if labelled else None
     texts = [text for part in parts for text in part.texts]
     lines = [line for part in parts for line in part.lines]
-    return Documents(texts, labels, lines, [file for part in parts for file in part.files])
+    formats = [part.format for part in parts]
+    of_folders = [file for part in parts for file in part.files]
+    return Documents(texts, labels, lines, of_folders, "folder" if "folder" in formats else formats[0])
 
 
 def _read_docs(path: str, *, partial: bool) -> Documents:
@@ -85,7 +84,7 @@ def _read_docs(path: str, *, partial: bool) -> Documents:
     if not texts:
         message = f"{path}: no texts found; the file has no docs"
         raise DataError(message)
-    return Documents(texts, labels, list(range(1, len(texts) + 1)))
+    return Documents(texts, labels, list(range(1, len(texts) + 1)), format="spacy:cats")
 
 
 def _read_one(path: str, *, labelled: bool, partial: bool) -> Documents:
@@ -120,7 +119,7 @@ def _read_folder(path: str, *, labelled: bool) -> Documents:
         message = f"{path}: no texts found; give a folder of texts{layout}"
         raise DataError(message)
     labels = [label for label, _ in files if label is not None] if labelled else None
-    return Documents(texts, labels, list(range(1, len(texts) + 1)), [file for _, file in files])
+    return Documents(texts, labels, list(range(1, len(texts) + 1)), [file for _, file in files], "folder")
 
 
 def _files(path: str) -> list[tuple[str | None, str]]:

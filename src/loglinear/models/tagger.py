@@ -14,7 +14,7 @@ from ..data.tokenizer import TOKENIZERS, Tokenizer, as_tokenizer
 from ..errors import DataError, OptionError
 from ..schemes import ChunkRule, chunk_rule
 from .column_tagging import tag_column
-from .files.chain import ChainModel, open_model, tag_lists
+from .files.chain import ChainModel, chunk_lists, open_model, tag_lists
 from .files.tagging import Tagging
 from .files.text_spans import spans_of
 
@@ -183,6 +183,22 @@ class Tagger:
         probable, log_probabilities = sure
         rows = zip(labels, probable, log_probabilities, strict=False)
         return [Tagging(names, p, [], log_p) for names, p, log_p in rows]
+
+    def _chunks(self, sentences: list[list[str]], *, threads: int = 0) -> list[tuple[int, str, int, int]]:
+        """Return the chunks in the most probable labels of many sentences, of a model whose labels form chunks.
+
+        Python objects are made of the chunks alone, not of labels.
+
+        Args:
+            sentences: as for `tag_batch`.
+            threads: number of threads; 0 for all cores.
+
+        Returns:
+            For each chunk the number of its sentence, its type, its first token and one past its last token.
+        """
+        rule = self._rule
+        assert rule is not None
+        return chunk_lists(self._model, sentences, rule, threads=threads)
 
     def tag_text(
         self, text: str, *, probabilities: bool = True, tokenizer: str | Tokenizer | None = None

@@ -52,8 +52,8 @@ class ChainPipe(LogLinearPipe):
         self._words = DocWords()
         super().__init__(vocab, name, settings, scorer)
 
-    def _new_estimator(self, parameters: dict[str, Any]) -> ChainCRF:
-        return ChainCRF(**parameters)
+    def _kind(self) -> type[ChainCRF]:
+        return ChainCRF
 
     def _check(self, estimator: ChainCRF) -> None:
         for kind in (ChainFeatures, SolverOptions, RunOptions):
@@ -65,9 +65,6 @@ class ChainPipe(LogLinearPipe):
             )
             raise OptionError(message)
         self._check_template(template_text(estimator.template))
-
-    def _load(self, path: str) -> ChainCRF:
-        return ChainCRF.load(path)
 
     def _take(self, estimator: ChainCRF) -> None:
         self._check_template(estimator.model_.template)
@@ -101,7 +98,9 @@ class ChainPipe(LogLinearPipe):
             labels = self._labels_in(example)
             if labels is None:
                 continue
-            for stretch in self._stretches(example.predicted, self._starts_in(example, has_sentences=has_sentences)):
+            starts = self._starts_in(example, has_sentences=has_sentences) if self.by_sentence else ()
+            (words,) = self._words.of([example.predicted])
+            for stretch in stretches(words, starts):
                 chosen = labels_at(labels, stretch.places)
                 if any(label is not None for label in chosen):
                     X.append(stretch.words)
@@ -119,12 +118,10 @@ class ChainPipe(LogLinearPipe):
             return []
         return [at for at, is_start in enumerate(example.get_aligned_sent_starts()) if is_start]
 
-    def _stretches(self, doc: Doc, starts: Sequence[int]) -> list[Stretch]:
-        return stretches(self._words.of(doc), starts if self.by_sentence else ())
-
-    def _stretches_of(self, docs: Iterable[Doc]) -> list[list[Stretch]]:
+    def _stretches_of(self, docs: Sequence[Doc]) -> list[list[Stretch]]:
         """Return the stretches of each doc."""
-        return [self._stretches(doc, sentence_starts(doc) if self.by_sentence else ()) for doc in docs]
+        pairs = zip(self._words.of(docs), docs, strict=True)
+        return [stretches(words, sentence_starts(doc) if self.by_sentence else ()) for words, doc in pairs]
 
     def _tags(self, sentences: list[list[str]]) -> list[list[str]]:
         """Return the most probable labels of sentences."""

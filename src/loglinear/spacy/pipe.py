@@ -7,15 +7,28 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import srsly
 from spacy.pipeline import Pipe
 from spacy.training import validate_get_examples
 
 from spacy import util
 
-from ..errors import DataError, DataWarning, ModelFileError, NotFittedError, OptionError, in_argument, warn
+from ..errors import (
+    DataError,
+    DataWarning,
+    ModelFileError,
+    NotFittedError,
+    OptionError,
+    in_argument,
+    warn,
+    warnings_kept,
+)
+from ..models.translations import hint
+from ..options import similar
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -24,6 +37,9 @@ if TYPE_CHECKING:
     from spacy.vocab import Vocab
 
 __all__ = ["LogLinearPipe", "Settings"]
+
+# The file of a component without a model, in place of the file `model`, whose absence is therefore an error.
+_MODEL, _NO_MODEL = "model", "untrained"
 
 
 class Settings(NamedTuple):
@@ -56,7 +72,7 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
         self._estimator: Any = None
         self._untrained = f"component {name!r} is not trained; call nlp.initialize(lambda: examples), or set model_path"
         with self._in_config():
-            self._check(self._new_estimator(settings.parameters))
+            self._check(self._new_estimator())
         if settings.model_path is not None:
             try:
                 self._from_file(settings.model_path)
@@ -99,16 +115,23 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
         return list(self.labels)
 
     @abstractmethod
-    def _new_estimator(self, parameters: dict[str, Any]) -> Any:
-        """Return an estimator with these parameters."""
+    def _kind(self) -> type[Any]:
+        """Return the class of the estimator."""
+
+    def _new_estimator(self) -> Any:
+        """Return an estimator with the parameters of the config; raise OptionError if it does not have one of them."""
+        kind, parameters = self._kind(), self.settings.parameters
+        known = signature(kind).parameters
+        if unknown := [key for key in parameters if key not in known]:
+            words = hint({key: parameters[key] for key in unknown}, known) or similar(unknown[0], known)
+            message = f"options has {unknown[0]!r}, which is not a parameter of {kind.__name__}{words}; correct it, or "
+            message += "leave it out"
+            raise OptionError(message)
+        return kind(**parameters)
 
     @abstractmethod
     def _check(self, estimator: Any) -> None:
         """Raise OptionError if parameters of an estimator are out of range."""
-
-    @abstractmethod
-    def _load(self, path: str) -> Any:
-        """Open a model file."""
 
     @abstractmethod
     def _take(self, estimator: Any) -> None:
@@ -182,7 +205,8 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
             DataError: no example has annotation of the kind; or a label is not in ``labels``.
 
         Warns:
-            DataWarning: the config of the training hands over the first 100 examples only.
+            DataWarning: the config of the training hands over the first 100 examples only; or the examples look wrong,
+                as those of which none has an entity.
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
         if self.settings.model_path is not None:
@@ -192,10 +216,12 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
             message = f"component {self.name!r} learns from the first 100 examples only, because [training] max_epochs "
             warn(f"{message}is -1; set it to 0", DataWarning)
         with self._in_config():
-            estimator = self._new_estimator(self.settings.parameters)
+            estimator = self._new_estimator()
         with in_argument(f"component {self.name!r}"):
             X, y = self._data(get_examples(), has_sentences=_sets_sentences(nlp, self.name))
-            estimator.fit(X, y)
+            with warnings_kept() as messages:
+                estimator.fit(X, y)
+        self._warn_of(estimator, messages)
         if labels is not None:
             self._compare(set(self._labels_of(estimator)), set(labels))
         self.estimator = estimator
@@ -214,21 +240,34 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
         return losses
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Write the model to a folder, as the file ``model``; a component that is not trained has an empty folder."""
-        util.to_disk(path, {"model": self._estimator.save} if self.is_trained else {}, exclude)
+        """Write the model to a folder, as the file ``model``, or without a model the empty file ``untrained``."""
+        has_model = self.is_trained and _MODEL not in set(exclude)
+        writers = {_MODEL: self._estimator.save} if has_model else {_NO_MODEL: Path.touch}
+        util.to_disk(path, writers, exclude)
+        (Path(path) / (_NO_MODEL if has_model else _MODEL)).unlink(missing_ok=True)
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> LogLinearPipe:
         """Open the model that `to_disk` has written.
 
         Raises:
-            ModelFileError: the file is damaged, or of another kind.
+            ModelFileError: the file is missing, damaged, or of another kind.
         """
-        util.from_disk(path, {"model": self._from_file} if (Path(path) / "model").exists() else {}, exclude)
+        file = Path(path) / _MODEL
+        if file.exists():
+            util.from_disk(path, {_MODEL: self._from_file}, exclude)
+        elif _MODEL not in set(exclude) and not (Path(path) / _NO_MODEL).exists():
+            message = (
+                f"{file}: the model of component {self.name!r} is missing; restore the file, or train and save the "
+            )
+            message += "pipeline again"
+            raise ModelFileError(message)
+        elif not self.is_trained and self.settings.model_path is not None:
+            raise ModelFileError(self._untrained)
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Return the model as bytes."""
-        data: bytes = util.to_bytes({"model": self._to_file} if self.is_trained else {}, exclude)
+        data: bytes = util.to_bytes({_MODEL: self._to_file} if self.is_trained else {}, exclude)
         return data
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> LogLinearPipe:
@@ -237,12 +276,25 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
         Raises:
             ModelFileError: the bytes are damaged, or of another kind.
         """
-        util.from_bytes(bytes_data, {"model": self._of_bytes}, exclude)
+        try:
+            messages = srsly.msgpack_loads(bytes_data)
+        except Exception as error:  # srsly lets whatever its decoder raises pass
+            raise self._foreign() from error
+        if not isinstance(messages, dict) or not isinstance(messages.get(_MODEL, b""), bytes):
+            raise self._foreign()
+        if _MODEL in messages and _MODEL not in set(exclude):
+            self._of_bytes(messages[_MODEL])
         return self
+
+    def _foreign(self) -> ModelFileError:
+        """Return the error for bytes that no component has written."""
+        message = f"component {self.name!r}: the bytes are not from to_bytes of a component, or are damaged; give the "
+        message += "bytes that to_bytes has returned"
+        return ModelFileError(message)
 
     def _from_file(self, path: str | os.PathLike[str]) -> None:
         """Take the model of a file, to run on the threads of the config."""
-        estimator = self._load(os.fspath(path))
+        estimator = self._kind().load(os.fspath(path))
         estimator.n_jobs = self.settings.parameters.get("n_jobs")
         self.estimator = estimator
 
@@ -270,6 +322,11 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
         except (OptionError, TypeError) as error:
             message = f"component {self.name!r}: {error}"
             raise OptionError(message) from error
+
+    def _warn_of(self, estimator: Any, messages: list[tuple[str, type[Warning]]]) -> None:
+        """Warn of what a training has warned of, with the name of the component before it."""
+        for message, category in messages:
+            warn(f"component {self.name!r}: {message}", category)
 
     def _compare(self, present: set[str], expected: set[str]) -> None:
         """Compare the labels of the data with those that were announced."""

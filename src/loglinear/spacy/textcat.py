@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from spacy.scorer import Scorer
@@ -11,12 +11,11 @@ from ..data.spacy_docs import category
 from ..errors import DataError, OptionError
 from ..extras import needed_by
 from ..models.training.options import ClassifierParameters, RunOptions, SolverOptions, TextOptions
-from .pipe import LogLinearPipe, Settings
+from .pipe import LogLinearPipe
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.training import Example
-    from spacy.vocab import Vocab
 
     from ..models.text_classifier import TextClassifier
 
@@ -48,21 +47,16 @@ class TextCategorizer(LogLinearPipe):
         {'ham': 0.74, 'spam': 0.26}
     """
 
-    def __init__(
-        self, vocab: Vocab, name: str, settings: Settings, *, scorer: Callable[..., dict[str, Any]] | None = None
-    ) -> None:
-        super().__init__(vocab, name, settings, scorer)
+    def _kind(self) -> type[TextClassifier]:
+        with needed_by("loglinear_textcat", "spacy"):
+            from ..models.text_classifier import TextClassifier
 
-    def _new_estimator(self, parameters: dict[str, Any]) -> TextClassifier:
-        return _classifier()(**parameters)
+        return TextClassifier
 
     def _check(self, estimator: TextClassifier) -> None:
         for kind in (ClassifierParameters, TextOptions, RunOptions):
             estimator._options(kind)
         estimator._options(SolverOptions, **({"l1": 0.0} if estimator.l1 == "cv" else {})).check()
-
-    def _load(self, path: str) -> TextClassifier:
-        return _classifier().load(path)
 
     def _take(self, estimator: TextClassifier) -> None:
         if any(not isinstance(label, str) for label in estimator.classes_.tolist()):
@@ -110,10 +104,3 @@ def as_distributions(labels: list[Any]) -> list[Any]:
     if any(isinstance(label, dict) for label in labels):
         return [label if isinstance(label, dict) else {label: 1.0} for label in labels]
     return labels
-
-
-def _classifier() -> type[TextClassifier]:
-    with needed_by("loglinear_textcat", "spacy"):
-        from ..models.text_classifier import TextClassifier
-
-    return TextClassifier

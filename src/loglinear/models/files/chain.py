@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..._core import ChainModel, tag_arrow, tag_lists, tag_texts
+from ..._core import ChainModel, chunk_lists, tag_arrow, tag_lists, tag_texts
 from ...constraints import Constraints, as_json
 from ...errors import OptionError
 from .schema import check_labels, checked_settings, refuse
@@ -25,6 +25,7 @@ __all__ = [
     "attributes_called",
     "biased",
     "checked_n_best",
+    "chunk_lists",
     "columns_counted",
     "cutting",
     "open_model",
