@@ -3,6 +3,7 @@
 use crate::bindings::arrow::export::{ArrowLabels, Column};
 use crate::bindings::arrow::memory::ArrowData;
 use crate::bindings::arrow::sentences::ArrowSentences;
+use crate::bindings::collection::Paused;
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::interruptible_unless;
 use crate::bindings::items::{ItemDialect, read_cells};
@@ -136,6 +137,7 @@ pub fn lists_of<'py>(
     labels: &[u32],
     ends: &[usize],
 ) -> PyResult<Bound<'py, PyList>> {
+    let _paused = Paused::new(py);
     let names = model.singles.names(py, &model.inner);
     let lists = parts(ends).map(|part| names.list(py, &labels[part])).collect::<PyResult<Vec<_>>>()?;
     PyList::new(py, lists)

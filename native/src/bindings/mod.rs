@@ -6,6 +6,7 @@ mod batch;
 mod chain;
 mod classes;
 mod classifier;
+mod collection;
 mod corpus_writer;
 mod data;
 mod errors;

@@ -1,5 +1,6 @@
 //! Raw texts: cut into tokens, and labelled.
 
+use crate::bindings::collection::Paused;
 use crate::bindings::errors::{DataError, OptionError};
 use crate::bindings::interrupt::interruptible_unless;
 use crate::bindings::items::Problem;
@@ -94,6 +95,7 @@ pub fn tag_texts<'py>(
         let work = || texts::tag_texts(model, template, &contents, tokenizer, rule.as_ref(), probabilities, interrupt);
         if quick { work() } else { threads::pool(threads)?.install(work) }
     })?;
+    let _paused = Paused::new(py);
     let labels = model.singles.names(py, &model.inner);
     let types: Vec<Bound<'py, PyString>> =
         rule.iter().flat_map(|rule| &rule.types).map(|name| PyString::intern(py, name)).collect();
