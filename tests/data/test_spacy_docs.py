@@ -152,14 +152,16 @@ def test_missing_and_blocked_tokens_have_no_label():
 def test_stretches_are_sentences_without_whitespace():
     words = DocWords()
     doc = Doc(VOCAB, words=["\n", "a", " ", "b", "c", "\t"], sent_starts=[True, False, False, True, False, True])
-    assert words.of([doc])[0] == [None, "a", None, "b", "c", None]
-    assert stretches(words.of([doc])[0], sentence_starts(doc)) == [(["a"], [1]), (["b", "c"], [3, 4])]
-    assert stretches(words.of([doc])[0]) == [(["a", "b", "c"], [1, 3, 4])]
+    assert words.of([doc]) == ([[None, "a", None, "b", "c", None]], {0})
+    assert stretches(words.of([doc])[0][0], sentence_starts(doc)) == [(["a"], [1]), (["b", "c"], [3, 4])]
+    assert stretches(words.of([doc])[0][0]) == [(["a", "b", "c"], [1, 3, 4])]
     assert stretches(["a", "b"]) == [(["a", "b"], range(2))]
     assert stretches([]) == stretches([None]) == []
     assert stretches(["a", "b"], [1]) == [(["a"], [0]), (["b"], [1])]
-    assert words.of([Doc(VOCAB), doc, Doc(VOCAB, words=["d"])]) == [[], [None, "a", None, "b", "c", None], ["d"]]
-    assert words.of([]) == []
+    others = [Doc(VOCAB), doc, Doc(VOCAB), Doc(VOCAB, words=["d"], sent_starts=[True])]
+    assert words.of(others) == ([[], [None, "a", None, "b", "c", None], [], ["d"]], {1})
+    assert all((at in words.of(others)[1]) == bool(sentence_starts(each)) for at, each in enumerate(others[:3]))
+    assert words.of([]) == ([], set())
     assert labels_at(["B-X", "I-X", "I-X", "O"], [2, 3]) == ["B-X", "O"]
     assert span_labels(4, [("X", 1, 3)]) == ["O", "B-X", "I-X", "O"]
 
@@ -168,12 +170,13 @@ def test_the_cache_of_words_is_bounded_and_right(monkeypatch):
     monkeypatch.setattr("loglinear.data.spacy_docs._MOST_WORDS", 3)
     words = DocWords()
     for sentence in WORDS * 2:
-        assert words.of([Doc(VOCAB, words=sentence)]) == [sentence]
+        assert words.of([Doc(VOCAB, words=sentence)]) == ([sentence], set())
         assert len(words) <= 3 + len(sentence)
 
 
 @pytest.mark.parametrize(
-    "command", [("tag", "{model}", "{docs}", "--text"), ("convert", "{docs}", "o", "--to", "doccano")]
+    "command",
+    [("tag", "{model}", "{docs}", "--text", "--tokenizer", "words"), ("convert", "{docs}", "o", "--to", "doccano")],
 )
 def test_a_command_that_does_not_read_docs_says_what_the_file_is(path, tmp_path, command):
     chain().save(tmp_path / "m")

@@ -45,13 +45,18 @@ Label = str | None
 class DocWords(dict[int, Label]):
     """Words by their ids in string stores; None for whitespace. A cache, which makes reading docs twice as fast."""
 
-    def of(self, docs: Sequence[Doc]) -> list[list[Label]]:
-        """Return the words of each of many docs, which are looked up together."""
+    def of(self, docs: Sequence[Doc]) -> tuple[list[list[Label]], set[int]]:
+        """Return the words of each of many docs, and the numbers of the docs with boundaries of sentences.
+
+        What is wanted of the tokens is asked for at once: a call of spaCy for each doc is what reading docs costs.
+        """
         if not docs:
-            return []
-        # A constant in place of "ORTH" takes half the time.
-        orth, concatenate = import_module("spacy.attrs").ORTH, import_module("numpy").concatenate
-        keys = concatenate([doc.to_array(orth) for doc in docs]).tolist()
+            return [], set()
+        numpy, attrs = import_module("numpy"), import_module("spacy.attrs")
+        # Constants in place of names take half the time.
+        wanted = [attrs.ORTH, attrs.SENT_START]
+        rows = numpy.concatenate([doc.to_array(wanted) for doc in docs])
+        keys = rows[:, 0].tolist()
         try:
             words = [*map(self.__getitem__, keys)]
         except KeyError:
@@ -62,7 +67,11 @@ class DocWords(dict[int, Label]):
                 strings, part = doc.vocab.strings, keys[len(words) : len(words) + len(doc)]
                 words += [self[key] if key in self else self.setdefault(key, _word(strings[key])) for key in part]
         ends = [*accumulate(map(len, docs), initial=0)]
-        return [words[start:end] for start, end in pairwise(ends)]
+        marked = rows[:, 1].nonzero()[0]
+        firsts = numpy.searchsorted(ends, marked, "right") - 1
+        # The mark of a doc's first token is no boundary: every doc begins a sentence.
+        bounded = {int(doc) for doc, token in zip(firsts, marked, strict=True) if token != ends[doc]}
+        return [words[start:end] for start, end in pairwise(ends)], bounded
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what pickle needs: nothing of the cache."""
@@ -200,7 +209,8 @@ def labelled_sentences(
     if labelled and docs and not any(doc.has_annotation(attribute) for doc in docs):
         _refuse(path, column, docs)
     X, y = [], []
-    for doc, words in zip(docs, DocWords().of(docs), strict=True):
+    rows, _ = DocWords().of(docs)
+    for doc, words in zip(docs, rows, strict=True):
         labels = labels_of(doc)
         for stretch in stretches(words, sentence_starts(doc)):
             X.append(stretch.words)

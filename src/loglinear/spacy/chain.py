@@ -99,7 +99,7 @@ class ChainPipe(LogLinearPipe):
             if labels is None:
                 continue
             starts = self._starts_in(example, has_sentences=has_sentences) if self.by_sentence else ()
-            (words,) = self._words.of([example.predicted])
+            (words,), _ = self._words.of([example.predicted])
             for stretch in stretches(words, starts):
                 chosen = labels_at(labels, stretch.places)
                 if any(label is not None for label in chosen):
@@ -120,8 +120,9 @@ class ChainPipe(LogLinearPipe):
 
     def _stretches_of(self, docs: Sequence[Doc]) -> list[list[Stretch]]:
         """Return the stretches of each doc."""
-        pairs = zip(self._words.of(docs), docs, strict=True)
-        return [stretches(words, sentence_starts(doc) if self.by_sentence else ()) for words, doc in pairs]
+        rows, bounded = self._words.of(docs)
+        cut = bounded if self.by_sentence else ()
+        return [stretches(row, sentence_starts(docs[at]) if at in cut else ()) for at, row in enumerate(rows)]
 
     def _tags(self, sentences: list[list[str]]) -> list[list[str]]:
         """Return the most probable labels of sentences."""

@@ -112,20 +112,18 @@ class EntityRecognizer(EntityPipe):
     def predict(self, docs: list[Doc]) -> list[list[Chunk]]:
         """Return the entities of each doc, in tokens of the doc."""
         places = [(number, stretch) for number, row in enumerate(self._stretches_of(docs)) for stretch in row]
-        sentences = [stretch.words for _, stretch in places]
         found: list[list[Chunk]] = [[] for _ in docs]
-        for sentence, chunk in self._chunks(sentences):
+        for sentence, *chunk in self._chunks([stretch.words for _, stretch in places]):
             number, stretch = places[sentence]
-            found[number].append(in_doc(chunk, stretch))
+            found[number].append(in_doc(stretch, *chunk))
         return found
 
-    def _chunks(self, sentences: list[list[str]]) -> Iterable[tuple[int, Chunk]]:
-        """Return the chunks of sentences, each with the number of its sentence, from left to right."""
+    def _chunks(self, sentences: list[list[str]]) -> Iterable[tuple[Any, ...]]:
+        """Return the chunks of sentences, from left to right: the number of its sentence, then what `in_doc` takes."""
         if self.spans_key is None:
-            chunks = self._tagger._chunks(sentences, threads=self.estimator._threads)
-            return ((sentence, Chunk(kind, start, end, nan)) for sentence, kind, start, end in chunks)
+            return self._tagger._chunks(sentences, threads=self.estimator._threads)
         taggings = enumerate(self.estimator.tag(sentences))
-        return ((sentence, chunk) for sentence, tagging in taggings for chunk in tagging.spans)
+        return ((sentence, *chunk) for sentence, tagging in taggings for chunk in tagging.spans)
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Iterable[list[Chunk]]) -> None:
         """Set the entities of docs, and the groups of spans with their probabilities."""
@@ -146,10 +144,10 @@ class EntityRecognizer(EntityPipe):
         return scores
 
 
-def in_doc(chunk: Chunk, stretch: Stretch) -> Chunk:
+def in_doc(stretch: Stretch, kind: str, start: int, end: int, probability: float = nan) -> Chunk:
     """Return a chunk of a stretch of a doc in tokens of the doc."""
     places = stretch.places
-    return Chunk(chunk.type, places[chunk.start], places[chunk.end - 1] + 1, chunk.probability)
+    return Chunk(kind, places[start], places[end - 1] + 1, probability)
 
 
 def _set_beside(doc: Doc, spans: list[Span]) -> None:

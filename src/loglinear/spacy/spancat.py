@@ -138,7 +138,7 @@ class SpanCategorizer(EntityPipe):
         assert rule is not None  # `_take` has checked it
         rows = zip(crf.marginals(sentences), crf.transition_marginals(sentences), strict=True)
         probable = (probable_spans(marginals, pairs, rule, self.threshold) for marginals, pairs in rows)
-        return [[in_doc(chunk, stretch) for stretch in of_doc for chunk in next(probable)] for of_doc in stretches]
+        return [[in_doc(stretch, *chunk) for stretch in of_doc for chunk in next(probable)] for of_doc in stretches]
 
     def set_annotations(self, docs: Iterable[Doc], predictions: Iterable[list[Chunk]]) -> None:
         """Set the groups of spans of docs."""
