@@ -32,6 +32,7 @@ PYTHON_FLOORS = (
     ("path",),
     ("bootstrap", "data", "calibration", "metrics", "schemes", "score_tables", "constraints"),
     ("networks",),
+    ("tables",),
     ("objectives", "datasets", "report"),
     ("models",),
     ("compat", "dask", "server", "spacy"),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .models.chain import ChainCRF
     from .models.files.tagging import Span, Tagging
     from .models.graph import GraphCRF
+    from .models.loglinear import LogLinear
     from .models.maxent import MaxEnt
     from .models.network import PairwiseMRF
     from .models.network_comparison import compare_networks
@@ -94,6 +95,7 @@ _HOME = {
     "ChainObjective": "objectives.chain",
     "ClassifierObjective": "objectives.classifier",
     "GraphCRF": "models.graph",
+    "LogLinear": "models.loglinear",
     "MaxEnt": "models.maxent",
     "PairwiseMRF": "models.network",
     "compare_networks": "models.network_comparison",
@@ -126,6 +128,7 @@ _HOME = {
 _NEED_SKLEARN = {
     "ClassifierObjective",
     "GraphCRF",
+    "LogLinear",
     "MaxEnt",
     "PairwiseMRF",
     "TextClassifier",
@@ -155,6 +158,7 @@ __all__ = [
     "ElasticNet",
     "GraphCRF",
     "InternalError",
+    "LogLinear",
     "LogLinearError",
     "MaxEnt",
     "MissingPackageError",

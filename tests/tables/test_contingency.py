@@ -1,0 +1,117 @@
+"""Tables of counts are read from whatever holds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from loglinear import DataError, DataWarning, OptionError
+from loglinear.tables.contingency import ContingencyTable
+
+COUNTS = np.array([[3, 0, 2], [1, 4, 5]])
+ROWS = pd.DataFrame(
+    [(a, b) for a in (0, 1) for b in (0, 1, 2) for _ in range(COUNTS[a, b])], columns=["first", "second"]
+).replace({"first": {0: "no", 1: "yes"}, "second": {0: "x", 1: "y", 2: "z"}})
+GROUPED = pd.DataFrame(
+    {
+        "first": np.repeat(["no", "yes"], 3),
+        "second": ["x", "y", "z"] * 2,
+        "n": COUNTS.ravel(),
+    }
+)
+CELLS = {(a, b): COUNTS[i, j] for i, a in enumerate(["no", "yes"]) for j, b in enumerate("xyz")}
+FORMS = {
+    "rows": (ROWS, {}),
+    "dict of columns": ({name: ROWS[name].tolist() for name in ROWS}, {}),
+    "list of dicts": (ROWS.to_dict("records"), {}),
+    "rows with counts": (GROUPED, {"counts": "n"}),
+    "crosstab": (pd.crosstab(ROWS["first"], ROWS["second"]), {}),
+    "series": (GROUPED.set_index(["first", "second"])["n"], {}),
+    "unstacked on both axes": (GROUPED.set_index(["first", "second"])["n"].unstack(), {}),
+    "dict of cells": (CELLS, {"names": ["first", "second"]}),
+    "array": (COUNTS, {"names": ["first", "second"]}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_of_a_table_are_the_same(form):
+    data, options = FORMS[form]
+    table = ContingencyTable.of(data, **options)
+    assert table.names == ["first", "second"]
+    if form != "array":
+        assert table.levels == [["no", "yes"], ["x", "y", "z"]]
+    np.testing.assert_array_equal(table.counts, COUNTS)
+    assert table.possible.all()
+
+
+def test_a_count_of_nan_is_a_structural_zero():
+    table = ContingencyTable.of(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    assert table.possible.tolist() == [[True, False], [True, True]]
+    assert table.counts[0, 1] == 0
+    assert table.over([0]).possible.all()
+    masked = ContingencyTable.of(np.array([[1, 0], [2, 3]]), structural_zeros=[[False, True], [False, False]])
+    np.testing.assert_array_equal(masked.possible, table.possible)
+
+
+def test_an_ordered_categorical_keeps_its_order():
+    ages = pd.Categorical(["old", "young", "old"], ["young", "old"], ordered=True)
+    table = ContingencyTable.of(pd.DataFrame({"age": ages, "n": [1, 2, 3]}), counts="n")
+    assert (table.levels, table.counts.tolist()) == ([["young", "old"]], [2, 4])
+    series = pd.Series([2, 4], pd.CategoricalIndex(["young", "old"], ["young", "old"], name="age"))
+    assert ContingencyTable.of(series).levels == [["young", "old"]]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "told"),
+    [
+        (np.array([[1, -2]]), {"names": ["a", "b"]}, "cell a=0, b=1 has the count -2"),
+        (np.array([[1, np.inf]]), {}, "cell x1=0, x2=1 has the count inf"),
+        (np.array([["a", "b"]]), {}, "not all numbers"),
+        (np.zeros((2, 2)), {}, "no samples"),
+        (np.array([[1, 2]]), {"structural_zeros": [True, False]}, "structural_zeros has shape"),
+        (np.array([[1, 2]]), {"structural_zeros": [[True, False]]}, "cell x1=0, x2=0 has 1 samples"),
+        ({("a", "b"): 1, ("a",): 2}, {}, "has 1 level"),
+        (pd.Series([1, 2], pd.MultiIndex.from_tuples([("a", "b"), ("a", "b")])), {}, "occurs twice"),
+        (3, {}, "not a table"),
+        ({"a": ["x"], "b": ["x", "y"]}, {}, "different lengths"),
+        (GROUPED.assign(n=[1, 2, 3, 4, 5, -1]), {"counts": "n"}, "row 5, column 'n': -1 is not a count"),
+        (GROUPED.assign(n="many"), {"counts": "n"}, "counts='n': the column has values that are not"),
+        ({}, {}, "no columns"),
+        ({("a",): "x"}, {}, "not all numbers"),
+        ({"id": [*range(1001)]}, {}, "column 'id' has 1,001 different values"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_told(data, options, told):
+    with pytest.raises(DataError) as error:
+        ContingencyTable.of(data, **options)
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "told"),
+    [
+        (GROUPED, {"counts": "m"}, "no such column"),
+        (COUNTS, {"counts": "n"}, "leave out counts"),
+        (COUNTS, {"names": ["a"]}, "2 variables"),
+        (COUNTS, {"names": ["a", "a"]}, "same name"),
+        (COUNTS, {"counts": 3}, "not the name of a column"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(data, options, told):
+    with pytest.raises(OptionError) as error:
+        ContingencyTable.of(data, **options)
+    assert told in str(error.value)
+
+
+def test_rows_with_missing_values_are_ignored_with_a_warning_if_a_column_in_use_has_them():
+    rows = pd.DataFrame({"a": ["x", None, "y"], "b": ["u", "v", "v"], "id": [1, None, 3]})
+    with pytest.warns(DataWarning, match="ignored 1 sample"):
+        table = ContingencyTable.of(rows, axes_of=lambda names: [0, 1])
+    assert table.counts.tolist() == [[1, 0], [0, 1]]
+    assert ContingencyTable.of(rows, axes_of=lambda names: [1]).counts.tolist() == [1, 2]
+
+
+def test_counts_that_are_not_whole_give_a_warning():
+    with pytest.warns(DataWarning, match="not whole numbers"):
+        ContingencyTable.of(np.array([[1.5, 2.0]]))
