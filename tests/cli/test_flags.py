@@ -50,6 +50,9 @@ FLAGS = {
         "--inference, --grouped, --bins, --max-states=32, --seed, --cut, --reference, --bootstrap, --nodes, "
         "--stability, --compare, --permutations, --missing, --ignore, --no-header, --delimiter, --json, -q "
         "--quiet, -v --verbose, -j --threads",
+    "table":
+        "--data, --formula --model=.^2, --choose, --search, --counts, --method=auto, --l1, --coding=effects, "
+        "-o --output --cells, --plot, --missing, --no-header, --delimiter, --json, -q --quiet",
     "encode":
         f"--data, -o --output, --append, {COLUMNS}, {SPANS}, --weight-column, --preset, --template, --partial, "
         "--unlabelled, --min-count=1, -q --quiet, -j --threads",

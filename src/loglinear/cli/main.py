@@ -45,6 +45,7 @@ COMMANDS = {
     "serve": "serve a tagger on this machine: a page to try it, and a JSON API",
     "select": "select features, or follow a regularisation path and pick its best model",
     "structure": "learn which columns of a table depend on each other, and draw the graph",
+    "table": "fit a log-linear model to a contingency table, test it and choose interactions",
     "encode": "encode training data into a corpus on disk, which may be larger than memory",
     "convert": "convert models from and to the formats of CRFsuite, Wapiti and CRF++",
     "solvers": "list the solvers and what each needs, or the options of one",
