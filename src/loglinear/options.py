@@ -50,6 +50,7 @@ __all__ = [
     "similar",
     "strength",
     "text",
+    "thread_limit",
     "truth_types",
     "truth_value",
     "whole_number",
@@ -222,6 +223,11 @@ def whole_number(name: str, value: object, least: int, most: int, remedy: str = 
         range = f"of at least {least}" if most >= 10**6 else f"from {least} to {most}"
         fail(name, value, f"is not a whole number {range}{advice}")
     return number
+
+
+def thread_limit(threads: object) -> int:
+    """Return a number of threads, 0 for all cores; OptionError if it is something else."""
+    return whole_number("threads", threads, 0, 2**16, remedy="0 is all cores")
 
 
 def seed_number(name: str, value: object) -> int:

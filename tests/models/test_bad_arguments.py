@@ -9,8 +9,23 @@ import warnings
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, TextClassifier
-from loglinear.errors import LogLinearError
+from loglinear import (
+    ChainCRF,
+    Corpus,
+    CorpusFile,
+    GraphCRF,
+    MaxEnt,
+    PairwiseMRF,
+    Tagger,
+    TextClassifier,
+    annotated_texts,
+    labelled_tokens,
+)
+from loglinear.errors import DataError, LogLinearError, OptionError, TemplateError
+from loglinear.networks.graph import Graph
+from loglinear.networks.numbering import Numbering
+from loglinear.objectives.chain import ChainObjective
+from loglinear.objectives.classifier import ClassifierObjective
 
 SAMPLES = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [1.0, 3.0]]
 TEXTS = ["good film", "bad film", "good book", "bad day"]
@@ -95,3 +110,46 @@ def test_arguments_of_fit_of_wrong_types_and_sizes_are_named(kind):
     for argument in [name for name in list(inspect.signature(kind.fit).parameters)[1:] if name not in ignored]:
         for value in values():
             check(lambda: kind(max_iterations=1).fit(**DATA[kind] | {argument: value}), argument, value)  # noqa: B023
+
+
+def test_a_wrong_number_of_threads_is_an_option_error_everywhere(tmp_path):
+    X, y = [["Dogs", "bark"]], [["NOUN", "VERB"]]
+    crf = ChainCRF(template="pos", tokenizer="words").fit(X, y)
+    tagger, corpus = Tagger(crf), Corpus.encode(X, y, template="pos")
+    file = CorpusFile(tmp_path / "corpus", template="pos")
+    users = [
+        lambda threads: tagger.tag_batch(X, threads=threads),
+        lambda threads: tagger.tag_texts(["Dogs"], threads=threads),
+        lambda threads: Corpus.read("none.txt", template="pos", threads=threads),
+        lambda threads: file.add(corpus, threads=threads),
+        lambda threads: file.keep_frequent([], 2, threads=threads),
+        lambda threads: ChainObjective(corpus, threads=threads),
+        lambda threads: ClassifierObjective(np.eye(2), [0, 1], n_classes=2, threads=threads),
+        lambda threads: ClassifierObjective.of_corpus(corpus, [0, 1], n_classes=2, threads=threads),
+        lambda threads: Graph(Numbering(np.array([2, 2])), np.array([[0, 1]]), threads),
+    ]
+    for use in users:
+        for threads in (-1, 1.5, True, None, 10**30):
+            with pytest.raises(OptionError, match="threads="):
+                use(threads)
+
+
+def test_half_of_a_character_in_a_template_is_named_with_its_line():
+    with pytest.raises(TemplateError, match=r"line 2: half of a character, .ud800"):
+        ChainCRF(template="U:%x[0,0]\nU:\ud800%x[0,0]").fit([["a"]], [["A"]])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: labelled_tokens(None), "texts: expected a sequence"),
+        (lambda: labelled_tokens("Ada"), "texts: expected a sequence"),
+        (lambda: annotated_texts(None, []), "X: expected a sequence"),
+        (lambda: annotated_texts([], None), "y: expected a sequence"),
+        (lambda: annotated_texts([None], [["O"]]), "sentence 0: expected a sequence"),
+        (lambda: annotated_texts([["Ada"]], [5]), "sentence 0, the labels: expected a sequence"),
+    ],
+)
+def test_texts_that_are_no_sequence_are_named(call, said):
+    with pytest.raises(DataError, match=said):
+        call()

@@ -16,12 +16,24 @@ from .. import _core
 from ..display.fragment import in_notebook
 from ..display.table import facts
 from ..errors import DataError, DataWarning, OptionError, warn
+from ..options import thread_limit
 from ..text_file import not_a
 from ..visible import counted, listed, visible_name
 from .column_layout import ColumnLayout, Noticed, SpanReading, odd_lines, same_texts
 from .columns import as_items, as_lists, is_arrow
 from .first_sentences import First, sizes_of
-from .formats import file_name, format_of, has_lines, has_spans, is_corpus, is_format, n_columns, named, unknown_label
+from .formats import (
+    check_partial,
+    file_name,
+    format_of,
+    has_lines,
+    has_spans,
+    is_corpus,
+    is_format,
+    n_columns,
+    named,
+    unknown_label,
+)
 from .headers import odd_headers
 from .labels import LabelNames, check_ordered, check_sentence, typed
 from .odd_keys import odd_keys
@@ -134,15 +146,16 @@ class Corpus:
         Warns:
             DataWarning: lines of a column file are probably no tokens, such as comments or a header.
         """
+        thread_limit(threads)
         text = template_text(template)
         if is_corpus(path):
             corpus = cls.open(path)
             corpus.check_template(text)
             return corpus
         layout = ColumnLayout(separator, label_column, skip_comments, weight=weight_column)
-        return cls._of_file(
-            path, format_of(path, format), text, labels_as(labelled=labelled, partial=partial), layout, threads
-        )
+        format = format_of(path, format)
+        check_partial(format, os.fspath(path), partial=partial)
+        return cls._of_file(path, format, text, labels_as(labelled=labelled, partial=partial), layout, threads)
 
     @classmethod
     def _of_file(

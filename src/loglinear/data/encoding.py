@@ -13,10 +13,10 @@ from typing import Any
 
 from .. import _core
 from ..errors import DataError, DataWarning, OptionError, warn
-from ..options import whole_number
+from ..options import thread_limit, whole_number
 from .column_layout import ColumnLayout, Noticed, same_texts
 from .corpus import Corpus, labels_as, read_to_score
-from .formats import file_name, format_of, has_lines, is_corpus, is_format
+from .formats import check_partial, file_name, format_of, has_lines, is_corpus, is_format
 from .odd_keys import odd_keys
 from .settings import corpus_settings
 from .templates import template_text
@@ -116,6 +116,7 @@ class CorpusFile:
                 type.
             OSError: a file cannot be read, or the disk is full.
         """
+        thread_limit(threads)
         if isinstance(source, Corpus) or is_corpus(source):
             corpus = source if isinstance(source, Corpus) else Corpus.open(source)
             self._take(corpus.template, corpus.format, corpus.label_type)
@@ -125,6 +126,7 @@ class CorpusFile:
         path = os.fspath(source)
         format = format_of(path, format, self._format)
         layout = self._laid_out(format, separator, label_column, skip_comments, weight_column)
+        check_partial(format, path, partial=partial)
         if not has_lines(format):
             labels = labels_as(labelled=labelled, partial=partial)
             self.add(read_to_score(path, format, self._template, layout, threads, labels))
@@ -219,6 +221,7 @@ class CorpusFile:
             OptionError: a source cannot be read twice, or is an encoded corpus.
             DataError: invalid content; names file and line.
         """
+        thread_limit(threads)
         whole_number("min_count", min_count, 1, 2**62)
         labels = "marked" if labelled else "none"
         for source in sources:

@@ -22,6 +22,7 @@ __all__ = [
     "Content",
     "Format",
     "Holds",
+    "check_partial",
     "file_name",
     "format_of",
     "has_lines",
@@ -262,6 +263,14 @@ def need_lines(name: str, path: str, user: str, *, or_spans: bool = False) -> No
     if not (has_lines(name) or (or_spans and has_spans(name))):
         what, remedy = _WITHOUT_LINES[named(name).content]
         message = f"{file_name(path)}: {user} does not take {what}; {remedy}"
+        raise OptionError(message)
+
+
+def check_partial(name: str, path: str, *, partial: bool) -> None:
+    """Raise OptionError if partial labels are allowed in a file whose format has none."""
+    if partial and not has_lines(name):
+        what, _ = _WITHOUT_LINES[named(name).content]
+        message = f"{file_name(path)}: {what} have no partial labels; leave out partial=True"
         raise OptionError(message)
 
 

@@ -132,6 +132,7 @@ def template_text(template: str | None) -> str | None:
         return template
     if not isinstance(template, str):
         fail("template", template, "is neither the name of a preset nor the text of a template")
+    _check_characters(template)
     if template in PRESETS:
         return TemplateText(PRESETS[template].text)
     if "\n" in template or "%" in template:
@@ -176,9 +177,19 @@ def with_lexicons(
     """
     if not isinstance(template, str):
         fail("template", template, "is not the text of a template")
+    _check_characters(template)
     if lexicons is not None:
         mapping("lexicons", lexicons)
     return TemplateText(attached(template, lexicons or {}, os.fspath(folder)))
+
+
+def _check_characters(template: str) -> None:
+    """Raise TemplateError for a text with half of a character, which no file can hold."""
+    half = next((character for character in template if "\ud800" <= character <= "\udfff"), "")
+    if half:
+        number = template.count("\n", 0, template.index(half)) + 1
+        message = f"template line {number}: half of a character, \\u{ord(half):x}; read the template as UTF-8"
+        raise TemplateError(message)
 
 
 def without_comments(template: str) -> str:

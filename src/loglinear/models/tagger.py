@@ -12,6 +12,7 @@ from ..data.columns import as_items, is_column
 from ..data.labels import check_ordered, check_sentence, typed
 from ..data.tokenizer import TOKENIZERS, Tokenizer, as_tokenizer
 from ..errors import DataError, OptionError
+from ..options import thread_limit
 from ..schemes import ChunkRule, chunk_rule
 from .column_tagging import tag_column
 from .files.chain import ChainModel, chunk_lists, open_model, tag_lists
@@ -166,6 +167,7 @@ class Tagger:
             >>> Tagger(crf).tag_batch(pyarrow.array([["Cats", "bark"], []])).to_pylist()
             [['NOUN', 'VERB'], []]
         """
+        thread_limit(threads)
         if is_column(sentences):
             return tag_column(self._model, self._label_type, sentences, probabilities=probabilities, threads=threads)
         if type(sentences) is not list:
@@ -268,6 +270,7 @@ class Tagger:
             >>> [[(span.text, span.label) for span in row] for row in spans]
             [[('Cats', 'NOUN'), ('bark', 'VERB')], []]
         """
+        thread_limit(threads)
         check_ordered(texts, "the texts", "give a list of texts, or one text to tag_text")
         return self._spans(texts, probabilities, tokenizer, threads=threads)
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from .._core import CompletedRows, Network
+from ..options import thread_limit
 from ..vectors import Vector
 from .numbering import Codes, Numbering, Numbers
 
@@ -47,7 +48,7 @@ class Graph:
 
     def __init__(self, numbering: Numbering, edges: Numbers, threads: int = 0) -> None:
         self.numbering, self.edges = numbering, np.ascontiguousarray(edges, dtype=np.int64).reshape(-1, 2)
-        self._threads = threads
+        self._threads = thread_limit(threads)
         self.columns = np.arange(numbering.n_columns) + numbering.variable + 1
         rows, across = (numbering.states[self.edges[:, side]] for side in (0, 1))
         sizes = (rows - 1) * (across - 1)

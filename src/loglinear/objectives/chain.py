@@ -17,7 +17,7 @@ from ..data.formats import n_columns
 from ..data.labels import typed
 from ..data.survey import Survey
 from ..errors import DataError
-from ..options import Options, check_costs, option, option_class, truth_value, whole_number
+from ..options import Options, check_costs, option, option_class, thread_limit, truth_value, whole_number
 from .class_weights import cost_factors
 from .invalid_labels import POLICIES, are_bio, bio_errors, check_policy, valid_corpus
 
@@ -327,7 +327,7 @@ class ChainObjective(ChainData):
             features,
             constraints=as_json(settled.constraints),
             class_weights=class_weights,
-            threads=threads,
+            threads=thread_limit(threads),
             older=None if older is None else older.model,
         )
         if older is not None:

@@ -20,7 +20,7 @@ from ..data.sample_values import numbers_of
 from ..data.samples import check_no_bigrams
 from ..errors import DataError
 from ..gap import Balanced
-from ..options import one_of, real_number, truth_types, whole_number
+from ..options import one_of, real_number, thread_limit, truth_types, whole_number
 from ..problem import Objective
 from ..vectors import Vector
 from .balance import best_shift, flows, is_affordable, shifted, stationary
@@ -123,7 +123,7 @@ class ClassifierObjective:
         shift: Vector | None = None,
         spares_empty: bool = False,
     ) -> None:
-        whole_number("threads", threads, 0, 2**16)
+        thread_limit(threads)
         matrix = dense_or_sparse(X)
         if shift is not None and not isinstance(matrix, np.ndarray):
             matrix = matrix.toarray()
@@ -198,7 +198,7 @@ class ClassifierObjective:
             *labels_and_weights,
             tokens,
             n_classes=n_classes,
-            threads=threads,
+            threads=thread_limit(threads),
             **_intercept(intercept),
         )
         if not columns.size:

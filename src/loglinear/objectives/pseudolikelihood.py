@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..networks.numbering import Numbering, Numbers, sample_weights
-from ..options import whole_number
+from ..options import thread_limit
 from ..vectors import Vector
 
 __all__ = ["PseudoLikelihood"]
@@ -56,7 +56,7 @@ class PseudoLikelihood:
             numbering.states,
             self._codes,
             None if weights is None else self._weights,
-            threads=whole_number("threads", threads, 0, 2**16),
+            threads=thread_limit(threads),
         )
         self.n_features, self.n_samples = self.core.n_features, self.core.n_samples
         self.n_threads, self.n_unpenalised = self.core.n_threads, numbering.n_columns

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from ...errors import DataError
 from ...visible import shortened, visible_name
+from ..labels import check_ordered
 from ..text_span import TextSpan
 
 __all__ = [
@@ -165,6 +166,7 @@ def check_texts(texts: Iterable[AnnotatedText]) -> list[AnnotatedText]:
     Raises:
         DataError: an item is not an AnnotatedText, or one of its spans or tokens is not a part of its text.
     """
+    check_ordered(texts, "texts", "give a list of AnnotatedText")
     listed = list(texts)
     for number, item in enumerate(listed):
         if not isinstance(item, AnnotatedText):

@@ -16,6 +16,7 @@ from ...errors import DataError
 from ...schemes import chunks, detect_scheme, labels_of_chunks
 from ..column_layout import ColumnLayout, Noticed
 from ..formats import FORMATS, file_name
+from ..labels import check_ordered
 from ..lines import first_bytes, is_rereadable, sentence_lines
 from ..text_span import TextSpan
 from .alignment import AlignedSentence
@@ -63,7 +64,12 @@ def annotated_texts(
 
 
 def _pairs(X: Iterable[Any], y: Iterable[Any]) -> list[tuple[Sequence[str], Sequence[str]]]:
+    check_ordered(X, "X", "give a list of sentences")
+    check_ordered(y, "y", "give a sequence of labels for each sentence")
     sentences, labellings = [*X], [*y]
+    for at, (words, labels) in enumerate(zip(sentences, labellings, strict=False)):
+        check_ordered(words, f"sentence {at}", "give a list of words")
+        check_ordered(labels, f"sentence {at}, the labels", "give a label for each word")
     if len(sentences) != len(labellings):
         message = f"{len(sentences)} sentences but {len(labellings)} label sequences; give one for each sentence"
         raise DataError(message)
