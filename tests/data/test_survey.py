@@ -147,3 +147,18 @@ def test_many_labels_that_differ_only_in_case_are_one_message():
     words = [[name] for letter in "abcdefg" for name in (letter * 3, letter.upper() + letter * 2)]
     (said,) = oddities([[["a"]], [["b"]]] * 7, words)
     assert "14 of 14 labels occur only once" in said
+
+
+@pytest.mark.parametrize(
+    ("format", "said"),
+    [
+        ("columns", "a blank line after each sentence"),
+        ("jsonl", "each sentence on a line of its own"),
+        ("doccano", "each line of a text is a sentence"),
+        ("spacy", "add more docs"),
+        ("spacy:tags", "add more docs"),
+    ],
+)
+def test_the_remedy_for_a_single_sentence_fits_the_format(format, said):
+    (message,) = Survey(format, 1, 4, 4, ("A", "B"), (2, 2)).oddities()
+    assert said in message

@@ -10,14 +10,14 @@ from ..errors import DataError, DataWarning, warn
 from ..visible import listed, shortened
 from .alike import by_case, legible, lookalikes
 from .column_layout import ColumnLayout
-from .formats import n_columns, unknown_label
+from .formats import is_format, n_columns, named, unknown_label
 from .labels import are_real
 from .lexicons import unmatched
 
 if TYPE_CHECKING:
     from .corpus import Corpus
 
-__all__ = ["Survey", "check_counts", "check_known", "names_of", "remedy_of_labels"]
+__all__ = ["Survey", "check_counts", "check_known", "names_of", "remedy_of_labels", "remedy_of_sentences"]
 
 # Labels that a message names.
 _NAMED = 5
@@ -103,8 +103,7 @@ class Survey(NamedTuple):
         is_file = self.format != "python"
         messages = [] if self.nothing_to_learn is None else [self.nothing_to_learn]
         if self.n_sentences == 1 and (is_file or self.n_tokens > _EXAMPLE):
-            blank = "put a blank line after each sentence" if is_file else "X is a list of sentences"
-            messages.append(f"all {self.n_tokens:,} tokens are in one sentence; {blank}")
+            messages.append(f"all {self.n_tokens:,} tokens are in one sentence; {remedy_of_sentences(self.format)}")
         elif self.is_repetitive and self.n_sentences >= (2 if is_file else _SENTENCES):
             messages.append(f"all {self.n_sentences:,} sentences have the same attributes; check the data")
         if self.n_tokens and not self.n_attributes:
@@ -189,6 +188,20 @@ def names_of(labels: Collection[str]) -> str:
 def _alike(label: str, other: str) -> str:
     """Say of two labels that they look the same."""
     return f"the labels {label!a} and {other!a} differ only by characters that cannot be seen or look like others"
+
+
+def remedy_of_sentences(format: str) -> str:
+    """Return how sentences are kept apart in a format."""
+    if format == "python":
+        return "X is a list of sentences"
+    content = named(format).content if is_format(format) else "lines"
+    if content == "spans":
+        return "each line of a text is a sentence: put a line end after each sentence, or import more texts"
+    if content == "docs":
+        return "add more docs, or a component that sets sentence ends, such as the sentencizer"
+    if is_format(format) and named(format).is_sentence:
+        return "write each sentence on a line of its own"
+    return "put a blank line after each sentence"
 
 
 def remedy_of_labels(format: str) -> str:

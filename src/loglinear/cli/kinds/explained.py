@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...data.corpus import read_unlabelled
 from ...data.formats import file_name, named, need_lines
 from ...data.lines import sentence_lines
+from ...data.survey import remedy_of_sentences
 from ...data.tokens import file_words
 from ...errors import DataError
 from ...models.explain.explainer import Explainer
@@ -42,8 +43,7 @@ def explained_sentences(kind: Any, arguments: Namespace) -> list[Explanation]:
         lines = sentence_lines(path, named(format), columns) if format == "jsonl" else ()
         are_empty = [not named(format).words(line, columns) for sentence in lines for _, line in sentence]
     if not len(corpus):
-        message = f"{file_name(arguments.file)}: no sentences found; put one token per line and a blank line "
-        message += "between sentences"
+        message = f"{file_name(arguments.file)}: no sentences found; {remedy_of_sentences(format)}"
         raise DataError(message)
     explanations = Explainer(kind.model).explain(corpus, words, arguments.threads, explained=kind.items)
     if are_empty.count(False) != len(explanations):
