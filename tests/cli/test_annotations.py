@@ -59,7 +59,7 @@ def test_no_file_of_a_pair_is_written_that_is_read(tmp_path, misuse):
         (pair.with_suffix(".txt"), pair.with_suffix(".ann")),
     ]:
         assert "would be overwritten, which is read" in misuse("convert", model, output)
-    assert "a folder" in misuse("convert", tmp_path, tmp_path, "--to", "brat", "--from", "brat")
+    assert "would be overwritten" in misuse("convert", tmp_path, tmp_path, "--to", "brat", "--from", "brat")
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -201,6 +201,18 @@ MISUSES = [
         ["train", DOCCANO, "--format", "doccano", "--preset", "ner", "--workers", "1", "-m", "m"],
         "training on a cluster does not take texts with labelled spans",
     ),
+    (
+        ["train", DOCCANO, "--format", "prodigy", "--preset", "ner", "-m", "m"],
+        "no spans found in the format prodigy; the file looks like the format doccano",
+    ),
+    (
+        ["train", DOCCANO, "--format", "doccano", "--partial", "--preset", "ner", "-m", "m"],
+        "have no partial labels; leave out --partial",
+    ),
+    (
+        ["encode", DOCCANO, "--format", "doccano", "--partial", "--preset", "ner", "-o", "c"],
+        "have no partial labels; leave out --partial",
+    ),
     (["train", DOCCANO, "--format", "docano", "--preset", "ner", "-m", "m"], "did you mean doccano"),
     (["train", DOCCANO, "--format", "brat", "--preset", "ner", "-m", "m"], "(the file looks like the format doccano)"),
     (
@@ -238,6 +250,41 @@ MISUSES = [
 def test_what_does_not_fit_is_refused(arguments, said, folder, misuse, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert said in misuse(*(str(argument).format(folder=folder) for argument in arguments))
+
+
+@pytest.mark.parametrize("format", ["brat", "webanno"])
+def test_a_folder_is_written_again_and_other_texts_stay(format, done, misuse, tmp_path):
+    output = tmp_path / "out"
+    output.mkdir()
+    for _ in range(2):
+        done("convert", DOCCANO, output, "--to", format)
+    first = read_annotations(output, format)
+    assert [[*text.spans] for text in first] == [[*text.spans] for text in read_annotations(DOCCANO)]
+    extension = ".ann" if format == "brat" else ".tsv"
+    (output / f"mine{extension}").write_text("")
+    before = {path: path.read_bytes() for path in output.iterdir()}
+    assert f"other texts, such as mine{extension}" in misuse("convert", DOCCANO, output, "--to", format)
+    assert {path: path.read_bytes() for path in output.iterdir()} == before
+
+
+def test_a_text_that_cannot_be_written_is_named_by_its_place(tmp_path, misuse):
+    export = tmp_path / "p.jsonl"
+    fine = '{"text": "Ada wrote", "spans": []}'
+    export.write_text(fine + '\n{"text": "a \\u200b b", "spans": [{"start": 2, "end": 3, "label": "X"}]}\n')
+    line = misuse("convert", export, tmp_path / "o.tsv", "--to", "webanno", "--tokenizer", "[a-z]+")
+    assert "p.jsonl, line 2: the span" in line
+    assert not (tmp_path / "o.tsv").exists()
+
+
+def test_a_file_of_no_known_format_is_told_the_formats(tmp_path, misuse):
+    (tmp_path / "d.csv").write_text("text,label\nAda wrote,PER\n")
+    assert "name it with --from (doccano, label-studio" in misuse("convert", tmp_path / "d.csv", tmp_path / "p.txt")
+
+
+def test_an_explanation_needs_no_spans_on_whole_tokens(folder, done, tmp_path):
+    export = tmp_path / "part.jsonl"
+    export.write_text('{"text": "Ada wrote", "label": [[0, 2, "PER"], [1, 3, "LOC"]]}\n')
+    assert "Ada" in done("explain", folder / "ner", export, "--format", "doccano").stdout
 
 
 def test_an_audit_is_applied_to_columns_only(folder, done, misuse):

@@ -17,6 +17,8 @@ EXTENSIONS = {".crfsuite": "crfsuite", ".wapiti": "wapiti", ".uai": "uai", ".log
 # Places that are standard output.
 _STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 # Arguments that are models.
+# Formats whose output may be a folder, which may exist.
+_FOLDERS = ("brat", "webanno")
 _MODELS = ("model", "other", "start", "prior", "committee")
 
 
@@ -62,6 +64,8 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
                     f"{spelt[name]} {path} would overwrite the file that {spelt[other]} {does}; choose another name"
                 )
                 raise OptionError(message)
+        if os.path.isdir(path) and getattr(arguments, "to", None) in _FOLDERS:
+            continue
         check_writable(path)
         if name in _MODELS:
             check_model_name(path)

@@ -203,9 +203,10 @@ class Reading(NamedTuple):
             partial: allow partial labels.
             start: model to start at.
         """
-        from ..data.formats import format_of, named
+        from ..data.formats import check_partial, format_of, named
 
         check_exists(path)
+        check_partial(format_of(path, arguments.format), path, partial=partial)
         template, format = read_template(arguments.preset, arguments.template), arguments.format
         if template is None and start is not None and named(format_of(path, format)).template != "refused":
             template = start.template

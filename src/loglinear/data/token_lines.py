@@ -26,7 +26,7 @@ def token_lines(path: str, name: str, columns: ColumnLayout = ColumnLayout()) ->
     if format.has_spans:
         from .annotations.tools import read_sentences
 
-        for sentence in read_sentences(path, name, columns.spans):
+        for sentence in read_sentences(path, name, columns.spans, labelled=False):
             yield [(sentence.text.line, word) for word in sentence.words]
         return
     if format.has_docs:

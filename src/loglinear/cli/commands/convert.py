@@ -78,7 +78,11 @@ def run(arguments: Namespace) -> None:
     format = arguments.to or EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None or format not in (*PROGRAMS, "uai", "loglinear"):
         if arguments.to is not None or os.path.splitext(arguments.output)[1] in _TEXTS:
-            message = f"{arguments.model}: the format of the texts is not known; name it with --from"
+            from ...data.annotations.tools import READERS, TO_COLUMNS
+
+            names = ", ".join([*READERS, *TO_COLUMNS])
+            message = f"{arguments.model}: the format of the texts is not known; name it with --from ({names}), or "
+            message += "export the texts in one of these formats"
             raise OptionError(message)
         message = f"{arguments.output}: unknown model format; add --to, for example --to crf++"
         raise OptionError(message)

@@ -103,7 +103,9 @@ def run(arguments: Namespace) -> None:
                 if has_lines(format_of(file, arguments.format)):
                     corpus.add(file, partial=arguments.partial, **reading)
                 else:
-                    whole = Reading.of(arguments, file)._replace(labels="none" if arguments.unlabelled else None)
+                    whole = Reading.of(arguments, file, partial=arguments.partial)._replace(
+                        labels="none" if arguments.unlabelled else None
+                    )
                     corpus.add(whole.corpus(file))
     encoded = Corpus.open(arguments.output)
     _warn_of_oddities(arguments, encoded)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from itertools import chain, count, islice
 from typing import NamedTuple
 
@@ -216,15 +219,16 @@ def labelled_tokens(
     return [sentence.words for sentence in sentences], columns.token_labels(sentences, scheme)
 
 
-def read_sentences(path: str, format: str, reading: SpanReading) -> list[AlignedSentence]:
-    """Return the sentences of an export.
+def read_sentences(path: str, format: str, reading: SpanReading, *, labelled: bool = True) -> list[AlignedSentence]:
+    """Return the sentences of an export, whose spans need not fit its tokens if their labels are not wanted.
 
     Raises:
         DataError: see `read_annotations` and `labelled_tokens`; or the file has another format.
         OptionError: an option is wrong.
         OSError: the file cannot be read.
     """
-    return aligned(_read(path, format), reading, path)
+    texts = _read(path, format)
+    return aligned(texts if labelled else [replace(text, spans=()) for text in texts], reading, path)
 
 
 def labelled_words(
@@ -235,7 +239,7 @@ def labelled_words(
     Raises:
         DataError, OptionError, OSError: see `read_sentences`.
     """
-    sentences = read_sentences(path, format, reading)
+    sentences = read_sentences(path, format, reading, labelled=labelled)
     if all(sentence.text.tokens is None for sentence in sentences):
         reading = reading._replace(tokenizer=reading.tokenizer or DEFAULT_TOKENIZER)
     labels = columns.token_labels(sentences, "BIO") if labelled else None
@@ -245,13 +249,23 @@ def labelled_words(
 def _read(path: str, format: str) -> list[AnnotatedText]:
     """Return the texts of an export; errors say if the file looks like another format."""
     try:
-        return READERS[format](path)
+        texts = READERS[format](path)
     except DataError as error:
-        other = detected_format(path) if os.path.isfile(path) else None
-        if other in (None, format):
+        other = _other_format(path, format)
+        if other is None:
             raise
         message = f"{error} (the file looks like the format {other})"
         raise DataError(message) from error
+    other = None if any(text.spans for text in texts) else _other_format(path, format)
+    if other is not None:
+        fail(path, f"no spans found in the format {format}; the file looks like the format {other}, read it as such")
+    return texts
+
+
+def _other_format(path: str, format: str) -> str | None:
+    """Return the format that a file looks like, if it is not the one that it was read in."""
+    other = detected_format(path) if os.path.isfile(path) else None
+    return None if other == format else other
 
 
 def write_annotations(
@@ -306,8 +320,13 @@ def write_annotations(
             cut = Tokenizer(tokenizer or DEFAULT_TOKENIZER).offsets
             if tokenizer is not None:
                 listed = [_without_tokens(text) for text in listed]
-            for file, text in _documents(listed, path, ".tsv"):
-                write_text(file, webanno.written(text, cut, file).encode())
+            with _naming(listed, partial(webanno.written, cut=cut)):
+                documents = [
+                    (file, webanno.written(text, cut, file)) for file, text in _documents(listed, path, ".tsv")
+                ]
+            _check_folder(path, ".tsv", [file for file, _ in documents])
+            for file, content in documents:
+                write_text(file, content.encode())
         case name:
             sentences = aligned(listed, SpanReading(tokenizer, overlaps, widen))
             how = TO_COLUMNS[name]
@@ -315,18 +334,45 @@ def write_annotations(
 
 
 def _without_tokens(text: AnnotatedText) -> AnnotatedText:
-    return AnnotatedText(text.text, text.spans, text.id, None, text.place, text.line)
+    return replace(text, tokens=None)
 
 
 def _write_brat(texts: Sequence[AnnotatedText], path: str) -> None:
     """Write a pair of files, or a folder of pairs."""
-    for file, text in _documents(texts, path, ".ann"):
-        if file == "-":
-            message = "brat's format is a pair of files, which stdout cannot hold; name a file NAME.ann or a folder"
-            raise OptionError(message)
-        plain, standoff = brat.written(text, file)
+    if path == "-":
+        message = "brat's format is a pair of files, which stdout cannot hold; name a file NAME.ann or a folder"
+        raise OptionError(message)
+    with _naming(texts, brat.written):
+        pairs = [(file, brat.written(text, file)) for file, text in _documents(texts, path, ".ann")]
+    _check_folder(path, ".ann", [file for file, _ in pairs])
+    for file, (plain, standoff) in pairs:
         write_output(f"{os.path.splitext(file)[0]}.txt", plain.encode())
         write_output(file, standoff.encode())
+
+
+@contextmanager
+def _naming(texts: Sequence[AnnotatedText], written: Callable[..., object]) -> Iterator[None]:
+    """Name the place of a text that cannot be written, in place of the file to write."""
+    try:
+        yield
+    except DataError:
+        for number, text in enumerate(texts):
+            written(text, place=text.place or f"text {number}")
+        raise
+
+
+def _check_folder(path: str, extension: str, files: Sequence[str]) -> None:
+    """Raise OptionError if a folder has other texts than those to write, which would be read together with them."""
+    if not os.path.isdir(path):
+        return
+    names = {os.path.basename(file) for file in files}
+    others = sorted(name for name in os.listdir(path) if uncompressed(name).endswith(extension) and name not in names)
+    if extension == ".ann":
+        pairs = [f"{os.path.splitext(file)[0]}.txt" for file in files if not os.path.exists(file)]
+        others += [os.path.basename(file) for file in pairs if os.path.exists(file)]
+    if others:
+        message = f"{path}: the folder has other texts, such as {others[0]}; choose an empty folder, or remove them"
+        raise OptionError(message)
 
 
 def _documents(texts: Sequence[AnnotatedText], path: str, extension: str) -> list[tuple[str, AnnotatedText]]:
