@@ -153,7 +153,7 @@ def test_many_labels_that_differ_only_in_case_are_one_message():
     ("format", "said"),
     [
         ("columns", "a blank line after each sentence"),
-        ("jsonl", "each sentence on a line of its own"),
+        ("jsonl", "each sentence on a separate line"),
         ("doccano", "each line of a text is a sentence"),
         ("spacy", "add more docs"),
         ("spacy:tags", "add more docs"),

@@ -200,7 +200,7 @@ def remedy_of_sentences(format: str) -> str:
     if content == "docs":
         return "add more docs, or a component that sets sentence ends, such as the sentencizer"
     if is_format(format) and named(format).is_sentence:
-        return "write each sentence on a line of its own"
+        return "write each sentence on a separate line"
     return "put a blank line after each sentence"
 
 
