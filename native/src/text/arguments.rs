@@ -46,6 +46,17 @@ impl<'t> Arguments<'t> {
         Some(argument.trim())
     }
 
+    /// The column of the macro `name`, or what is wrong.
+    pub(super) fn column(&mut self, name: &str) -> std::result::Result<&'t str, &'static str> {
+        let is_last = matches!(name, "x" | "X" | "length" | "shape" | "normal");
+        let closes = self.rest.contains(']');
+        let column = self.next(if is_last { ']' } else { ',' });
+        if !is_last && column.map_or(closes, |column| column.contains(']')) {
+            return Err(expected(name).1);
+        }
+        column.ok_or("no column")
+    }
+
     /// The quoted expression before the closing bracket; `\"` stands for a quotation mark.
     pub(super) fn quoted(&mut self) -> Option<String> {
         let body = self.rest.trim_start().strip_prefix('"')?;
@@ -71,4 +82,28 @@ pub(super) fn parse_row(text: &str) -> Result<Row> {
         };
     }
     Ok(Row::Relative(text.parse().map_err(|_| bad())?))
+}
+
+/// The names of the macros.
+const MACROS: [&str; 14] =
+    ["x", "X", "t", "T", "m", "M", "drop", "DROP", "length", "shape", "normal", "in", "IN", "substrings"];
+
+/// What is wrong with the name of a macro that does not exist.
+pub(super) fn unknown_macro(name: &str) -> Option<String> {
+    if MACROS.contains(&name) {
+        return None;
+    }
+    let spelt = MACROS.iter().filter(|macro_name| macro_name.eq_ignore_ascii_case(name));
+    let spelt = spelt.map(|macro_name| format!("%{macro_name}")).collect::<Vec<_>>().join(" or ");
+    let remedy = if spelt.is_empty() { spelt } else { format!(", write {spelt}") };
+    Some(format!("unknown macro %{name}{remedy}"))
+}
+
+/// An example of a macro, and what is wrong if its last argument is missing.
+pub(super) fn expected(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "in" | "IN" => ("%in[0,0,\"towns.txt\"]", "no \"lexicon\""),
+        "substrings" => ("%substrings[0,0,4]", "%substrings needs a maximum length"),
+        _ => ("%x[-1,0] or %t[0,0,\"^\\u\"]", "no \"expression\""),
+    }
 }

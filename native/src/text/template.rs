@@ -32,7 +32,7 @@
 use crate::corpus::hash::Piece;
 use crate::error::{Error, Result, shortened};
 use crate::files::model_file::Storage;
-use crate::text::arguments::{Arguments, Row, parse_row};
+use crate::text::arguments::{Arguments, Row, expected, parse_row, unknown_macro};
 use crate::text::copies::Copies;
 use crate::text::dialect::Dialect;
 use crate::text::joins::{Joins, Line, Part};
@@ -365,14 +365,15 @@ impl Template {
 
     /// Parses the macro at the start of `text`, which starts with `%`; returns the text after the macro.
     fn parse_macro<'t>(&mut self, text: &'t str, line: &mut Line) -> Result<&'t str> {
-        let malformed =
-            |what: &str| Error::Template(format!("{what}; a macro looks like %x[-1,0] or %t[0,0,\"^\\u\"]"));
-        let open = text.find('[').ok_or_else(|| malformed("'%' is not followed by a macro"))?;
-        let name = &text[1..open];
+        let open = text.find('[');
+        let name = &text[1..open.unwrap_or(1)];
+        let (example, missing) = expected(name);
+        let malformed = |what: &str| Error::Template(format!("{what}; a macro looks like {example}"));
+        let open = open.ok_or_else(|| malformed("'%' is not followed by a macro"))?;
+        unknown_macro(name).map_or(Ok(()), |what| Err(malformed(&what)))?;
         let mut arguments = Arguments { rest: &text[open + 1..] };
         let row = parse_row(arguments.next(',').ok_or_else(|| malformed("no row"))?)?;
-        let needs_more = matches!(name, "t" | "T" | "m" | "M" | "substrings" | "drop" | "DROP" | "in" | "IN");
-        let column = arguments.next(if needs_more { ',' } else { ']' }).ok_or_else(|| malformed("no column"))?;
+        let column = arguments.column(name).map_err(malformed)?;
         let column = self.column(column).ok_or_else(|| {
             malformed(&format!("column '{column}' is not a number from 0 to 65535, or the name of a C line above"))
         })?;
@@ -384,7 +385,7 @@ impl Template {
         };
         let mut expression = String::new();
         let mut regex = || -> Result<Regex> {
-            expression = arguments.quoted().ok_or_else(|| malformed("no \"expression\""))?;
+            expression = arguments.quoted().ok_or_else(|| malformed(missing))?;
             self.compiled(&expression)
         };
         let view = match name {
@@ -396,20 +397,20 @@ impl Template {
             "shape" => View::Shape { column },
             "normal" => View::Normal { column },
             "in" | "IN" => {
-                expression = arguments.quoted().ok_or_else(|| malformed("no \"lexicon\""))?;
+                expression = arguments.quoted().ok_or_else(|| malformed(missing))?;
                 lexicon::check_name(&expression)?;
                 let column = self.look_up(&expression, lower == Lower::All, column)?;
                 View::Cell { column, lower: Lower::No }
             }
             "substrings" => {
                 let most = arguments.next(']').and_then(|n| n.parse().ok()).filter(|&n: &usize| n > 0);
-                let most = most.ok_or_else(|| malformed("%substrings needs a maximum length"))?;
+                let most = most.ok_or_else(|| malformed(missing))?;
                 if line.substrings.replace((line.parts.len(), most)).is_some() {
                     return Err(Error::Template("a line can have only one %substrings".into()));
                 }
                 View::Cell { column, lower: Lower::No }
             }
-            _ => return Err(malformed(&format!("unknown macro %{name}"))),
+            _ => unreachable!("%{name} is a known macro"),
         };
         if let Column::Data(column) = column {
             self.columns = self.columns.max(column + 1);
@@ -464,6 +465,11 @@ mod tests {
             ("# nothing", "no U, B, * or T line"),
             ("U:%x[0,0]\nU:%in[0,0,\"towns.txt\"]", "line 2: the lexicon towns.txt is not attached"),
             ("U:%in[0,0,towns.txt]", "no \"lexicon\""),
+            ("U:%IN[0,0]", "no \"lexicon\"; a macro looks like %in[0,0,\"towns.txt\"]"),
+            ("U:%t[0,0]/%x[0,1]", "no \"expression\"; a macro looks like"),
+            ("U:%substrings[0,0]", "maximum length; a macro looks like %substrings[0,0,4]"),
+            ("U:%In[0,0,\"towns\"]", "unknown macro %In, write %in or %IN;"),
+            ("U:%Shape[0,0]", "unknown macro %Shape, write %shape;"),
             ("U:%in[0,0,\" towns\"]", "surrounding blanks"),
             ("U:%x[0,0]\n#!lexicon bG9nbGlu towns", "line 2: the lexicon towns in the template is damaged"),
             ("U:%x[0,0]\n#!lexicon @0-3 towns", "line 2: the lexicon towns in the template is damaged"),
