@@ -22,6 +22,10 @@ from loglinear import (
     labelled_tokens,
 )
 from loglinear.errors import DataError, LogLinearError, OptionError, TemplateError
+from loglinear.models.chain_bias import tuned_bias
+from loglinear.models.explain.explainer import Explainer
+from loglinear.models.temperature import temperature_of
+from loglinear.models.training.structure import NetworkOptions, train_network
 from loglinear.networks.graph import Graph
 from loglinear.networks.numbering import Numbering
 from loglinear.objectives.chain import ChainObjective
@@ -117,6 +121,7 @@ def test_a_wrong_number_of_threads_is_an_option_error_everywhere(tmp_path):
     crf = ChainCRF(template="pos", tokenizer="words").fit(X, y)
     tagger, corpus = Tagger(crf), Corpus.encode(X, y, template="pos")
     file = CorpusFile(tmp_path / "corpus", template="pos")
+    numbering, codes = Numbering(np.array([2, 2])), np.array([[0, 1], [1, 0]], dtype=np.int32)
     users = [
         lambda threads: tagger.tag_batch(X, threads=threads),
         lambda threads: tagger.tag_texts(["Dogs"], threads=threads),
@@ -126,6 +131,13 @@ def test_a_wrong_number_of_threads_is_an_option_error_everywhere(tmp_path):
         lambda threads: ChainObjective(corpus, threads=threads),
         lambda threads: ClassifierObjective(np.eye(2), [0, 1], n_classes=2, threads=threads),
         lambda threads: ClassifierObjective.of_corpus(corpus, [0, 1], n_classes=2, threads=threads),
+        lambda threads: temperature_of(tagger._model, corpus, threads=threads),
+        lambda threads: tuned_bias(tagger._model, corpus, threads=threads),
+        lambda threads: Explainer(tagger._model).explain(corpus, threads=threads),
+        lambda threads: train_network(codes, numbering, None, NetworkOptions(), threads=threads),
+        lambda threads: train_network(
+            codes, numbering, None, NetworkOptions(objective="pseudolikelihood"), threads=threads
+        ),
         lambda threads: Graph(Numbering(np.array([2, 2])), np.array([[0, 1]]), threads),
     ]
     for use in users:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..data.labels import typed
 from ..errors import DataError, DataWarning, OptionError, warn, warnings_kept
 from ..objectives.class_weights import refuse_unknown
-from ..options import Options, check_label_bias, fail, option, option_class
+from ..options import Options, check_label_bias, fail, option, option_class, thread_limit
 from .estimator import check_fitted
 from .files.chain import biased
 from .one_state import OneState
@@ -155,6 +155,7 @@ def tuned_bias(
         OptionError: unknown metric.
         DataError: labels that do not follow a tagging scheme, with a metric of chunks.
     """
+    thread_limit(threads)
     score_of = _scorer(metric)
     gold = corpus.true_labels()
     if not any(gold):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..data.labels import typed
 from ..errors import DataError, DataWarning, warn
-from ..options import fail, one_of, optional
+from ..options import fail, one_of, optional, thread_limit
 from ..schemes import chunk_rule, chunk_set
 from .estimator import check_fitted
 from .files.tagging import BY, By
@@ -102,6 +102,7 @@ def temperature_of(model: ChainModel, corpus: Corpus, *, by: By | None = None, t
         OptionError: `by` is "span", but the labels have no spans.
         DataError: no sentence remains, or the model finds no span.
     """
+    thread_limit(threads)
     rule = chunk_rule(tuple(model.labels))
     if by == "span" and rule is None:
         fail("by", by, "needs labels that follow a tagging scheme, such as B-PER, I-PER, O; choose token or sequence")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...constraints import warn_of_no_labelling
+from ...options import thread_limit
 from ..files.chain import attributes_called
 from .explanation import Explanation
 from .token_explanation import Contribution, TokenExplanation
@@ -83,6 +84,7 @@ class Explainer:
         Warns:
             DataWarning: the constraints allow no labelling of a sentence, whose tokens then have the label `?`.
         """
+        thread_limit(threads)
         names, marginals = corpus.core.names(), self.model.marginals(corpus.core, threads=threads)
         predicted, number = self.model.predict(corpus.core, threads=threads), self._number
         weighted = [name for name in names if name in self._states or name in self._bigrams]
