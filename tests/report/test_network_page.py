@@ -6,6 +6,7 @@ import pytest
 import scipy.special
 
 from loglinear import DataError, GraphCRF, PairwiseMRF, grid_edges
+from loglinear.models.explain import network_report
 from oracles.pages import Page
 
 
@@ -68,6 +69,20 @@ def test_a_report_of_a_network_has_what_the_network_says_of_each_value(network, 
     assert f"accuracy of values{100 * np.mean(right):.2f} %" in page.text
     assert [row[0] for row in page.tables["Strongest edges"][1:]] == list(strengths)
     assert "<svg" in report.graph
+    centrality = network.centrality()
+    heading, *rows = page.tables["Centralities of variables"]
+    assert heading == ["variable", "strength", "expected influence", "closeness", "betweenness"]
+    strongest = sorted(centrality.names, key=lambda name: -centrality[name]["strength"])
+    assert [row[0] for row in rows] == strongest
+    for name, *cells in rows:
+        assert cells == ["" if np.isnan(p) else f"{p:.3f}" for p in centrality[name].values()]
+
+
+def test_a_large_network_and_one_without_edges_have_no_centralities(network, table, monkeypatch):
+    varying = table.drop(columns="one")
+    assert not PairwiseMRF(l1=1e6).fit(varying).report(varying).centralities
+    monkeypatch.setattr(network_report, "_MOST_MEASURED", 2)
+    assert not network.report(table).centralities
 
 
 def test_the_features_of_a_state_are_what_moves_its_odds(network, table):

@@ -74,6 +74,7 @@ class Report(HtmlPage):
         strongest: label -> its strongest features.
         transitions: weights of transitions; None if the model has none.
         edges: the strongest edges of a network with their strengths.
+        centralities: the variables of a network, strongest first, each with its values by measure; NaN where undefined.
         graph: picture of a network as SVG; empty without one.
         calibrations: calibration by kind of answers (``items``, "spans"); empty without probabilities.
 
@@ -106,6 +107,7 @@ class Report(HtmlPage):
     strongest: dict[str, Strongest]
     transitions: Transitions | None = None
     edges: Sequence[tuple[str, float]] = ()
+    centralities: Sequence[tuple[str, Mapping[str, float]]] = ()
     graph: str = ""
     calibrations: dict[str, Calibration]
 

@@ -22,8 +22,10 @@ from .reports import file_rows, judged, settings_rows, training_rows
 
 __all__ = ["network_rows", "report_of_network"]
 
-# Number of strongest edges to show.
-_EDGES = 30
+# Number of strongest edges, and of strongest variables, to show.
+_EDGES = _VARIABLES = 30
+# Number of variables up to which centralities are computed: the time grows with its cube.
+_MOST_MEASURED = 500
 
 
 def report_of_network(network: Any, X: Any, *, title: str, command: str | None = None) -> Report:
@@ -71,6 +73,7 @@ def report_of_network(network: Any, X: Any, *, title: str, command: str | None =
         kept=network._training.get("kept"),
         strongest=_strongest_states(network, states),
         edges=[(" - ".join(edge.variables), edge.strength) for edge in edges],
+        centralities=_strongest_variables(network),
         graph=_drawn(network, names),
     )
 
@@ -112,6 +115,16 @@ def network_rows(network: Any) -> dict[str, str]:
             **training_rows(training),
         }
     )
+
+
+def _strongest_variables(network: Any) -> list[tuple[str, dict[str, float]]]:
+    """Return the strongest variables with their centralities; none of a network without edges, or a large one."""
+    if not len(network.edges_) or len(network._varying) > _MOST_MEASURED:
+        return []
+    centrality = network.centrality()
+    columns = {name.replace("_", " "): values.tolist() for name, values in centrality.measures().items()}
+    order = np.argsort(-centrality.strength, kind="stable")[:_VARIABLES].tolist()
+    return [(centrality.names[i], {name: values[i] for name, values in columns.items()}) for i in order]
 
 
 def _strongest_states(network: Any, states: list[list[str]]) -> dict[str, Strongest]:
