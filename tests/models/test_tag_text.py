@@ -87,6 +87,17 @@ def test_many_texts_have_the_spans_of_each(entities, parts, threads):
         assert tagger.tag_texts((text for text in texts[:4]), threads=threads)[1:3] == [[], []]
 
 
+def test_texts_have_the_probability_of_all_labels_from_the_same_decoding(entities, parts):
+    texts = [TEXT, "", "Ada wrote.", "Babbage"]
+    for crf in (entities, parts):
+        tagger = Tagger(crf)
+        taggings = tagger.tag_batch([tagger.cut(text) for text in texts], probabilities=True)
+        spans, sure = tagger._spans(texts, True, None, threads=1)
+        assert spans == tagger.tag_texts(texts)
+        assert sure == pytest.approx([tagging.log_probability for tagging in taggings], abs=1e-12)
+        assert tagger._spans(texts, False, None, threads=1)[1] is None
+
+
 def test_other_schemes_have_the_same_spans(entities):
     crf = ChainCRF(template=TEMPLATE, tokenizer="words").fit(X[1:2], [[IOBES[y] for y in row] for row in Y[1:2]])
     assert {span.label for span in Tagger(crf).tag_text("Babbage lived in London, not in Paris.")} <= {"PER", "LOC"}

@@ -65,8 +65,8 @@ fn read<'a>(text: &'a Bound<'_, PyAny>, number: Option<usize>) -> PyResult<&'a s
 }
 
 /// For every text its spans, made by `make` of (start, end, label, text, probability): the chunks in its labels, or without a rule its
-/// tokens. Offsets are in characters; probabilities are None if they are not wanted. The interpreter is free while texts are
-/// labelled.
+/// tokens; and log p(labels | text) of every text. Offsets are in characters; probabilities are None if they are not wanted. The
+/// interpreter is free while texts are labelled.
 #[pyfunction]
 #[pyo3(signature = (model, texts, tokenizer, make, *, rule=None, probabilities=true, threads=0))]
 pub fn tag_texts<'py>(
@@ -77,7 +77,7 @@ pub fn tag_texts<'py>(
     rule: Option<Rule>,
     probabilities: bool,
     threads: usize,
-) -> PyResult<Bound<'py, PyList>> {
+) -> PyResult<(Bound<'py, PyList>, Option<Vec<f64>>)> {
     let (py, model) = (model.py(), model.get());
     let Some(template) = model.inner.template.as_deref() else {
         return Err(OptionError::new_err(
@@ -96,10 +96,11 @@ pub fn tag_texts<'py>(
         if quick { work() } else { threads::pool(threads)?.install(work) }
     })?;
     let _paused = Paused::new(py);
+    let log_probabilities = tagged.iter().map(|(_, log_probability)| *log_probability).collect();
     let labels = model.singles.names(py, &model.inner);
     let types: Vec<Bound<'py, PyString>> =
         rule.iter().flat_map(|rule| &rule.types).map(|name| PyString::intern(py, name)).collect();
-    let lists = tagged.into_iter().zip(contents).map(|(spans, text)| {
+    let lists = tagged.into_iter().zip(contents).map(|((spans, _), text)| {
         let labelled = spans.into_iter().map(|span| {
             let (characters, part) = (span.characters, PyString::new(py, &text[span.bytes]));
             let name = if rule.is_some() { types.get(span.kind as usize) } else { labels.name(py, span.kind) };
@@ -107,5 +108,5 @@ pub fn tag_texts<'py>(
         });
         PyList::new(py, labelled.collect::<PyResult<Vec<_>>>()?)
     });
-    PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)
+    Ok((PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)?, log_probabilities))
 }

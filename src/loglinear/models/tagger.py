@@ -235,7 +235,7 @@ class Tagger:
         if not isinstance(text, str):
             message = f"a text must be a str, not {type(text).__name__}; for several texts use tag_texts"
             raise DataError(message)
-        return self._spans([text], probabilities, tokenizer, threads=1)[0]
+        return self._spans([text], probabilities, tokenizer, threads=1)[0][0]
 
     def tag_texts(
         self,
@@ -272,7 +272,7 @@ class Tagger:
         """
         thread_limit(threads)
         check_ordered(texts, "the texts", "give a list of texts, or one text to tag_text")
-        return self._spans(texts, probabilities, tokenizer, threads=threads)
+        return self._spans(texts, probabilities, tokenizer, threads=threads)[0]
 
     def cut(self, text: str, *, tokenizer: str | Tokenizer | None = None) -> list[str]:
         """Return the tokens of a text, as `tag_text` labels them.
@@ -306,8 +306,8 @@ class Tagger:
 
     def _spans(
         self, texts: Iterable[str], probabilities: bool, tokenizer: str | Tokenizer | None, *, threads: int
-    ) -> list[list[TextSpan]]:
-        """Return the spans of texts; see `tag_texts`."""
+    ) -> tuple[list[list[TextSpan]], list[float] | None]:
+        """Return the spans of texts and log p(labels | text) of each; see `tag_texts`."""
         return spans_of(
             self._model,
             texts,

@@ -26,11 +26,14 @@ pub struct TextSpan {
     pub probability: Option<f64>,
 }
 
+/// The spans of a text, and log p(its labels | the text), in nats; None if probabilities are not wanted.
+pub type Labelled = (Vec<TextSpan>, Option<f64>);
+
 /// Bytes of text for a token, about.
 pub const BYTES_PER_TOKEN: usize = 6;
 
 /// The spans of every text: the chunks in its labels, or without a rule a span for each token. A text has none if every labelling is
-/// forbidden. Errors: the template needs more than one column; a text is too large.
+/// forbidden; then log p is -inf. Errors: the template needs more than one column; a text is too large.
 pub fn tag_texts(
     model: &Model,
     template: &Template,
@@ -39,7 +42,7 @@ pub fn tag_texts(
     rule: Option<&ChunkRule>,
     probabilities: bool,
     interrupt: &Interrupt,
-) -> Result<Vec<Vec<TextSpan>>> {
+) -> Result<Vec<Labelled>> {
     if template.columns > 1 {
         return Err(Error::Option(format!(
             "the model's template looks at {} columns, but a token cut from text has one; pass tokens with their columns, or \
@@ -65,43 +68,43 @@ pub fn tag_texts(
             cells.clear();
             cells.cells.extend(tokens.iter().map(|token| &text.as_bytes()[token.clone()]));
             score(model, sequence, expander, &cells, || format!("text {number}"))?;
-            let chunks = chunks(model, sequence, rule, probabilities);
-            spans.push(within(text, &tokens, &chunks));
+            let (chunks, log_probability) = chunks(model, sequence, rule, probabilities);
+            spans.push((within(text, &tokens, &chunks), log_probability));
         }
         Ok(spans)
     })?;
     Ok(pieces.into_iter().flatten().collect())
 }
 
-/// The chunks of a sentence, or without a rule its tokens, with their probabilities.
+/// The chunks of a sentence, or without a rule its tokens, with their probabilities and log p(labels | sentence).
 fn chunks(
     model: &Model,
     sequence: &mut Sequence,
     rule: Option<&ChunkRule>,
     probabilities: bool,
-) -> Vec<(Span, Option<f64>)> {
+) -> (Vec<(Span, Option<f64>)>, Option<f64>) {
     if sequence.tokens() == 0 {
-        return Vec::new();
+        return (Vec::new(), probabilities.then_some(0.0));
     }
     if let (Some(rule), true) = (rule, probabilities) {
         let tagging = model.tag_lattice(&mut sequence.lattice, Decode::Viterbi, Some(rule));
-        return tagging.spans.into_iter().map(|(span, p)| (span, Some(p))).collect();
+        let spans = tagging.spans.into_iter().map(|(span, p)| (span, Some(p))).collect();
+        return (spans, Some(tagging.log_probability));
     }
     let mut labels = sequence.best_labels(model).to_vec();
     let mut sure = Vec::new();
-    if probabilities {
-        sequence.probabilities(model, &mut labels, &mut sure);
-    }
+    let log_probability = probabilities.then(|| sequence.probabilities(model, &mut labels, &mut sure));
     if labels[0] == UNKNOWN {
-        return Vec::new();
+        return (Vec::new(), log_probability);
     }
-    match rule {
+    let spans = match rule {
         Some(rule) => rule.spans(&labels).into_iter().map(|span| (span, None)).collect(),
         None => {
             let of_token = |(at, &kind)| (Span { kind, start: at, end: at + 1 }, sure.get(at).copied());
             labels.iter().enumerate().map(of_token).collect()
         }
-    }
+    };
+    (spans, log_probability)
 }
 
 /// The places of chunks in a text, given the bytes of its tokens.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -202,8 +203,8 @@ class RawTexts:
     def _json(self, texts: list[str]) -> str:
         """Return a JSON object for each text; annotation tools get no blank texts."""
         threads, layout = self._arguments.threads, self._layout
-        rows = self._tagger.tag_texts(texts, threads=threads)
-        scores = self._probabilities(texts) if layout.has_score else [None] * len(texts)
+        rows, log_p = self._tagger._spans(texts, True, None, threads=threads)
+        scores = [math.exp(p) for p in log_p or ()] if layout.has_score else [None] * len(texts)
         if self._withheld is not None:
             n_spans, least = sum(map(len, rows)), self._withheld.least
             rows = [[span for span in row if (span.probability or 0.0) >= least] for row in rows]
@@ -215,12 +216,6 @@ class RawTexts:
         before = layout.between if self._n_texts else layout.start
         self._n_texts += len(objects)
         return before + layout.between.join(objects) if objects else ""
-
-    def _probabilities(self, texts: list[str]) -> Sequence[float | None]:
-        """Return the probability that all labels of each text are right."""
-        sentences = [self.tokenizer.tokens(text) for text in texts]
-        taggings = self._tagger.tag_batch(sentences, probabilities=True, threads=self._arguments.threads)
-        return [tagging.probability for tagging in taggings]
 
     def _pretty(self) -> Callable[[list[str]], str]:
         """Return the function that writes texts for people: their tokens with the labels below."""

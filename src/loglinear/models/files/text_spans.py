@@ -34,15 +34,17 @@ def spans_of(
     probabilities: bool = True,
     label_type: str = "str",
     threads: int = 0,
-) -> list[list[TextSpan]]:
+) -> tuple[list[list[TextSpan]], list[float] | None]:
     """Return the spans of texts: the chunks in their labels, or a span for each token if the labels form none.
+
+    The second value has log p(labels | text) of each text, in nats; None without probabilities.
 
     Args:
         model: of a chain.
         texts: each is one sequence.
         tokenizer: cuts them.
         rule: how the labels of the model form chunks; None if they form none.
-        probabilities: also return the probabilities of the spans.
+        probabilities: also return the probabilities of the spans and of all labels of a text.
         label_type: type of the labels to return where they form no chunks: "str", "int" or "bool".
         threads: 0 for all cores.
 
@@ -50,10 +52,12 @@ def spans_of(
         OptionError: the model has no template, or its template needs more than one column.
         DataError: a text is not a str, not valid Unicode or too large; names the text.
     """
-    spans = tag_texts(model, texts, tokenizer.core, _SPAN, rule=rule, probabilities=probabilities, threads=threads)
-    if rule is not None or label_type == "str":
-        return spans
-    return [[span._replace(label=typed([[span.label]], label_type)[0][0]) for span in row] for row in spans]
+    spans, sure = tag_texts(
+        model, texts, tokenizer.core, _SPAN, rule=rule, probabilities=probabilities, threads=threads
+    )
+    if rule is None and label_type != "str":
+        spans = [[span._replace(label=typed([[span.label]], label_type)[0][0]) for span in row] for row in spans]
+    return spans, sure
 
 
 def spans_html(text: str, spans: Sequence[TextSpan]) -> str:
