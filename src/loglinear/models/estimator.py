@@ -269,6 +269,9 @@ class Estimator(OneState, RunOptions):
         the estimator by itself. The argument ``callbacks`` of `fit` is loglinear's own, and sees more: the record of
         each step.
 
+        The ``fitted_estimator`` of an iteration predicts with the weights reached so far. It is None for `PairwiseMRF`,
+        with ``prior``, and with ``multi_class="ovr"``, which trains the models of the classes one after the other.
+
         Args:
             callbacks: objects with scikit-learn's `FitCallback` protocol; none to remove those set before.
 
