@@ -24,6 +24,7 @@ from ..extras import needed_by
 from ..objectives.chain import ChainData, ChainFeatures, ChainObjective
 from ..options import one_of
 from .chain_bias import BiasParameters, LabelBias
+from .chain_inference import ChainInference
 from .chain_single import SingleSentences
 from .chain_weights import WeightsByName
 from .column_tagging import tag_column
@@ -56,6 +57,7 @@ class ChainCRF(
     Temperature,
     WeightsByName,
     SingleSentences,
+    ChainInference,
     LightEstimator,
     SolverParameters,
     ChainFeatures,

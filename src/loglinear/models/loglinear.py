@@ -293,12 +293,12 @@ class LogLinear:
 
         Structural zeros and cells of empty margins count in neither number. NaN with ``l1``.
         """
-        return _whole(self._fitted().df)
+        return self._fitted().df
 
     @property
     def n_parameters_(self) -> float:
         """Number of parameters that can be estimated, the constant included; NaN with ``l1``."""
-        return _whole(self._fitted().rank)
+        return self._fitted().rank
 
     @property
     def deviance_p_(self) -> float:
@@ -497,7 +497,3 @@ class LogLinear:
         n = self._fit.design("effects").n_parameters
         table = listing(self._columns(LISTED), "; ".join(self.summary()), texts=("levels", "note"))
         return in_notebook(table + more(n, "parameter"))
-
-
-def _whole(number: float) -> float:
-    return number if math.isnan(number) else int(number)

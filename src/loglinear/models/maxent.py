@@ -41,6 +41,7 @@ from ..objectives.class_weights import check_sum, weights_by_class
 from ..objectives.classifier import ClassifierData, ClassifierObjective
 from ..result import Result, Status
 from ..vectors import Vector
+from .classifier_inference import ClassifierInference
 from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unfitted
 from .files import maxent as maxent_file
 from .files.origin import training_date
@@ -74,7 +75,15 @@ _FIRST = 100
 M = TypeVar("M", bound="MaxEnt")
 
 
-class MaxEnt(ClassifierMixin, Estimator, ChosenSolverParameters, DevParameters, ClassifierParameters, BaseEstimator):
+class MaxEnt(
+    ClassifierMixin,
+    ClassifierInference,
+    Estimator,
+    ChosenSolverParameters,
+    DevParameters,
+    ClassifierParameters,
+    BaseEstimator,
+):
     """Maximum-entropy classifier: multinomial, binary or one-vs-rest logistic regression on sparse or dense data.
 
     Minimises the sum over samples of -weight log p(y | x), plus l1 |w|_1 + (l2 / 2) |w|^2, in nats; the intercept is

@@ -535,7 +535,10 @@ class ChainObjective(ChainData):
         return self._like(self.core.sample(_numbers(sentences)))
 
     def batch(self, sentences: npt.ArrayLike, factor: float) -> ChainObjective:
-        """Return the objective on some of the sentences, each weighing ``factor`` times as much, with all features."""
+        """Return the objective on some of the sentences, each weighing ``factor`` times as much, with all features.
+
+        A sentence that is named several times counts several times.
+        """
         return self._like(self.core.batch(_numbers(sentences), factor))
 
     def per_sample(self) -> _core.SamplePasses:

@@ -182,11 +182,11 @@ impl ChainObjective {
         objective
     }
 
-    /// The objective on some of the sentences with all features; the weight of each sentence is multiplied by `factor`. Shares
-    /// all data with this objective.
+    /// The objective on some of the sentences with all features; the weight of each sentence is multiplied by `factor`, and
+    /// by how often it is named. Shares all data with this objective.
     pub fn batch(&self, sentences: &[usize], factor: f64) -> Self {
         let mut weights = vec![0.0; self.corpus.n_sentences()];
-        sentences.iter().for_each(|&sentence| weights[sentence] = factor * self.weight(sentence));
+        sentences.iter().for_each(|&sentence| weights[sentence] += factor * self.weight(sentence));
         let mut batch = ChainObjective {
             corpus: Arc::clone(&self.corpus),
             features: Arc::clone(&self.features),

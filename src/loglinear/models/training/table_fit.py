@@ -88,13 +88,13 @@ class TableFit:
 
     @property
     def rank(self) -> float:
-        """Number of parameters that can be estimated; NaN if unknown or penalised."""
-        return math.nan if self.support.rank is None or self.active is not None else float(self.support.rank)
+        """Number of parameters that can be estimated, an int; NaN if unknown or penalised."""
+        return math.nan if self.support.rank is None or self.active is not None else self.support.rank
 
     @property
     def df(self) -> float:
         """Residual degrees of freedom: cells with fitted counts above 0, less the rank of the model on these cells."""
-        return float(self.support.cells.sum()) - self.rank
+        return int(self.support.cells.sum()) - self.rank
 
     def p(self, statistic: float) -> float:
         """Return the probability of a larger statistic under the model, by the chi-squared distribution."""
