@@ -48,7 +48,7 @@ class DocWords(dict[int, Label]):
     def of(self, docs: Sequence[Doc]) -> tuple[list[list[Label]], set[int]]:
         """Return the words of each of many docs, and the numbers of the docs with boundaries of sentences.
 
-        What is wanted of the tokens is asked for at once: a call of spaCy for each doc is what reading docs costs.
+        One call per doc returns all that is needed of its tokens: the calls are what reading docs costs.
         """
         if not docs:
             return [], set()

@@ -112,11 +112,11 @@ class EntityRecognizer(EntityPipe):
     def predict(self, docs: list[Doc]) -> list[list[Chunk]]:
         """Return the entities of each doc, in tokens of the doc."""
         places = [(number, stretch) for number, row in enumerate(self._stretches_of(docs)) for stretch in row]
-        found: list[list[Chunk]] = [[] for _ in docs]
+        entities: list[list[Chunk]] = [[] for _ in docs]
         for sentence, *chunk in self._chunks([stretch.words for _, stretch in places]):
             number, stretch = places[sentence]
-            found[number].append(in_doc(stretch, *chunk))
-        return found
+            entities[number].append(in_doc(stretch, *chunk))
+        return entities
 
     def _chunks(self, sentences: list[list[str]]) -> Iterable[tuple[Any, ...]]:
         """Return the chunks of sentences, from left to right: the number of its sentence, then what `in_doc` takes."""

@@ -121,9 +121,9 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
     def _new_estimator(self) -> Any:
         """Return an estimator with the parameters of the config; raise OptionError if it does not have one of them."""
         kind, parameters = self._kind(), self.settings.parameters
-        known = signature(kind).parameters
-        if unknown := [key for key in parameters if key not in known]:
-            words = hint({key: parameters[key] for key in unknown}, known) or similar(unknown[0], known)
+        accepted = signature(kind).parameters
+        if unknown := [key for key in parameters if key not in accepted]:
+            words = hint({key: parameters[key] for key in unknown}, accepted) or similar(unknown[0], accepted)
             message = f"options has {unknown[0]!r}, which is not a parameter of {kind.__name__}{words}; correct it, or "
             message += "leave it out"
             raise OptionError(message)
