@@ -67,6 +67,15 @@ def test_test_sentences_are_drawn_as_well(trained):
     assert one.scores == same.scores  # copies of a sentence are all there is to draw
 
 
+def test_each_draw_has_test_sentences_of_its_own():
+    X, y = [["a", "b"], ["b", "c"]] * 10, [["A", "A"]] * 18 + [["B", "B"]] * 2
+    crf = ChainCRF(l2=100.0).fit(X, y)  # says A in every draw
+    inference = crf.inference(X, y, X_test=[["a"], ["b"]], y_test=[["A"], ["B"]], draws=16, level=0.99)
+    low, high = inference.scores["accuracy"]
+    assert low < 0.1
+    assert high > 0.9
+
+
 def test_numbers_do_not_depend_on_threads(trained):
     _, X, y = trained
     first, second = (ChainCRF(n_jobs=n).fit(X, y).inference(X, y, draws=5) for n in (1, 3))
