@@ -36,6 +36,7 @@ PACKAGES = {
     "dask": Package("Dask", "distributed"),
     "distributed": Package("Dask", "distributed"),
     "spacy": Package("spaCy", "spacy"),
+    "srsly": Package("spaCy", "spacy"),
     "pandas": Package("pandas", ""),
     "pgmpy": Package("pgmpy", ""),
     "polars": Package("polars", ""),
