@@ -36,7 +36,6 @@ PACKAGES = {
     "dask": Package("Dask", "distributed"),
     "distributed": Package("Dask", "distributed"),
     "spacy": Package("spaCy", "spacy"),
-    "srsly": Package("spaCy", "spacy"),
     "pandas": Package("pandas", ""),
     "pgmpy": Package("pgmpy", ""),
     "polars": Package("polars", ""),

@@ -11,7 +11,6 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import srsly
 from spacy.pipeline import Pipe
 from spacy.training import validate_get_examples
 
@@ -276,14 +275,15 @@ class LogLinearPipe(Pipe):  # type: ignore[misc]
         Raises:
             ModelFileError: the bytes are damaged, or of another kind.
         """
+        models: list[object] = []
         try:
-            messages = srsly.msgpack_loads(bytes_data)
-        except Exception as error:  # srsly lets whatever its decoder raises pass
+            util.from_bytes(bytes_data, {_MODEL: models.append}, [*exclude])
+        except Exception as error:  # spaCy lets whatever its decoder raises pass
             raise self._foreign() from error
-        if not isinstance(messages, dict) or not isinstance(messages.get(_MODEL, b""), bytes):
-            raise self._foreign()
-        if _MODEL in messages and _MODEL not in set(exclude):
-            self._of_bytes(messages[_MODEL])
+        for model in models:
+            if not isinstance(model, bytes):
+                raise self._foreign()
+            self._of_bytes(model)
         return self
 
     def _foreign(self) -> ModelFileError:
