@@ -27,6 +27,7 @@ __all__ = [
     "add_options",
     "add_scheme",
     "add_spans",
+    "add_table_layout",
     "add_templates",
     "add_threads",
     "add_tokenizer",
@@ -40,6 +41,7 @@ __all__ = [
     "count",
     "flag",
     "flags_of",
+    "missing_marks",
     "option_flag",
     "positive",
     "solvers_help",
@@ -200,6 +202,26 @@ def add_verbose(parser: Arguments) -> None:
     """Add --verbose."""
     verbose = "at the end, also show objective, violation, number of features and solver"
     parser.add_argument("-v", "--verbose", action="store_true", help=verbose)
+
+
+def add_table_layout(parser: Arguments, *, ignores: bool = False) -> None:
+    """Add the flags that say how to read a table: --missing, --no-header, --delimiter, and --ignore if it is wanted."""
+    missing = "further values that mean missing, such as --missing '?,-999' (with a leading dash: --missing=-)"
+    parser.add_argument("--missing", action="append", metavar="VALUE,...", help=missing)
+    if ignores:
+        ignore = "ignore these columns, by name or number; a name with a comma needs two pairs of quotes: '\"a, b\",id'"
+        parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
+    no_header = "the first line is a sample, not names; variables are called x1, x2, ..."
+    parser.add_argument("--no-header", action="store_true", help=no_header)
+    delimiter = "column separator (default: comma, tab, semicolon or |, whichever fits the first line)"
+    parser.add_argument("--delimiter", metavar="C", help=delimiter)
+
+
+def missing_marks(arguments: Namespace) -> list[str]:
+    """Return the values of --missing."""
+    from ..data.table import split_names
+
+    return [mark for marks in arguments.missing or () for mark in split_names(marks)]
 
 
 def add_templates(parser: Arguments) -> None:

@@ -30,7 +30,7 @@ from ..compared_groups import Groups, group_names
 from ..ending import nothing_reached
 from ..inputs import Inputs, add_data
 from ..learned_edges import Edges
-from ..options import add_json, add_options, add_threads, add_verbose, chosen
+from ..options import add_json, add_options, add_table_layout, add_threads, add_verbose, chosen, missing_marks
 from ..output import Interrupted, keeping_reached, say
 from ..reading import located
 from ..spelling import flags_alone
@@ -118,17 +118,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--compare", metavar="DATA", help=compare)
     permutations = "with --compare: number of permutations of the test (default: 1000)"
     add("--permutations", type=int, metavar="N", help=permutations)
-    missing = "further values that mean missing, such as --missing '?,-999' (with a leading dash: --missing=-)"
-    add("--missing", action="append", metavar="VALUE,...", help=missing)
-    ignore = "ignore these columns, by name or number; a name with a comma needs two pairs of quotes: '\"a, b\",id'"
-    add("--ignore", action="append", default=[], metavar="COLUMN,...", help=ignore)
-    add(
-        "--no-header",
-        action="store_true",
-        help="the first line is a sample, not names; variables are called x1, x2, ...",
-    )
-    delimiter = "column separator (default: comma, tab, semicolon or |, whichever fits the first line)"
-    add("--delimiter", metavar="C", help=delimiter)
+    add_table_layout(parser, ignores=True)
     add_json(parser, "print the edges and a summary as JSON, instead of the table")
     add("-q", "--quiet", action="store_true", help="do not show progress")
     add_verbose(parser)
@@ -200,7 +190,6 @@ def run(arguments: Namespace) -> None:
 
 
 def _estimator(arguments: Namespace) -> PairwiseMRF:
-    from ...data.table import split_names
     from ...models.network import PairwiseMRF
     from ...models.training.structure import NetworkOptions
 
@@ -212,7 +201,7 @@ def _estimator(arguments: Namespace) -> PairwiseMRF:
     if arguments.stability is not None:
         whole_number("--stability", arguments.stability, 2, 10**6)
     _check_groups(arguments)
-    missing = [mark for marks in arguments.missing or () for mark in split_names(marks)] or None
+    missing = missing_marks(arguments) or None
     cuts, reference = _cuts(arguments.cut), _reference(arguments.references)
     options = replace(chosen(NetworkOptions, arguments, missing=missing), cuts=cuts, reference=reference)
     options.check()

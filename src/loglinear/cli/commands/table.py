@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import OptionError
 from ...extras import needed_by
 from ..inputs import Inputs, add_data
-from ..options import add_json
+from ..options import add_json, add_table_layout, missing_marks
 from ..output import say, tab_separated
 
 if TYPE_CHECKING:
@@ -60,22 +60,14 @@ def configure(parser: ArgumentParser) -> None:
     add("-o", "--output", "--cells", dest="cells", metavar="FILE", help=cells)
     plot = "draw a mosaic plot, coloured by residuals, to FILE: .svg, .png or .pdf (pip install matplotlib)"
     add("--plot", metavar="FILE", help=plot)
-    missing = "further values that mean missing, such as --missing '?,-999' (with a leading dash: --missing=-)"
-    add("--missing", action="append", metavar="VALUE,...", help=missing)
-    add(
-        "--no-header",
-        action="store_true",
-        help="the first line is a sample, not names; variables are called x1, x2, ...",
-    )
-    delimiter = "column separator (default: comma, tab, semicolon or |, whichever fits the first line)"
-    add("--delimiter", metavar="C", help=delimiter)
+    add_table_layout(parser)
     add_json(parser)
     add("-q", "--quiet", action="store_true", help="do not say which files are written")
 
 
 def run(arguments: Namespace) -> None:
     """Fit, write the cells and the figure, print the parameters."""
-    from ...data.table import read_table, split_names
+    from ...data.table import read_table
     from ...data.writing import write_text
     from ...models.loglinear import LogLinear
     from ...report.figure import check_figure
@@ -87,12 +79,11 @@ def run(arguments: Namespace) -> None:
     if arguments.plot is not None:
         check_figure(arguments.plot)
     model = LogLinear(arguments.formula, method=arguments.method, l1=arguments.l1)
-    missing = [mark for marks in arguments.missing or () for mark in split_names(marks)]
     table = read_table(
         arguments.data,
         delimiter=arguments.delimiter,
         header=not arguments.no_header,
-        missing=missing,
+        missing=missing_marks(arguments),
         distinct=True,
     )
     with naming(arguments.data):

@@ -29,6 +29,7 @@ from ...visible import listed
 from .contrasts import Contrasts, Labelling, Matrix
 from .options import cores
 from .resampling import in_parallel
+from .separation import NO_LOSS
 
 __all__ = ["Covariance", "covariance_of"]
 
@@ -40,9 +41,8 @@ _STEPS, _SMALL = 25, 1e-6
 _FAR = 1.0
 # Reciprocal condition below which a Hessian is singular, and eigenvalues that columns depend on each other with.
 _SINGULAR, _DEPENDENT = 1e-13, 1e-10
-# Least change of a score by the last Newton step where weights grow without limit, and share of the NLL at 0 weights
-# below which all classes are told apart.
-_GROWTH, _NO_LOSS = 0.5, 1e-3
+# Least change of a score by the last Newton step where weights grow without limit.
+_GROWTH = 0.5
 # Entries of a vector that a message names: this share of the largest.
 _LARGE = 0.05
 
@@ -420,7 +420,7 @@ class _Likelihood:
             nll: there.
             is_last: whether the weights are as good as at their optimum.
         """
-        is_complete = nll < _NO_LOSS * self.data.nll_without_columns()
+        is_complete = nll < NO_LOSS * self.data.nll_without_columns()
         direction = theta if is_complete else step
         if not (is_complete or is_last) or self.data.l1 or self.data.l2 or not self.used.size:
             return
