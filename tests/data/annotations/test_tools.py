@@ -80,6 +80,15 @@ def test_the_export_of_a_tool_is_read_as_it_is(name):
     assert all(LEFT_OUT[name] in message and str(SAMPLES / name) in message for message in said)
 
 
+def test_the_text_of_a_doccano_export_may_be_its_data(tmp_path):
+    older = (SAMPLES / "doccano.jsonl").read_text(encoding="utf-8").replace('"text":', '"data":')
+    path = tmp_path / "export.jsonl"
+    path.write_text(older, encoding="utf-8")
+    assert read_annotations(path) == read_annotations(path, "doccano") == read("doccano.jsonl")[0]
+    assert '"data":' in older
+    assert '"text":' not in older
+
+
 def test_a_document_of_inception_has_a_line_for_each_sentence():
     (text,), said = read("inception.tsv")
     assert text.text == "\n".join(TEXTS)

@@ -2,8 +2,9 @@
 
 A project of sequence labelling exports `{"id": 1, "text": "...", "label": [[0, 3, "PER"]], "Comments": []}`, after the
 fields that the text was imported with. A project with relations exports "entities", objects with "start_offset",
-"end_offset" and "label", and "relations". Older versions export "labels" or "annotations". Offsets count code points,
-as Python does; a project in grapheme mode counts visible characters on the screen only.
+"end_offset" and "label", and "relations". Older versions export "labels" or "annotations", and versions 1.3 to 1.5 the
+text as "data". Offsets count code points, as Python does; a project in grapheme mode counts visible characters on the
+screen only.
 
 Source: doccano, backend/data_export/pipeline/factories.py and backend/data_export/models.py.
 """
@@ -21,6 +22,8 @@ __all__ = ["fields", "read", "written"]
 
 # Fields that hold the spans, in different versions and kinds of projects.
 _SPANS = ("label", "labels", "entities", "annotations")
+# Fields that hold the text.
+TEXT = ("text", "data")
 _REMEDY = "each span must be [start, end, label], or an object with start_offset, end_offset and label"
 
 
@@ -35,7 +38,7 @@ def read(path: str) -> list[AnnotatedText]:
     """
     texts, n_relations = [], 0
     for record in json_lines(path):
-        text = record.text("text")
+        text = record.text(next((name for name in TEXT if name in record), TEXT[0]))
         field = next((name for name in _SPANS if name in record), "")
         items = record.field(field, list) if field else []
         if not field and not any(name in record.value for name in _SPANS):

@@ -100,7 +100,7 @@ def detected_format(path: str) -> str | None:
         return None
     line = start.partition("\n")[0]
     fields = _fields(line)
-    if "text" not in fields:
+    if "text" not in fields and not {"data", "label"} <= fields:
         return None
     return next((format for name, format in _TOLD_BY.items() if name in fields), None)
 
@@ -119,7 +119,7 @@ def _fields(line: str) -> set[str]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return {name for name in (*_TOLD_BY, "text") if f'"{name}":' in line}
+        return {name for name in (*_TOLD_BY, "text", "data") if f'"{name}":' in line}
     return {*value} if type(value) is dict else set()
 
 
