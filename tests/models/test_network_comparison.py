@@ -155,6 +155,9 @@ def test_groups_that_cannot_be_compared_are_refused(second, options, message):
     [
         ({"n": 0}, "n=0"),
         ({"groups": ("p", "q")}, "are not two different names"),
+        ({"groups": ("women",)}, "are not two different names"),
+        ({"groups": ("women", "men", "others")}, "are not two different names"),
+        ({"groups": "ab"}, "are not two different names"),
         ({"estimator": 10.0}, "estimator=10.0 is not a PairwiseMRF"),
     ],
 )

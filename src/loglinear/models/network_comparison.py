@@ -265,11 +265,7 @@ def compare_networks(
     options = model._options(NetworkOptions)
     options.check()
     seed = model._seed(random_state)
-    labels = (str(groups[0]), str(groups[1]))
-    if len({*labels, *_COLUMNS}) < len(_COLUMNS) + 2:
-        message = f"groups={groups!r} are not two different names other than {', '.join(_COLUMNS)}; give, for example, "
-        message += "groups=('women', 'men')"
-        raise OptionError(message)
+    labels = _names_of(groups)
     frames = _without_empty([_group(X, options) for X in (first, second)], labels, paired=paired)
     sizes = (len(frames[0].columns[0]), len(frames[1].columns[0]))
     samples = model._encoded(_stacked(frames[0], frames[1], labels), None, options)
@@ -324,6 +320,16 @@ def _group(X: Table | Observations, options: NetworkOptions) -> Frame:
         rows = np.repeat(np.arange(len(frame.counts)), frame.counts)
         frame = replace(frame, columns=[column[rows] for column in frame.columns], counts=None, lines=None)
     return replace(frame, columns=with_missing(frame.columns, options.missing or ()))
+
+
+def _names_of(groups: Sequence[str]) -> tuple[str, str]:
+    """Return the names of both groups; raise OptionError if they are not two, or would name columns alike."""
+    names = [str(name) for name in groups]
+    if isinstance(groups, str) or len(names) != 2 or len({*names, *_COLUMNS}) < len(_COLUMNS) + 2:
+        message = f"groups={groups!r} are not two different names other than {', '.join(_COLUMNS)}; give, for example, "
+        message += "groups=('women', 'men')"
+        raise OptionError(message)
+    return names[0], names[1]
 
 
 def _without_empty(frames: list[Frame], groups: tuple[str, str], *, paired: bool) -> list[Frame]:
