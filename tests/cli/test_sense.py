@@ -99,6 +99,13 @@ def test_odd_data_are_a_warning_once(done, tmp_path):
     ]
 
 
+def test_labels_of_spans_are_in_no_column(done, tmp_path):
+    spans = [{"text": f"Name{at} called", "label": [[0, 5, f"T{at}"]]} for at in range(9)]
+    path = written(tmp_path, "".join(f"{json.dumps(text)}\n" for text in spans), "export.jsonl")
+    said = done("train", path, "--format", "doccano", "--preset", "ner", "-m", tmp_path / "m", "-q").stderr
+    assert said.endswith("labels occur only once, such as B-T0, B-T1, B-T2, B-T3, B-T4, ...; check the labels\n")
+
+
 def unlabelled(tmp_path):
     """The file of `entities` without its last column."""
     return written(tmp_path, "".join(f"{line.rpartition(' ')[0]}\n" for line in ENTITIES.splitlines()), "dev.txt")

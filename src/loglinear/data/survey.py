@@ -118,7 +118,8 @@ class Survey(NamedTuple):
             messages.append(f"the labels are real numbers ({names_of(self.labels)}); {remedy_of_labels(self.format)}")
         elif are_rare:
             share = f"{len(rare):,} of {len(self.labels):,} labels"
-            messages.append(f"{share} occur only once, such as {names_of(rare)}; check which column holds the labels")
+            where = "check which column holds the labels" if self.format == "columns" else "check the labels"
+            messages.append(f"{share} occur only once, such as {names_of(rare)}; {where}")
         messages += [f"{_alike(*pair)}; write them alike" for pair in lookalikes(self.labels)[:_NAMED]]
         return messages + self._by_case(are_rare=are_rare)
 
