@@ -592,5 +592,7 @@ def test_messages_name_what_was_given_and_what_fits(done, misuse, tiny, tmp_path
     fitting = misuse("train", tiny, "--preset", "ner-pos-chunk", "-m", model)
     assert "'ner-pos-chunk' reads 3 columns plus the label, but the data have 2; presets that fit: " in fitting
     assert "; label a file with one token per line: " in done("train", tiny, "--preset", "pos", "-m", model).stderr
+    with_tokenizer = done("train", tiny, "--preset", "ner", "--tokenizer", "words", "-m", model).stderr
+    assert "; label a file with one token per line (add --text for a text per line): " in with_tokenizer
     as_texts = ["--model-type", "maxent", "--format", "text"]
     assert "; label texts, one per line: " in done("train", texts, *as_texts, "-m", model).stderr

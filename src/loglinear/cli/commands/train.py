@@ -183,7 +183,7 @@ def run(arguments: Namespace) -> None:
     if nothing_reached(results):
         raise Interrupted(way_on=_way_on(checkpoint), is_early=True)
     if not arguments.quiet:
-        how = _use(format)
+        how = _use(format, tokenizer=arguments.tokenizer)
         for line in _account(results, arguments.model, how, progress.elapsed, verbose=arguments.verbose):
             say(line)
         if advice := _slimming(arguments):
@@ -281,13 +281,13 @@ def _slimming(arguments: Namespace) -> str:
     return f"note: the model takes {size / 1e6:,.0f} MB; for a smaller one train with {remedy}{less}"
 
 
-def _use(format: str) -> str:
+def _use(format: str, *, tokenizer: str | None) -> str:
     """Return what a model labels, given the format of its training data."""
     from ...data.formats import named
 
     if named(format).holds == "texts":
         return "label texts, one per line"
-    if named(format).has_spans:
+    if named(format).has_spans or tokenizer is not None:
         return "label a file with one token per line (add --text for a text per line)"
     is_of_words = format == "columns" or named(format).has_docs
     return "label a file with one token per line" if is_of_words else f"label a file of the format {format}"
