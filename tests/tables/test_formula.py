@@ -47,6 +47,7 @@ def test_a_formula_is_its_generators(formula, generators):
         ("", "empty"),
         ("A + D", "position 5: no variable 'D'"),
         ("A + agegroup", "no variable 'agegroup'"),
+        ("A + age group", "position 5: no variable 'age'; put names with blanks in quotes: 'age group'"),
         ("A B", "position 3: unexpected 'B'"),
         ("A +", "position 4: the formula ends early"),
         ("(A + B", "position 1: the parenthesis is not closed"),

@@ -116,6 +116,12 @@ class _Token(NamedTuple):
     start: int
 
 
+def _unquoted(token: _Token, names: Sequence[str]) -> str:
+    """Return the remedy if a name is the first word of a variable whose name has blanks."""
+    longer = [name for name in map(str, names) if token.kind == "name" and name.startswith(f"{token.text} ")]
+    return f"; put names with blanks in quotes: {longer[0]!r}" if longer else ""
+
+
 class _Parser:
     """A parser by recursive descent, which returns sets of terms."""
 
@@ -213,7 +219,7 @@ class _Parser:
         if token.kind in ("name", "quoted"):
             name = token.text if token.kind == "name" else token.text[1:-1]
             if name not in self.names:
-                self.fail(token.start, f"no variable {name!r}{_hint(name, self.names)}")
+                self.fail(token.start, f"no variable {name!r}{_unquoted(token, self.names) or _hint(name, self.names)}")
             return {frozenset([self.names.index(name)])}
         if token.text == ".":
             return {frozenset([axis]) for axis in range(len(self.names))}
