@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 from contextlib import closing, suppress
+from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -70,9 +71,24 @@ def test_explanations_are_those_of_the_estimator(server, model):
     for token, expected in zip(answer["tokens"], explanation.to_dict()["tokens"], strict=True):
         assert TEXTS[0][token.pop("start") : token.pop("end")] == token["text"]
         assert token == expected | {"contributions": expected["contributions"][:3]}
-    assert posted(server, "/explain", {"text": TEXTS[0], "html": True}) == (200, {"html": explanation.html()})
+    status, answer = posted(server, "/explain", {"text": TEXTS[0], "html": True})
+    assert status == 200
+    assert without_hues(answer["html"]) == without_hues(explanation.html())
     assert posted(server, "/explain", {"text": " "}) == (200, {"tokens": []})
     assert posted(server, "/explain", {"text": " ", "html": True}) == (200, {"html": ""})
+
+
+def without_hues(html):
+    return re.sub(r"--hue:\d+", "", html)
+
+
+def test_a_type_has_one_colour_on_the_whole_page(server):
+    (hues,) = re.findall('data-hues="([^"]*)"', asked(server, "GET", "/")[2])
+    hues = json.loads(unescape(hues))
+    assert sorted(hues) == ["LOC", "PER"]
+    for text in ("Ada wrote in Paris", "Rain in Paris"):
+        html = posted(server, "/explain", {"text": text, "html": True})[1]["html"]
+        assert {*re.findall(r'--hue:(\d+)">(?:(?!--hue).)*?>LOC</small>', html)} == {f"{hues['LOC']:.0f}"}
 
 
 def test_the_page_may_use_its_own_script_and_server_alone(server):

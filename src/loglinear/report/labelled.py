@@ -42,14 +42,17 @@ class Labelled:
     Args:
         labels: all labels that are shown together, in the order in which they get their colours; "?" gets none.
         sequences: whether they label tokens of sentences, which may form chunks.
+
+    Attributes:
+        scheme: the tagging scheme of the labels, or None.
+        hues: of each type of chunks, or of each label that follows no scheme, in degrees.
     """
 
     def __init__(self, labels: Iterable[str], *, sequences: bool = True) -> None:
         labels = [label for label in dict.fromkeys(labels) if label != UNKNOWN]
         self.scheme = detect_scheme(labels) if sequences else None
-        types = dict.fromkeys(self._type(label) for label in labels)
-        types.pop(None, None)
-        self._hues = {type_: (_BLUE + at * _GOLDEN_ANGLE) % 360.0 for at, type_ in enumerate(types)}
+        types = dict.fromkeys(type_ for label in labels if (type_ := self._type(label)) is not None)
+        self.hues = {type_: (_BLUE + at * _GOLDEN_ANGLE) % 360.0 for at, type_ in enumerate(types)}
 
     def _type(self, label: str) -> str | None:
         """The type of a label's chunks, or the label itself; None outside chunks."""
@@ -63,7 +66,7 @@ class Labelled:
 
     def place(self, type_: str | None) -> int | None:
         """Return the number of a type of chunks, or of a label that follows no scheme, in the order of the colours."""
-        return next((at for at, name in enumerate(self._hues) if name == type_), None)
+        return next((at for at, name in enumerate(self.hues) if name == type_), None)
 
     def pieces(self, labels: Sequence[str]) -> Iterator[Piece]:
         """Yield the chunks of a sentence and the tokens between them, from left to right."""
@@ -92,14 +95,14 @@ class Labelled:
 
     def types(self) -> list[str]:
         """Return the types of chunks, or the labels that follow no scheme, as HTML in their colours."""
-        return [self.coloured(f"<b>{shown(type_)}</b>", type_) for type_ in self._hues if type_]
+        return [self.coloured(f"<b>{shown(type_)}</b>", type_) for type_ in self.hues if type_]
 
     def coloured(self, html: str, type_: str | None, note: str = "") -> str:
         """Return HTML in the colour of a type, if there is one, with a note after it."""
         if type_ is None:
             return html
         after = f'<small class="type">{note}</small>' if note else ""
-        return f'<span class="label" style="--hue:{self._hues[type_]:.0f}">{html}{after}</span>'
+        return f'<span class="label" style="--hue:{self.hues[type_]:.0f}">{html}{after}</span>'
 
 
 def with_gaps(spans: Iterable[Chunk], n: int) -> Iterator[Piece]:

@@ -11,12 +11,11 @@ async function asked(path, request) {
   return value;
 }
 
-const hues = new Map();
+const hues = JSON.parse(element("labelled").dataset.hues);
 function coloured(text, label) {
-  if (!hues.has(label)) hues.set(label, (210 + hues.size * 137.508) % 360);
   const span = made("span", text);
   span.className = "label";
-  span.style.setProperty("--hue", hues.get(label).toFixed(0));
+  span.style.setProperty("--hue", hues[label].toFixed(0));
   return span;
 }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from functools import cache
+import json
+from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 
 from ..display.fragment import shown
@@ -23,8 +25,8 @@ POLICY = (
 """What the page may do: talk to its own server, and nothing else."""
 
 
-@cache
-def page(title: str) -> bytes:
-    """Return the page."""
-    body = (_FOLDER / "page.html").read_text(encoding="utf-8").replace("{{ title }}", shown(title))
+def page(title: str, hues: Mapping[str, float]) -> bytes:
+    """Return the page, which colours each type of spans in its hue."""
+    body = (_FOLDER / "page.html").read_text(encoding="utf-8").replace("{{ hues }}", escape(json.dumps(hues)))
+    body = body.replace("{{ title }}", shown(title))
     return f"{head(shown(title), 'labelled')}\n{body}<script>{_SCRIPT}</script>\n</html>\n".encode()

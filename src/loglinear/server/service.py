@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import DataError, LogLinearError, MissingPackageError, OptionError
+from ..report.labelled import Labelled
 from .page import page
 
 if TYPE_CHECKING:
@@ -60,9 +61,11 @@ class Service:
         except OptionError as error:  # the model cannot label text
             message = f"{path}: {error}"
             raise OptionError(message) from error
-        title = f"Labels by {os.path.basename(path)}"
+        # All parts of the page give a type the same colour, whichever labels a text has.
+        self._colours = Labelled(map(str, tagger.labels))
+        content = page(f"Labels by {os.path.basename(path)}", self._colours.hues)
         self._pages: Mapping[str, Callable[[], Answer]] = {
-            "/": lambda: Answer(200, page(title), "text/html; charset=utf-8"),
+            "/": lambda: Answer(200, content, "text/html; charset=utf-8"),
             "/model": self._model,
         }
         self._calls: Mapping[str, Callable[[dict[str, Any]], Answer]] = {"/tag": self._tag, "/explain": self._explain}
@@ -137,7 +140,7 @@ class Service:
             return Answer.of({"html": ""} if as_html else {"tokens": []})
         explanation = self._crf.explain([text[start:end] for start, end in offsets])
         if as_html:
-            return Answer.of({"html": explanation.html(top)})
+            return Answer.of({"html": type(explanation).html_of([explanation], top, self._colours)})
         tokens = explanation.to_dict()["tokens"]
         return Answer.of(
             {

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...display.table import data_frame
-from ...report.labelled import in_notebook
+from ...report.labelled import Labelled, in_notebook
 from ...visible import counted
 from .fragment import Fragment, colours_of
 from .token_explanation import NARROW, SHOWN, TokenExplanation, called, on_screen
@@ -108,10 +108,11 @@ class Explanation(Sequence[TokenExplanation]):
         return Explanation.html_of([self], top)
 
     @staticmethod
-    def html_of(explanations: Sequence[Explanation], top: int = SHOWN) -> str:
+    def html_of(explanations: Sequence[Explanation], top: int = SHOWN, colours: Labelled | None = None) -> str:
         """Return several explanations in the same colours, as HTML; see `html`."""
-        tokens = [token for explanation in explanations for token in explanation]
-        colours = colours_of(tokens, explanations[0].explained)
+        if colours is None:
+            tokens = [token for explanation in explanations for token in explanation]
+            colours = colours_of(tokens, explanations[0].explained)
         parts = [Fragment(each.tokens, each.explained, top, colours).html() for each in explanations]
         return in_notebook("".join(parts))
 
