@@ -6,6 +6,7 @@ import pickle
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 from hypothesis import given, settings
@@ -115,6 +116,22 @@ def test_parameters_errors_and_residuals_equal_statsmodels(name, formula):
     free = leverages < 1 - 1e-9
     adjusted = (other.resid_pearson / np.sqrt(np.where(free, 1 - leverages, 1.0)))[free]
     np.testing.assert_allclose(model.residuals("adjusted").ravel()[free], adjusted, atol=1e-5)
+
+
+def test_levels_have_the_order_of_the_table_and_those_of_rows_are_sorted():
+    cells = {("yes", 10): 3, ("no", 10): 4, ("yes", 9): 5, ("no", 9): 6}
+    rows = [(*cell, count) for cell, count in cells.items()]
+    frame = pd.DataFrame(rows, columns=["x1", "x2", "n"])
+    ordered = frame.assign(x1=pd.Categorical(frame["x1"], ["yes", "no"], ordered=True))
+    assert LogLinear(".").fit(cells).levels_ == [["yes", "no"], [10, 9]]
+    assert LogLinear(".").fit(frame, counts="n").levels_ == [["no", "yes"], [9, 10]]
+    assert LogLinear(".").fit(ordered, counts="n").levels_ == [["yes", "no"], [9, 10]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_that_a_model_fits_exactly_have_no_adjusted_residuals(seed):
+    counts = np.random.default_rng(seed).integers(1, 50, (3, 3))
+    assert np.isnan(LogLinear("A*B").fit(counts, names=["A", "B"]).residuals("adjusted")).all()
 
 
 def test_the_sample_size_of_bic_is_the_number_of_samples():

@@ -128,7 +128,7 @@ class TableFit:
         pearson = np.divide(raw, np.sqrt(self.expected), out=np.full_like(raw, np.nan), where=inside)
         if kind == "pearson":
             return pearson
-        free = 1.0 - self._leverages()
+        free = np.maximum(1.0 - self._leverages(), 0.0)
         return np.divide(pearson, np.sqrt(free), out=np.full_like(raw, np.nan), where=inside & (free > 1e-10))
 
     def design(self, coding: str) -> Design:
