@@ -18,10 +18,11 @@ _LEAST_CERTAIN = 10
 _LEGEND = 30
 # How a page explains its numbers.
 INTRODUCTIONS = {
-    "tokens": "Each line has a token, its label with its probability, and its label in the best label sequence in "
-    "which it has another one. The bars are the contributions of the features to the difference of the two scores, in "
-    "nats: to the right for the label, to the left for the other one. Choose a word to see its line. A dashed line "
-    f"marks words whose label has a probability below {UNSURE:g}.",
+    "tokens": "Each line shows a token, its label and the probability of the label. After “not” comes its label in the "
+    "best sequence that labels it differently, with its probability, and by how much the score of that sequence is "
+    "lower, in nats. The bars are the contributions of features to this difference: to the right for the label, to the "
+    f"left for the other one. Choose a word to see its line. A dashed line marks words whose label has a probability "
+    f"below {UNSURE:g}.",
     "texts": "Each text has its label with its probability, and the second-best label. The bars are the contributions "
     "of the words to the difference of the two scores, in nats: to the right for the label, to the left for the other "
     "one. The words of the text have the same colours.",
