@@ -5,6 +5,7 @@ use crate::corpus::sink::{Gold, Sink};
 use crate::text::cells::Cells;
 use crate::text::joins::{Line, Part, SentencePieces};
 use crate::text::looked_up::{LookUps, LookedUp};
+use crate::text::substrings::{Substring, Substrings};
 use crate::text::template::Template;
 use crate::text::token_views::TokenViews;
 use crate::text::view::{Column, text_of};
@@ -86,6 +87,7 @@ pub struct Expander<'t> {
     sentence: SentencePieces,
     look_ups: LookUps<'t>,
     views: TokenViews<'t>,
+    substrings: Substrings,
     /// A buffer for the hashes of a token's views.
     views_of_token: Vec<Piece>,
 }
@@ -94,7 +96,8 @@ impl<'t> Expander<'t> {
     /// An expander without buffers.
     pub fn new(template: &'t Template) -> Self {
         let (sentence, views) = (SentencePieces::default(), TokenViews::new(template));
-        Expander { template, sentence, look_ups: LookUps::default(), views, views_of_token: Vec::new() }
+        let (look_ups, substrings) = (LookUps::default(), Substrings::default());
+        Expander { template, sentence, look_ups, views, substrings, views_of_token: Vec::new() }
     }
 
     /// Passes every attribute of every token to the sink, and the token's label, `label_of(token)`. Does not end the sentence. Error:
@@ -120,7 +123,8 @@ impl<'t> Expander<'t> {
                 let keys = self.sentence.keys(token - first, template.lines.len());
                 for (number, (line, &key)) in template.lines.iter().zip(keys).enumerate() {
                     if let Some((at, most)) = line.substrings {
-                        expand_substrings(template, &self.sentence, (number, at, most), cells, token, sink)?;
+                        let (sentence, memory) = (&self.sentence, &mut self.substrings);
+                        expand_substrings(template, sentence, memory, (number, at, most), cells, token, sink)?;
                         continue;
                     }
                     // A bigram joins a token and the previous one: the first token does not have one.
@@ -143,6 +147,7 @@ impl<'t> Expander<'t> {
 fn expand_substrings<S: Sink>(
     template: &Template,
     sentence: &SentencePieces,
+    memory: &mut Substrings,
     (number, at, most): (usize, usize, usize),
     cells: &LookedUp<'_>,
     token: usize,
@@ -170,20 +175,11 @@ fn expand_substrings<S: Sink>(
             ));
         }
     }
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let mut seen: Vec<&str> = Vec::new();
-    for start in 0..ends.len() - 1 {
-        for &end in ends[start + 1..].iter().take(most) {
-            seen.push(&text[ends[start]..end]);
-        }
-    }
-    seen.sort_unstable();
-    seen.dedup();
     let beyond = |view, distance| template.piece_beyond(view, distance);
     let key = |substring| template.joins.key(number, sentence, token, substring, beyond);
-    for substring in seen {
-        let substring = substring.as_bytes();
-        let key = key(Some(Piece::of(substring)));
+    for Substring { bytes, piece } in memory.of(&text, most) {
+        let substring = &text.as_bytes()[bytes.clone()];
+        let key = key(Some(*piece));
         if line.bigram && token > 0 {
             sink.bigram(key, |out| template.write(line, cells, token, Some(substring), out));
         }
@@ -383,6 +379,22 @@ U5:%shape[0,0]|%normal[0,0]"#,
         // The sink compares each key with the key of the attribute's string, which is built again.
         Expander::new(&template).expand(&cells, &mut sink, |_| None).unwrap();
         assert_eq!(sink.tokens.len(), 3000);
+    }
+
+    #[test]
+    fn substrings_are_the_same_whether_they_are_remembered_or_not() {
+        let template = Template::parse("U%substrings[-1,0,3]\nB%x[0,1]%substrings[0,0,2]~%x[1,1]").unwrap();
+        let word = |n: usize| "aé€b".repeat(if n.is_multiple_of(97) { 99 } else { 1 }) + &(n * 7919 % 613).to_string();
+        let words: Vec<String> = (0..3000).map(word).collect();
+        let cells = Cells { columns: 2, cells: words.iter().flat_map(|word| [word.as_bytes(), b"T"]).collect() };
+        let (mut remembering, mut sink) = (Expander::new(&template), Collect::default());
+        remembering.expand(&cells, &mut sink, |_| None).unwrap();
+        for token in 1..cells.tokens() - 1 {
+            let cells = Cells { columns: 2, cells: cells.cells[2 * token - 2..2 * token + 4].to_vec() };
+            let mut alone = Collect::default();
+            Expander::new(&template).expand(&cells, &mut alone, |_| None).unwrap();
+            assert_eq!(alone.tokens[1], sink.tokens[token]);
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod naming;
 pub mod pattern;
 pub mod ranges;
 pub mod sentence;
+mod substrings;
 pub mod svmlight;
 pub mod template;
 mod token_views;
