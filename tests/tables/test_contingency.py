@@ -79,6 +79,9 @@ def test_an_ordered_categorical_keeps_its_order():
         (GROUPED.assign(n="many"), {"counts": "n"}, "counts='n': the column has values that are not"),
         ({}, {}, "no columns"),
         ({("a",): "x"}, {}, "not all numbers"),
+        (np.array([1, 2j]), {}, "not all numbers (complex numbers)"),
+        (np.broadcast_to(1, (2,) * 40), {}, "of 40 variables would have more than 100,000,000 cells (2 x 2 x"),
+        (GROUPED.assign(n=[1, 2, 3, 4, None, 6]), {"counts": "n"}, "row 4, column 'n': the count is missing"),
         ({"id": [*range(1001)]}, {}, "column 'id' has 1,001 different values"),
     ],
 )
@@ -91,10 +94,12 @@ def test_what_is_wrong_with_a_table_is_told(data, options, told):
 @pytest.mark.parametrize(
     ("data", "options", "told"),
     [
-        (GROUPED, {"counts": "m"}, "no such column"),
+        (GROUPED, {"counts": "m"}, "is not a column"),
         (COUNTS, {"counts": "n"}, "leave out counts"),
         (COUNTS, {"names": ["a"]}, "2 variables"),
         (COUNTS, {"names": ["a", "a"]}, "same name"),
+        (COUNTS, {"names": "ab"}, "give a list"),
+        (COUNTS, {"names": 5}, "give a list"),
         (COUNTS, {"counts": 3}, "not the name of a column"),
     ],
 )

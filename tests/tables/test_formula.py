@@ -57,15 +57,26 @@ def test_a_formula_is_its_generators(formula, generators):
         ("A^B", "position 2: ^ needs a whole number"),
         ("A^0", "position 2: ^ needs a whole number"),
         ("A & B", "position 3: unexpected '&'"),
-        ("A + 'age group", "position 5: unexpected a quote that is not closed"),
+        ("A + 'age group", "position 5: the quote is not closed"),
         ("A + 2", "position 5: expected a variable, found '2'"),
         ([("A", "D")], "no variable 'D'"),
+        ([1], "generator 1 is neither a name"),
+        ("(" * 5000 + "A" + ")" * 5000, "position 51: more than 50 parentheses are open"),
     ],
 )
 def test_what_is_wrong_with_a_formula_is_told_with_its_position(formula, told):
     with pytest.raises(OptionError) as error:
         terms_of(formula, NAMES)
     assert told in str(error.value)
+
+
+def test_a_formula_of_very_many_variables_is_refused_at_once():
+    with pytest.raises(OptionError, match="more than 65,536 terms"):
+        terms_of(".^3", [f"v{k}" for k in range(3000)])
+
+
+def test_parentheses_one_after_another_are_not_nested():
+    assert terms_of(" + ".join(["(A)"] * 60), NAMES) == terms_of("A", NAMES)
 
 
 def test_a_wrong_name_has_a_suggestion():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -193,20 +194,21 @@ def _of_pairs(keys: list[tuple[Any, ...]], values: list[Any], orders: Sequence[A
 
 
 def _check_size(shape: Sequence[int]) -> None:
-    cells = 1
-    for levels in shape:
-        cells *= levels
-    if cells > _MOST_CELLS:
-        message = f"the table would have {cells:,} cells ({' x '.join(map(str, shape))}), of which at most "
-        message += f"{_MOST_CELLS:,} are possible; leave out variables or merge levels (PairwiseMRF learns networks of "
-        message += "many variables)"
+    if math.prod(shape) > _MOST_CELLS:
+        sizes = " x ".join([*map(str, shape[:_SHOWN]), *(["..."] if len(shape) > _SHOWN else [])])
+        message = f"the table of {counted(len(shape), 'variable')} would have more than {_MOST_CELLS:,} cells ({sizes})"
+        message += "; leave out variables or merge levels (PairwiseMRF learns networks of many variables)"
         raise DataError(message)
 
 
 def _of_cells(
     array: Any, own: Sequence[Any] | None, levels: Sequence[Sequence[Any]] | None, names: Sequence[str] | None
 ) -> ContingencyTable:
+    _check_size(np.shape(array))
     try:
+        if np.iscomplexobj(array):
+            message = "complex numbers"
+            raise TypeError(message)
         counts = np.array(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         message = f"the counts of the table are not all numbers ({error}); {_REMEDY}"
@@ -214,8 +216,9 @@ def _of_cells(
     if not counts.ndim or not counts.size:
         message = f"the table has shape {counts.shape}, which has no cells; {_REMEDY}"
         raise DataError(message)
-    _check_size(counts.shape)
     axes = [*(levels or [[*range(size)] for size in counts.shape])]
+    if names is not None:
+        _check_names(names, counts.ndim)
     called = own if names is None else names
     called = [f"x{axis}" for axis in range(1, counts.ndim + 1)] if called is None else [*map(str, called)]
     _check_names(called, counts.ndim)
@@ -231,7 +234,7 @@ def _of_cells(
 
 
 def _check_names(names: Sequence[str], n: int) -> None:
-    if isinstance(names, str) or len(names) != n:
+    if isinstance(names, str) or not isinstance(names, Collection) or len(names) != n:
         message = f"names={names!r}: the table has {counted(n, 'variable')}; give a list with a name for each"
         raise OptionError(message)
     if len(set(names)) < n:
@@ -292,7 +295,7 @@ def _counts_taken(frame: Frame, counts: str) -> tuple[Frame, Vector]:
     """Return the table without its column of counts, and the counts."""
     names = frame.names or []
     if counts not in names:
-        message = f"counts={counts!r}: no such column{similar(counts, names)}; the columns are {listed(names, _SHOWN)}"
+        message = f"counts={counts!r} is not a column{similar(counts, names)}; the columns are {listed(names, _SHOWN)}"
         raise OptionError(message)
     at = names.index(counts)
     try:
@@ -303,8 +306,9 @@ def _counts_taken(frame: Frame, counts: str) -> tuple[Frame, Vector]:
         raise DataError(message) from error
     bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
     if bad.size:
-        message = f"{frame.place(int(bad[0]))}, column {counts!r}: {frame.columns[at][bad[0]]} is not a count; give a "
-        message += "finite number >= 0"
+        count = frame.columns[at][bad[0]]
+        problem = "the count is missing" if np.isnan(numbers[bad[0]]) else f"{count} is not a count"
+        message = f"{frame.place(int(bad[0]))}, column {counts!r}: {problem}; give a finite number >= 0"
         raise DataError(message)
     left = [i for i in range(len(names)) if i != at]
     if not left:

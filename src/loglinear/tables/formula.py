@@ -33,9 +33,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _PLAIN = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
-# Names that a message lists, and the largest number of variables, so that closures stay small.
+# Names that a message lists; the largest number of terms, so that closures stay small, and of open parentheses.
 _SHOWN = 12
 _MOST_TERMS = 2**16
+_MOST_OPEN = 50
 
 
 def terms_of(formula: str | Iterable[str | Iterable[str]], names: Sequence[str]) -> list[Term]:
@@ -60,6 +61,10 @@ def terms_of(formula: str | Iterable[str | Iterable[str]], names: Sequence[str])
         raise OptionError(message)
     generators = []
     for generator in formula:
+        if not isinstance(generator, Iterable):
+            message = f"formula: generator {generator!r} is neither a name of a variable nor several names, such as "
+            message += "('A', 'B')"
+            raise OptionError(message)
         members = [generator] if isinstance(generator, str) else [*generator]
         for name in members:
             if name not in names:
@@ -126,15 +131,16 @@ class _Parser:
     """A parser by recursive descent, which returns sets of terms."""
 
     def __init__(self, formula: str, names: Sequence[str]) -> None:
-        self.text, self.names = formula, names
+        self.text, self.names, self.open = formula, names, 0
         self.tokens: list[_Token] = []
         at = 0
         while formula[at:].strip():
             match = _TOKEN.match(formula, at)
             if match is None:
                 start = at + len(formula[at:]) - len(formula[at:].lstrip())
-                what = "a quote that is not closed" if formula[start] in "\"'`" else f"{formula[start]!r}"
-                self.fail(start, f"unexpected {what}; put names with blanks or signs in quotes")
+                if formula[start] in "\"'`":
+                    self.fail(start, "the quote is not closed")
+                self.fail(start, f"unexpected {formula[start]!r}; put names with blanks or signs in quotes")
             kind = str(match.lastgroup)
             self.tokens.append(_Token(kind, match[kind], match.start(kind)))
             at = match.end()
@@ -190,13 +196,13 @@ class _Parser:
         terms = self.meeting()
         while self.taken("*") is not None:
             others = self.meeting()
-            terms = terms | others | _met(terms, others)
+            terms = terms | others | self.met(terms, others)
         return terms
 
     def meeting(self) -> set[Term]:
         terms = self.power()
         while self.taken(":") is not None:
-            terms = _met(terms, self.power())
+            terms = self.met(terms, self.power())
         return terms
 
     def power(self) -> set[Term]:
@@ -208,7 +214,7 @@ class _Parser:
             self.at += 1
             base = terms
             for _ in range(int(token.text) - 1):
-                terms = terms | _met(terms, base)
+                terms = terms | self.met(terms, base)
         return terms
 
     def atom(self) -> set[Term]:
@@ -226,14 +232,24 @@ class _Parser:
         if token.text == "1":
             return {frozenset()}
         if token.text == "(":
+            self.open += 1
+            if self.open > _MOST_OPEN:
+                self.fail(token.start, f"more than {_MOST_OPEN} parentheses are open; leave out those without effect")
             terms = self.sum()
             if self.taken(")") is None:
                 self.fail(token.start, "the parenthesis is not closed")
+            self.open -= 1
             return terms
         advice = "; put a name that begins with a digit in quotes" if token.kind == "number" else ""
         self.fail(token.start, f"expected a variable, found {token.text!r}{advice}")
 
-
-def _met(terms: set[Term], others: set[Term]) -> set[Term]:
-    """Return the unions of each term with each of the others."""
-    return {term | other for term in terms for other in others}
+    def met(self, terms: set[Term], others: set[Term]) -> set[Term]:
+        """Return the unions of each term with each of the others."""
+        unions: set[Term] = set()
+        for term in terms:
+            unions.update(term | other for other in others)
+            if len(unions) > _MOST_TERMS:
+                message = f"formula {self.text!r}: the model has more than {_MOST_TERMS:,} terms; name the variables "
+                message += "of the model, such as 'A*B + C' (PairwiseMRF learns networks of many variables)"
+                raise OptionError(message)
+        return unions

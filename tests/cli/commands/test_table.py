@@ -88,11 +88,12 @@ def test_a_warning_of_an_empty_margin_names_it(done, tmp_path):
     [
         (["--formula", "alcohol*cigarete"], "position 9: no variable 'cigarete' (did you mean cigarette?)"),
         (["--formula", "alcohol *"], "position 10: the formula ends early"),
-        (["--counts", "m"], "counts='m': no such column"),
+        (["--counts", "m"], "--counts m is not a column"),
         (["--counts", "alcohol"], "students.csv: counts='alcohol'"),
         (["--method", "newtom"], "unknown solver 'newtom'"),
         (["--choose", "bic", "--l1", "1"], "leave out --l1 1, or use --search l1"),
         (["--plot", "m.txt"], "unknown figure format"),
+        (["--json", "-o", "-"], "both write to stdout"),
         (["--search", "forward"], "--search forward is for --choose"),
     ],
 )

@@ -76,6 +76,9 @@ def run(arguments: Namespace) -> None:
     if arguments.search is not None and arguments.choose is None:
         message = f"--search {arguments.search} is for --choose; add --choose bic, or leave out --search"
         raise OptionError(message)
+    if arguments.json and arguments.cells == "-":
+        message = "--json and --output - both write to stdout; give --output a file"
+        raise OptionError(message)
     if arguments.plot is not None:
         check_figure(arguments.plot)
     model = LogLinear(arguments.formula, method=arguments.method, l1=arguments.l1)
