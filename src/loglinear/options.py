@@ -220,7 +220,7 @@ def whole_number(name: str, value: object, least: int, most: int, remedy: str = 
         number = least - 1
     if isinstance(value, bool) or not least <= number <= most:
         advice = f"; {remedy}" if remedy else ""
-        range = f"of at least {least}" if most >= 10**6 else f"from {least} to {most}"
+        range = f"of at least {least}" if most >= 10**6 >= number else f"from {least} to {most}"
         fail(name, value, f"is not a whole number {range}{advice}")
     return number
 

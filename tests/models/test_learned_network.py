@@ -168,6 +168,7 @@ def test_a_network_without_edges_has_undefined_stability():
         ({"drops": []}, "are not ascending shares"),
         ({"drops": [0.5, 0.2]}, "are not ascending shares"),
         ({"drops": [0.5, 1.0]}, "drops=1.0"),
+        ({"drops": 0.5}, "drops=0.5 is not a sequence"),
         ({"correlation": 1.5}, "correlation=1.5"),
         ({"probability": 0.0}, "probability=0.0"),
     ],
@@ -178,9 +179,16 @@ def test_options_out_of_range_are_refused(options, message):
         model.stability(CHAIN, **options)
 
 
-def test_dropping_more_samples_than_states_need_is_refused():
+@pytest.mark.parametrize("method", ["stability", "edge_confidence"])
+def test_other_data_than_those_of_the_training_are_refused(method):
     model = PairwiseMRF(l1=0.5).fit(rows_of())
-    with pytest.raises(DataError, match=r"75 % of the 10 samples 2 are left, fewer than the 4 states of d; give more"):
+    with pytest.raises(DataError, match=r"X has 10 samples, but the network was trained on .*; give its training data"):
+        getattr(model, method)(rows_of(10), 2)
+
+
+def test_dropping_more_samples_than_states_need_is_refused():
+    model = PairwiseMRF(l1=0.5).fit(rows_of(10))
+    with pytest.raises(DataError, match=r"75 % of the 10 samples 2 are left, fewer than the 3 states of b; give more"):
         model.stability(rows_of(10), drops=DROPS)
 
 

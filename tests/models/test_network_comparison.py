@@ -134,6 +134,7 @@ def test_rows_that_a_table_counts_are_rows():
     [
         (pd.DataFrame(WEAK, columns=list("abce")), {}, r"men does not have columns 'd' of women; give both groups the"),
         (WEAK[:, :3], {}, "women has 4 columns, men has 3; give both groups the same columns"),
+        (WEAK[:0], {}, "men: X has no rows"),
         (WEAK[:1], {}, "men has 1 sample with values; give two or more"),
         (
             np.column_stack([WEAK[:, :3], np.ones(100, np.int64)]),
@@ -154,10 +155,13 @@ def test_groups_that_cannot_be_compared_are_refused(second, options, message):
     ("options", "message"),
     [
         ({"n": 0}, "n=0"),
+        ({"n": 10**8}, "n=100000000 is not a whole number from 1 to 10000000"),
         ({"groups": ("p", "q")}, "are not two different names"),
         ({"groups": ("women",)}, "are not two different names"),
         ({"groups": ("women", "men", "others")}, "are not two different names"),
         ({"groups": "ab"}, "are not two different names"),
+        ({"groups": 5}, "are not two different names"),
+        ({"paired": "yes"}, "paired='yes'"),
         ({"estimator": 10.0}, "estimator=10.0 is not a PairwiseMRF"),
     ],
 )

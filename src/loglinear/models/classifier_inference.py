@@ -237,7 +237,7 @@ class ClassifierInference(OneState):
         if reference is None:
             return 0
         classes = self.classes_.tolist()
-        if reference not in classes:
+        if not np.isscalar(reference) or reference not in classes:
             fail("reference", reference, f"is not a class; choose from {listed([*map(repr, classes)], 8)}")
         return int(classes.index(reference))
 

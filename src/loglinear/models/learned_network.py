@@ -29,7 +29,7 @@ from ..networks.loopy_bp import LoopyBP, Propagation
 from ..networks.numbering import Codes, Numbering
 from ..networks.signs import Order, state_orders
 from ..networks.uai import evidence_text, uai_text
-from ..options import real_number, similar, whole_number
+from ..options import fail, real_number, similar, whole_number
 from ..vectors import Vector, read_only
 from ..visible import listed
 from .estimator import Estimator, check_fitted
@@ -335,6 +335,8 @@ class LearnedNetwork(Estimator, NetworkParameters):
         count = whole_number("n", n, 2, 10**6)
         real_number("correlation", correlation, "a number from 0 to 1", lambda x: 0.0 <= x <= 1.0)
         real_number("probability", probability, "a number above 0, at most 1", lambda x: 0.0 < x <= 1.0)
+        if not isinstance(drops, Sequence | np.ndarray):
+            fail("drops", drops, "is not a sequence of shares, such as [0.25, 0.5, 0.75]")
         shares = [real_number("drops", drop, "numbers above 0 and below 1", lambda x: 0.0 < x < 1.0) for drop in drops]
         if not shares or sorted(set(shares)) != shares:
             message = f"drops={list(drops)!r} are not ascending shares of the samples, such as [0.25, 0.5, 0.75]"
@@ -343,6 +345,7 @@ class LearnedNetwork(Estimator, NetworkParameters):
         codes = self._codes(X)
         weights = None if sample_weight is None else weights_of_samples(sample_weight, len(codes))
         filled = (codes >= 0).any(axis=1)
+        self._check_trained_on(codes)
         if not filled.all():
             codes, weights = codes[filled], None if weights is None else weights[filled]
         self._check_left(len(codes), shares[-1])
@@ -359,6 +362,14 @@ class LearnedNetwork(Estimator, NetworkParameters):
             observe=observe,
             **numbers,  # type: ignore[arg-type]
         )
+
+    def _check_trained_on(self, codes: Codes) -> None:
+        """Raise DataError if the network was trained on more or fewer samples; those without values need not count."""
+        n_filled = int((codes >= 0).any(axis=1).sum())
+        n = vars(self).get("_training", {}).get("n_samples")
+        if n is not None and not n_filled <= n <= len(codes):
+            message = f"X has {len(codes):,} samples, but the network was trained on {n:,}; give its training data"
+            raise DataError(message)
 
     def _check_left(self, n_samples: int, drop: float) -> None:
         """Raise DataError if fewer samples are left than a variable has states."""
@@ -408,6 +419,7 @@ class LearnedNetwork(Estimator, NetworkParameters):
         seed = self._seed(random_state)
         codes = self._codes(X)
         weights = None if sample_weight is None else weights_of_samples(sample_weight, len(codes))
+        self._check_trained_on(codes)
         training = Training(codes, self._numbering, weights, self._options(NetworkOptions), self._threads, ())
         samples = training.bootstrap(self._weights(), self.l1_, count, seed)
         n_variables = self._numbering.n_variables

@@ -16,12 +16,12 @@ from ..data.table import Table
 from ..data.writing import write_output
 from ..display.fragment import in_notebook
 from ..display.table import LISTED, data_frame, listing, more, screen
-from ..errors import DataError, DataWarning, OptionError, warn
+from ..errors import DataError, DataWarning, OptionError, in_argument, warn
 from ..networks.categories import variables_of
 from ..networks.cleaning import with_missing
 from ..networks.numbering import Codes, Numbers
 from ..networks.values import without_values
-from ..options import real_number, similar, whole_number
+from ..options import real_number, similar, truth_value, whole_number
 from ..report.figure import check_figure, is_page
 from ..report.graph import drawn
 from ..report.interactive import interactive
@@ -265,8 +265,11 @@ def compare_networks(
     options = model._options(NetworkOptions)
     options.check()
     seed = model._seed(random_state)
+    truth_value("paired", paired)
     labels = _names_of(groups)
-    frames = _without_empty([_group(X, options) for X in (first, second)], labels, paired=paired)
+    frames = _without_empty(
+        [_group(X, label, options) for X, label in zip((first, second), labels, strict=True)], labels, paired=paired
+    )
     sizes = (len(frames[0].columns[0]), len(frames[1].columns[0]))
     samples = model._encoded(_stacked(frames[0], frames[1], labels), None, options)
     _check_states(model, samples.codes, sizes[0], labels)
@@ -313,9 +316,10 @@ def _networks_of(
     return networks
 
 
-def _group(X: Table | Observations, options: NetworkOptions) -> Frame:
+def _group(X: Table | Observations, label: str, options: NetworkOptions) -> Frame:
     """Return the samples of a group, each in its own row."""
-    frame = variables_of(X)
+    with in_argument(label):
+        frame = variables_of(X)
     if frame.counts is not None:
         rows = np.repeat(np.arange(len(frame.counts)), frame.counts)
         frame = replace(frame, columns=[column[rows] for column in frame.columns], counts=None, lines=None)
