@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from loglinear import ChainCRF, ChainObjective, Corpus, DataError, OptionError
+from loglinear import ChainCRF, ChainObjective, Corpus, DataError, DataWarning, OptionError
 from loglinear.metrics import chunk_scores
 
 LABELS = ["O", "B-X", "I-X"]
@@ -101,6 +101,8 @@ def test_bad_input(trained, tmp_path):
     crf, X, y = trained
     with pytest.raises(DataError, match=r"of the .* features of the chain; give its training data"):
         crf.inference([[["other"], ["words"]]] * 3, [["O", "B-X"]] * 3)
+    with pytest.raises(DataError, match=rf"X has {2 * len(X)} sentences, but the chain was trained on {len(X)};"):
+        crf.inference(X * 2, y * 2)
     with pytest.raises(DataError, match="X_test: no sentences"):
         crf.inference(X, y, X_test=[], y_test=[])
     with pytest.raises(DataError, match="give X_test"):
@@ -117,6 +119,12 @@ def test_bad_input(trained, tmp_path):
     loaded.model_ = loaded.model_.rewritten(json.dumps(settings), factor=1.0)
     with pytest.raises(OptionError, match="calibrated"):
         loaded.inference(X, y)
+
+
+def test_a_single_sentence_has_no_scores_which_a_warning_says():
+    X, y = [["a", "b"]], [["A", "B"]]
+    with pytest.warns(DataWarning, match="no draw leaves out a sentence, so there are no scores"):
+        assert ChainCRF().fit(X, y).inference(X, y, draws=2).scores == {}
 
 
 def test_a_sentence_that_is_drawn_twice_counts_twice():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, OptionError, in_argument
+from ..errors import DataError, DataWarning, OptionError, in_argument, warn
 from ..extras import needed_by
 from ..objectives.chain import ChainData, ChainObjective
 from ..options import real_number, seed_number, whole_number
+from ..visible import counted
 from .estimator import check_fitted
 from .one_state import OneState
 from .training.options import SolverOptions
@@ -84,6 +86,9 @@ class ChainInference(OneState):
             OptionError: an option is out of range, or the chain was trained with a prior or is calibrated.
             NotFittedError: the chain is not fitted.
 
+        Warns:
+            DataWarning: there are no test sentences, and no draw leaves out a sentence.
+
         Example:
             >>> from loglinear import ChainCRF
             >>> X, y = [[["the"], ["dog"]], [["dog"]], [["a"], ["dog"]]] * 10, [["D", "N"], ["N"], ["D", "N"]] * 10
@@ -111,6 +116,11 @@ class ChainInference(OneState):
         if n_shared < n_features:
             message = f"X and y have {n_shared:,} of the {n_features:,} features of the chain; give its training data"
             raise DataError(message)
+        n_trained = json.loads(self.model_.settings).get("training", {}).get("n_sentences", data.n_samples)
+        if data.n_samples != n_trained:
+            message = f"X has {counted(data.n_samples, 'sentence')}, but the chain was trained on {n_trained:,}; give "
+            message += "its training data"
+            raise DataError(message)
         test = None
         if X_test is not None:
             with in_argument("X_test"):
@@ -127,6 +137,9 @@ class ChainInference(OneState):
         samples, scores = chain_draws(
             data, options, w, numbers, test, level=level, draws=n_draws, seed=seed, threads=self._threads
         )
+        if not scores:
+            message = "no draw leaves out a sentence, so there are no scores; give test sentences (X_test, y_test), or "
+            warn(message + "more draws", DataWarning)
         lower, upper = samples.intervals(level)
         penalty, has_costs = options.penalty(), data.features.class_weight is not None
         nan = float("nan")
@@ -155,8 +168,6 @@ class ChainInference(OneState):
 
     def _check_kind(self) -> None:
         """Raise OptionError if the weights do not come from training on the data alone."""
-        import json
-
         if json.loads(self.model_.settings).get("temperature", 1.0) != 1.0:
             message = "the chain is calibrated, so that its weights are not at the optimum of the training; call "
             message += "inference before calibrate"
