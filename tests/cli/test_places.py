@@ -44,6 +44,11 @@ def test_output_that_is_an_input_or_another_output_is_refused(misuse, tmp_path, 
     assert (tmp_path / "F").read_text() == INPUT
 
 
+def test_stdin_is_not_read_twice(misuse):
+    assert "DATA and --compare would read stdin more than once" in misuse("structure", "-", "--compare", "-")
+    assert "TRAIN would read stdin more than once" in misuse("train", "-", "-", "--preset", "ner", "--model", "m")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_argument_that_is_a_file_is_read_or_written(name):
     module = importlib.import_module(f"loglinear.cli.commands.{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Action, ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import DataError, OptionError
 
@@ -34,21 +34,18 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         writes: names of the arguments that hold a file to write, or `-` for standard output.
 
     Raises:
-        OptionError: two arguments are the same file, or a file cannot be written, or has the name of another format.
+        OptionError: two arguments are the same file, several are stdin, or a file cannot be written or has the name of
+            another format.
         DataError: a file to read, other than the arguments in `_MODELS`, is a model.
     """
     from ..data.writing import check_writable
-    from ..models.files.settings import kind_of
 
     spelt = {
         action.dest: action.metavar if "--data" in action.option_strings else _flag(action)
         for action in parser._actions
     }
     seen = [(name, path) for name in reads for path in _paths(getattr(arguments, name))]
-    for name, path in seen:
-        if name not in _MODELS and os.path.isfile(path) and kind_of(path) is not None:
-            message = f"{path}: a loglinear model, not data; give a data file"
-            raise DataError(message)
+    _check_read(seen, spelt)
     on_stdout = [spelt[name] for name in writes if getattr(arguments, name) in _STDOUT]
     if len(on_stdout) > 1:
         message = f"{on_stdout[0]} and {on_stdout[1]} would both be written to stdout; give one of them a file"
@@ -70,6 +67,20 @@ def check_places(parser: ArgumentParser, arguments: Namespace, reads: Sequence[s
         if name in _MODELS:
             check_model_name(path)
         seen.append((name, path))
+
+
+def _check_read(seen: Sequence[tuple[str, str]], spelt: Mapping[str, object]) -> None:
+    """Raise DataError if a file of data is a model, and OptionError if several files are stdin."""
+    from ..models.files.settings import kind_of
+
+    for name, path in seen:
+        if name not in _MODELS and os.path.isfile(path) and kind_of(path) is not None:
+            message = f"{path}: a loglinear model, not data; give a data file"
+            raise DataError(message)
+    on_stdin = [str(spelt[name]) for name, path in seen if path == "-"]
+    if len(on_stdin) > 1:
+        message = f"{' and '.join(dict.fromkeys(on_stdin))} would read stdin more than once; give a file instead"
+        raise OptionError(message)
 
 
 def check_model_name(path: str) -> None:

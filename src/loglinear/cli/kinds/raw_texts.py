@@ -197,7 +197,8 @@ class RawTexts:
             of_tokens = "every line is a single word, but with --text each line is a whole text"
             say(f"warning: {self._name}: {of_tokens}; leave out --text for a file with one token per line")
         if words and not any(map(self.tokenizer.offsets, texts[:_LOOKED_AT])):
-            finds = f"the tokenizer {self.tokenizer.spec!r} finds no token in the first {counted(len(words), 'text')}"
+            where = "the text" if len(words) == 1 else f"the first {len(words):,} texts"
+            finds = f"the tokenizer {self.tokenizer.spec!r} finds no token in {where}"
             say(f"warning: {self._name}: {finds}; choose another one, such as words (--tokenizer)")
 
     def _json(self, texts: list[str]) -> str:
