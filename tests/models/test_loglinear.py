@@ -410,3 +410,10 @@ def test_a_table_of_a_million_cells_has_the_same_fit_by_both_methods():
     newton, ipf = (LogLinear(".^2", method=method).fit(counts) for method in ("newton", "ipf"))
     np.testing.assert_allclose(newton.expected_, ipf.expected_, atol=1e-4)
     assert newton.df_ == 10**6 - (1 + 6 * 9 + 15 * 81)
+
+
+def test_names_are_no_markup_in_notebooks():
+    for shape in ((2, 2), (2, 2100)):  # the second has too many parameters to list
+        model = LogLinear(".").fit(np.ones(shape), names=["<b>", "c"])
+        assert "<b>" not in model._repr_html_()
+    assert "<b>" not in LogLinear("`<b>`")._repr_html_()

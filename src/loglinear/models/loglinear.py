@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ..tables.design import CODINGS
 from ..tables.fitting import MOST_PARAMETERS
 from ..tables.formula import Term, closed, terms_of
 from ..vectors import Vector
-from ..visible import counted, listed
+from ..visible import counted, listed, visible_name
 from .estimator import check_end, refuse_unfitted
 from .training.table_fit import METHODS, Choice, TableFit, chosen, fit_table, penalised
 
@@ -454,12 +455,11 @@ class LogLinear:
 
     def summary(self) -> list[str]:
         """Return lines on the model and how well it fits."""
-        fitted = self._fitted()
-        table = fitted.table
+        table = self._fitted().table
         n_cells = int(table.possible.sum())
-        lines = [f"{self.formula_}: {counted(n_cells, 'cell')}, {table.n_samples:,.10g} samples"]
+        lines = [f"{visible_name(self.formula_)}: {counted(n_cells, 'cell')}, {table.n_samples:,.10g} samples"]
         if self.l1:
-            left = ", ".join(self.interactions_) or "none"
+            left = visible_name(", ".join(self.interactions_)) or "none"
             return [*lines, f"interactions left by l1={self.l1:g}: {left}", f"G2 = {self.deviance_:.4f}"]
         df = "unknown" if math.isnan(self.df_) else f"{self.df_:.0f}"
         return [
@@ -493,7 +493,7 @@ class LogLinear:
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         if self._fit is None or self._fit.design("effects").n_parameters > MOST_PARAMETERS:
-            return in_notebook(f"<pre>{'; '.join(self.summary()) if self._fit else ''}</pre>")
+            return in_notebook(f"<pre>{escape('; '.join(self.summary()) if self._fit else repr(self))}</pre>")
         n = self._fit.design("effects").n_parameters
         table = listing(self._columns(LISTED), "; ".join(self.summary()), texts=("levels", "note"))
         return in_notebook(table + more(n, "parameter"))

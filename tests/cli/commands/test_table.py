@@ -83,6 +83,13 @@ def test_a_warning_of_an_empty_margin_names_it(done, tmp_path):
     assert None in [each["estimate"] for each in json.loads(told.stdout)["parameters"]]
 
 
+def test_names_cannot_command_a_terminal(done, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\x1b[31m,b\nx,u\ny,v\nx,v\ny,u\n", encoding="utf-8")
+    for flags in ([], ["--choose", "bic"]):
+        assert "\x1b" not in done("table", path, *flags).stdout
+
+
 @pytest.mark.parametrize(
     ("flags", "told"),
     [

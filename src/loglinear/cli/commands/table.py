@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import OptionError
 from ...extras import needed_by
+from ...visible import visible_name
 from ..inputs import Inputs, add_data
 from ..options import add_json, add_table_layout, missing_marks
 from ..output import say, tab_separated
@@ -135,7 +136,7 @@ def _text(model: LogLinear, coding: str) -> str:
         lines += ["", "models on the way, with G2, df and criterion:"]
         for choice in model.choices_:
             numbers = f"{choice.deviance:.2f}  {choice.df:.0f}  {choice.criterion:.2f}"
-            lines.append(f"  {choice.formula}  {numbers}  {choice.change}".rstrip())
+            lines.append(visible_name(f"  {choice.formula}  {numbers}  {choice.change}".rstrip()))
     columns = _parameters(model, coding)
     if columns is None:
         return "\n".join([*lines, "the model has too many parameters to list", ""])
