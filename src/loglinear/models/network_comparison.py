@@ -328,8 +328,8 @@ def _group(X: Table | Observations, label: str, options: NetworkOptions) -> Fram
 
 def _names_of(groups: Sequence[str]) -> tuple[str, str]:
     """Return the names of both groups; raise OptionError if they are not two, or would name columns alike."""
-    names = [str(name) for name in groups]
-    if isinstance(groups, str) or len(names) != 2 or len({*names, *_COLUMNS}) < len(_COLUMNS) + 2:
+    names = [str(name) for name in groups] if isinstance(groups, tuple | list) else []
+    if len(names) != 2 or len({*names, *_COLUMNS}) < len(_COLUMNS) + 2:
         message = f"groups={groups!r} are not two different names other than {', '.join(_COLUMNS)}; give, for example, "
         message += "groups=('women', 'men')"
         raise OptionError(message)
