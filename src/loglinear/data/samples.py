@@ -37,8 +37,12 @@ __all__ = [
 ]
 
 
-def corpus_without_attributes(X: Any) -> Corpus:
+def corpus_without_attributes(X: Any, estimator: str = "classifier") -> Corpus:
     """Return samples all of which are empty, such as [[], []], as a corpus.
+
+    Args:
+        X: what a user gave.
+        estimator: what messages call the estimator.
 
     Raises:
         DataError: X is something else that is neither attributes nor a Corpus; says what it is.
@@ -49,7 +53,7 @@ def corpus_without_attributes(X: Any) -> Corpus:
     elif is_list and all(isinstance(sample, (Sequence, Set)) and not len(sample) for sample in X):
         return Corpus.encode([[[]] for _ in X])
     elif is_list or is_column(X) or hasattr(X, "shape"):
-        message = "X is a matrix, but the classifier was trained on attributes; give attributes or a Corpus"
+        message = f"X is a matrix, but the {estimator} was trained on attributes; give attributes or a Corpus"
     else:
         kind = "None" if X is None else f"of type {type(X).__name__}"
         message = f"X is {kind}, not a list of samples; give attributes, such as [['a', 'b']], or a Corpus"

@@ -13,24 +13,22 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 import scipy.special
-from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..data.bad_values import check_scores, checked, named
+from ..data.bad_values import check_scores
 from ..data.column_layout import ColumnLayout
 from ..data.corpus import Corpus, check_some_weight
 from ..data.fingerprint import checksum
-from ..data.frames import Frame, as_frame, check_names
+from ..data.frames import as_frame
 from ..data.inputs import Array, Classes, Samples
 from ..data.labels import check_several
-from ..data.matrix import BLOCK, FLOATS, is_plain, is_worth_blocks, refuse_kinds
+from ..data.matrix import BLOCK, FLOATS, is_worth_blocks
 from ..data.sample_values import check_count, classes_of, groups_of, weights_of_samples
 from ..data.samples import (
     attribute_corpus,
-    corpus_without_attributes,
     labels_and_weights,
     refuse_labels_of_corpus,
     rows_of,
-    samples_with,
     warn_of_numbers,
 )
 from ..data.soft_classes import RepeatedSamples, are_soft, repeated, repeated_tokens
@@ -46,6 +44,7 @@ from .estimator import UNTRAINED, Estimator, check_end, check_fitted, refuse_unf
 from .files import maxent as maxent_file
 from .files.origin import training_date
 from .files.settings import class_weight_of, class_weight_settings, training_summary
+from .sample_columns import SampleColumns
 from .scikit_learn import BaseEstimator, ClassifierMixin
 from .temperature import fitted_temperature
 from .training.apart import Trained, log_shares, train_apart, untrained
@@ -78,6 +77,7 @@ M = TypeVar("M", bound="MaxEnt")
 class MaxEnt(
     ClassifierMixin,
     ClassifierInference,
+    SampleColumns,
     Estimator,
     ChosenSolverParameters,
     DevParameters,
@@ -674,52 +674,6 @@ class MaxEnt(
             scores: Vector = np.asarray(dense) + self.intercept_
         return scores
 
-    def _matrix(self, X: Corpus | Samples) -> Vector | scipy.sparse.csr_array:
-        """Return X as a matrix over the columns of the training data."""
-        corpus = attribute_corpus(X)
-        if corpus is not None:
-            if self.attributes_ is None:
-                message = "X contains attributes, but the classifier was trained on a matrix; give a matrix"
-                raise DataError(message)
-            X = samples_with(self.attributes_, corpus)
-            if not self.attributes_:  # a file without weights; scikit-learn refuses matrices without columns
-                return X
-        elif self.attributes_ is not None:
-            return samples_with(self.attributes_, corpus_without_attributes(X))
-        frame = as_frame(X)
-        return self._numbers(X if frame is None else frame, np.float64, reset=False)
-
-    def _numbers(self, X: Corpus | Samples | Frame, kinds: object, *, reset: bool) -> Vector | scipy.sparse.csr_array:
-        """Return a table or matrix as numbers, after scikit-learn's checks; its errors become errors of ours.
-
-        Args:
-            X: numbers, shape (n_samples, n_columns).
-            kinds: types of numbers to keep.
-            reset: whether the columns are those to train on; otherwise they must be those of the training data.
-
-        Raises:
-            DataError: a value is not a finite number, or the shape or the columns are wrong.
-        """
-        if reset and is_plain(X):
-            self.n_features_in_ = X.shape[1]
-            vars(self).pop("feature_names_in_", None)
-            return X
-        refuse_kinds(X)
-        names = getattr(self, "feature_names_in_", None)
-        try:
-            if not isinstance(X, Frame):
-                return validate_data(
-                    self, checked(X), accept_sparse="csr", dtype=kinds, accept_large_sparse=True, reset=reset
-                )
-            if not reset:
-                check_names(X.names, names)
-            matrix: Vector = check_array(X.matrix(), dtype=kinds, estimator=self, input_name="X")
-            _check_n_features(self, matrix, reset=reset)
-            return matrix
-        except (TypeError, ValueError, OverflowError) as error:
-            columns = None if reset else (self.n_features_in_, names)
-            raise named(X, error, columns) from error
-
     def predict(self, X: Corpus | Samples) -> Array:
         """Return the most probable class of each sample, shape (n_samples,)."""
         scores = self._scores(X)
@@ -960,10 +914,6 @@ class MaxEnt(
             name=(lambda column: f"column {column}") if named is None else named.__getitem__,
             items=self._items,
         )
-
-    def _column_names(self) -> Sequence[str] | None:
-        """Return the names of the columns; None for a matrix without names."""
-        return self.attributes_ if self.attributes_ is not None else getattr(self, "feature_names_in_", None)
 
     def _column_names_or(self, names: Sequence[str] | None) -> Sequence[str] | None:
         """Return the names of the columns, or other names of the columns of a matrix or table.

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 
 from ...errors import DataError
@@ -27,6 +26,7 @@ from ...networks.numbering import Numbers
 from ...vectors import Vector
 from ...visible import listed
 from .contrasts import Contrasts, Labelling, Matrix
+from .optimum import GROWTH, SINGULAR, Sums, inverse_of, optimum, refuse_dependent
 from .options import cores
 from .resampling import in_parallel
 from .separation import NO_LOSS
@@ -35,16 +35,6 @@ __all__ = ["Covariance", "covariance_of"]
 
 # Rows of a block that stays in the cache, pieces of the samples, and bytes that the Hessians of all pieces may take.
 _ROWS, _PIECES, _BYTES = 2048, 16, 1 << 28
-# Newton steps at most, and the length of the last one in standard errors.
-_STEPS, _SMALL = 25, 1e-6
-# How far from the optimum weights of a training are at most, in standard errors.
-_FAR = 1.0
-# Reciprocal condition below which a Hessian is singular, and eigenvalues that columns depend on each other with.
-_SINGULAR, _DEPENDENT = 1e-13, 1e-10
-# Least change of a score by the last Newton step where weights grow without limit.
-_GROWTH = 0.5
-# Entries of a vector that a message names: this share of the largest.
-_LARGE = 0.05
 
 
 class Covariance(NamedTuple):
@@ -61,14 +51,6 @@ class Covariance(NamedTuple):
     covariance: Vector
     log_likelihood: float
     n_parameters: float
-
-
-class _Sums(NamedTuple):
-    """Sums over samples at some theta: NLL, gradient, and Hessian or, if asked for, products of scores."""
-
-    nll: float
-    gradient: Vector
-    matrix: Vector
 
 
 def covariance_of(
@@ -97,25 +79,7 @@ def covariance_of(
         DataError: weights are not determined, are infinite, or are far from the optimum; names columns and classes.
     """
     model = _Likelihood(data, reference, threads or cores())
-    theta = model.start()
-    inverse, step, nll = np.empty((0, 0)), np.zeros_like(theta), 0.0
-    for at in range(_STEPS):
-        sums = model.sums(theta)
-        nll, hessian = sums.nll, sums.matrix
-        inverse = model.inverse(hessian, theta, nll)
-        step = -inverse @ (sums.gradient + model.penalty_gradient(theta))
-        if not data.l1 and not data.l2:
-            model.check_finite(theta, step, nll, is_last=_length(step, inverse) < _SMALL or at == _STEPS - 1)
-        if at == 0:
-            _check_near(_length(step, inverse), unconverged)
-        if data.l1 or _length(step, inverse) < _SMALL:
-            break
-        theta = theta + step
-    else:
-        message = f"Newton steps do not reach an optimum in {_STEPS} steps; scale the columns to about 1"
-        raise DataError(message)
-    if not data.l1:
-        theta = theta + step
+    theta, nll, hessian, inverse = optimum(model, model.start(), l1=data.l1, l2=data.l2, unconverged=unconverged)
     covariance = inverse
     if robust:
         scores = model.products_of_scores(theta, groups)
@@ -126,21 +90,6 @@ def covariance_of(
     weights, back = model.reported(theta, reported)
     n_parameters = float(np.einsum("ij,ji->", hessian, inverse)) if data.l2 else float(theta.size)
     return Covariance(weights, back @ (back @ covariance).T, -nll, n_parameters)
-
-
-def _check_near(distance: float, unconverged: str) -> None:
-    """Raise DataError if the weights of a training are some standard errors from the optimum."""
-    if not distance <= _FAR:
-        message = f"a weight is {distance:.3g} standard errors from its optimum on these data: "
-        message += unconverged or "they are not the data of the training, or the training stopped early; give X, y and "
-        if not unconverged:
-            message += "sample_weight of the training, and train with a smaller tolerance"
-        raise DataError(message)
-
-
-def _length(step: Vector, inverse: Vector) -> float:
-    """Return the largest change of a weight in its standard errors."""
-    return float(np.max(np.abs(step) / np.sqrt(np.diag(inverse)), initial=0.0))
 
 
 class _Likelihood:
@@ -311,11 +260,11 @@ class _Likelihood:
         shares = (shares / totals[:, None])[:, self.free_classes]
         return shares, (targets[:, None] == self.free_classes) - shares, nll
 
-    def sums(self, theta: Vector) -> _Sums:
+    def sums(self, theta: Vector) -> Sums:
         """Return NLL, gradient and Hessian at theta."""
         size, n_classes, width = self.classes.size, self.free_classes.size, self.width
 
-        def of_piece(start: int, end: int) -> _Sums:
+        def of_piece(start: int, end: int) -> Sums:
             nll, gradient = 0.0, np.zeros((n_classes, width))
             hessian = np.zeros((n_classes * width, n_classes * width))
             for rows in self._blocks(start, end):
@@ -332,10 +281,10 @@ class _Likelihood:
                 for other in range(k):
                     own, others = (slice(a * width, (a + 1) * width) for a in (k, other))
                     hessian[others, own] = hessian[own, others].T
-            return _Sums(nll, gradient.ravel()[self.entries], hessian[np.ix_(self.entries, self.entries)])
+            return Sums(nll, gradient.ravel()[self.entries], hessian[np.ix_(self.entries, self.entries)])
 
         parts = self._in_pieces(of_piece, size)
-        return _Sums(*(sum(values[1:], values[0]) for values in zip(*parts, strict=True)))
+        return Sums(*(sum(values[1:], values[0]) for values in zip(*parts, strict=True)))
 
     def products_of_scores(self, theta: Vector, groups: Numbers | None) -> Vector:
         """Return the sum over samples, or groups of samples, of the score times its transpose."""
@@ -375,22 +324,12 @@ class _Likelihood:
         Raises:
             DataError: it is singular; names columns.
         """
-        curvature = hessian + self.penalty
-        diagonal = np.diag(curvature)
-        if (diagonal > 0.0).all() and np.isfinite(curvature).all():
-            scale = 1.0 / np.sqrt(diagonal)
-            scaled = curvature * scale * scale[:, None]
-            factor, failed = scipy.linalg.lapack.dpotrf(scaled, lower=1)
-            norm = np.abs(scaled).sum(axis=0).max(initial=0.0)
-            if not failed and scipy.linalg.lapack.dpocon(factor, norm, uplo="L")[0] > _SINGULAR:
-                half, _ = scipy.linalg.lapack.dtrtri(factor, lower=1)
-                half = np.tril(half) * scale
-                return np.asarray(half.T @ half)
+        inverse = inverse_of(hessian + self.penalty)
+        if inverse is not None:
+            return inverse
         self._refuse_dependent()
         self.check_finite(theta, theta, nll, is_last=True)
-        message = "the Hessian of the likelihood is singular: probabilities of the training data are all near 0 or 1, "
-        message += "so that weights are not determined; give a penalty (l2), or scale the columns to about 1"
-        raise DataError(message)
+        raise DataError(SINGULAR)
 
     def _refuse_dependent(self) -> None:
         """Raise DataError if some columns depend on each other, and no penalty makes their weights differ."""
@@ -399,17 +338,10 @@ class _Likelihood:
         gram = np.zeros((self.width, self.width))
         for rows in self._blocks(0, len(self.data.targets)):
             gram += _product(self.design(rows), self.data.weights[rows])
-        values, vectors = np.linalg.eigh(gram / self.data.weights.sum())
-        if values[0] > _DEPENDENT * values[-1]:
-            return
-        sizes = np.abs(vectors[:, 0])
-        places = np.flatnonzero(sizes > _LARGE * sizes.max())
-        names = [self.data.column(int(self.used[at])) if at < self.used.size else "the intercept" for at in places]
-        message = (
-            f"{listed(names[:-1], 6)} and {names[-1]} are collinear: each is a combination of the others, so that "
+        refuse_dependent(
+            gram / self.data.weights.sum(),
+            lambda at: self.data.column(int(self.used[at])) if at < self.used.size else "the intercept",
         )
-        message += "their weights are not determined; leave out one, or give a penalty (l2)"
-        raise DataError(message)
 
     def check_finite(self, theta: Vector, step: Vector, nll: float, *, is_last: bool) -> None:
         """Raise DataError if weights without a penalty grow for ever: scores grow along the last Newton step.
@@ -429,7 +361,7 @@ class _Likelihood:
         growth = 0.0
         for rows in self._blocks(0, len(self.data.targets)):
             growth = max(growth, float(np.abs(self.design(rows) @ table.T).max(initial=0.0)))
-        if not is_complete and growth < _GROWTH:
+        if not is_complete and growth < GROWTH:
             return
         # Columns have a norm of 1, so that their parts of a direction can be compared.
         parts = table[:, : self.used.size] - table[:, : self.used.size].mean(axis=0)

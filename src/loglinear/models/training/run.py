@@ -129,7 +129,7 @@ def train(
     result = replace(result, state=None)
     if warns_if_empty and centre is None:
         _warn_if_empty(problem, result)
-    warn_if_separable(problem, result)
+    warn_if_separable(problem, result, named)
     if result.status not in _ENDS_WELL and (scaling := _scaling(problem, options, named)):
         warn(scaling)
     if scores is not None:

@@ -11,6 +11,7 @@ without limit is about exp(-m), of which each step adds about 1 to m however fla
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -37,11 +38,7 @@ EQUAL = 1e-3
 
 
 class SampleLosses(Objective, Protocol):
-    """A classifier in this process, whose samples have losses one by one."""
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of weights of a column; 1 for two classes."""
+    """A classifier, or choices, in this process, whose samples have losses one by one."""
 
     @property
     def weights(self) -> Vector:
@@ -51,38 +48,59 @@ class SampleLosses(Objective, Protocol):
         """Return -log p(y | x; w) of each sample, not times its weight, shape (n_samples,)."""
 
 
-def warn_if_separable(problem: Problem, result: Result) -> None:
-    """Warn if no weights are best, because there is no penalty, and growing weights lower the objective for ever."""
+def warn_if_separable(problem: Problem, result: Result, named: Callable[[int], str] | None = None) -> None:
+    """Warn if no weights are best, because there is no penalty, and growing weights lower the objective for ever.
+
+    Args:
+        problem: objective and penalty.
+        result: of the minimisation.
+        named: returns what messages call the attribute or column of a feature, given the feature's number.
+    """
     if problem.penalty.l1 or problem.penalty.l2:
         return
     message = ""
     if result.nll < NO_LOSS * result.trace[0].nll:
-        message = "weights that label all training data correctly grow without limit; give a penalty, such as l2=1"
-    elif result.status.converged and _is_separable_in_part(problem, result):
+        most = _fastest(problem, result.w, named)
+        message = "weights that predict all training data correctly" + (
+            f", most of all that of {most}," if most else ""
+        )
+        message += " grow without limit; give a penalty, such as l2=1"
+    elif result.status.converged and (direction := _separating(problem, result)) is not None:
+        most = _fastest(problem, direction, named)
         message = "weights that separate a part of the training data without error grow without limit: some "
-        message += "probabilities come ever nearer to 0 and 1; give a penalty, such as l2=1"
+        message += "probabilities come ever nearer to 0 and 1" + (f", most of all by {most}" if most else "")
+        message += "; give a penalty, such as l2=1"
     if message:
         warn(f"{message} (--l2 1)", DataWarning)
 
 
-def _is_separable_in_part(problem: Problem, result: Result) -> bool:
-    """Whether Newton steps go on along a direction in which no margin falls; False for data too large for the steps.
+def _fastest(problem: Problem, direction: Vector, named: Callable[[int], str] | None) -> str:
+    """Return the attribute or column along which scores change most in a direction; empty if that is unknown."""
+    curved, n = problem.curved, direction.size - problem.penalty.unpenalised
+    if curved is None or named is None or not n:
+        return ""
+    spreads = np.sqrt(curved.hessian_diagonal(np.zeros_like(direction))[:n])
+    return named(int((np.abs(direction[:n]) * spreads).argmax()))
 
-    Cost: the steps, and three evaluations.
+
+def _separating(problem: Problem, result: Result) -> Vector | None:
+    """Return a direction in which Newton steps go on and no margin falls; None for data too large for the steps.
+
+    Cost: the steps, and four evaluations.
     """
     objective, w = problem.objective, result.w
     if not satisfies(objective, SampleLosses) or not suits(ProxNewton, problem):
-        return False
+        return None
     if objective.n_samples * w.size**2 > MOST_PRODUCTS:
-        return False
+        return None
     solver = ProxNewton(tolerance=0.0, gradient_tolerance=0.0)
     direction = minimize(problem, solver, w, stop=Stop(max_iterations=STEPS)).w - w
     has_weight = objective.weights > 0.0
-    # Backwards, -log p is what the sample's best margin gains, and up to log k more.
-    alike = np.log(max(objective.n_outputs, 2))
-    growth = objective.sample_nlls(-direction)[has_weight].max() - alike
+    # Backwards, -log p is what the sample's best margin gains, and up to log k more: -log p of k alike outcomes.
+    alike = objective.sample_nlls(np.zeros_like(w))[has_weight]
+    growth = (objective.sample_nlls(-direction)[has_weight] - alike).max()
     if not growth > GROWTH:
-        return False
+        return None
     # If no margin falls, p(y | x) is 1 / k at least; if one falls by more than `EQUAL`, -log p grows by more than 1.
     ahead = objective.sample_nlls(direction / (EQUAL * growth))[has_weight]
-    return bool(ahead.max() <= alike + 1.0)
+    return direction if (ahead - alike).max() <= 1.0 else None
