@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .minimize import minimize
     from .models.audit import audit, out_of_fold
     from .models.chain import ChainCRF
+    from .models.conditional_logit import ConditionalLogit
     from .models.files.tagging import Span, Tagging
     from .models.graph import GraphCRF
     from .models.loglinear import LogLinear
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from .models.text_classifier import TextClassifier
     from .models.training.checkpoint import Checkpoint
     from .objectives.chain import ChainFeatures, ChainObjective
+    from .objectives.choice import ChoiceObjective
     from .objectives.classifier import ClassifierObjective
     from .path import path
     from .penalty import ElasticNet
@@ -90,9 +92,11 @@ _HOME = {
     "audit": "models.audit",
     "out_of_fold": "models.audit",
     "ChainCRF": "models.chain",
+    "ConditionalLogit": "models.conditional_logit",
     "Checkpoint": "models.training.checkpoint",
     "ChainFeatures": "objectives.chain",
     "ChainObjective": "objectives.chain",
+    "ChoiceObjective": "objectives.choice",
     "ClassifierObjective": "objectives.classifier",
     "GraphCRF": "models.graph",
     "LogLinear": "models.loglinear",
@@ -126,7 +130,9 @@ _HOME = {
 
 # Names that need scikit-learn and SciPy, besides NumPy.
 _NEED_SKLEARN = {
+    "ChoiceObjective",
     "ClassifierObjective",
+    "ConditionalLogit",
     "GraphCRF",
     "LogLinear",
     "MaxEnt",
@@ -148,8 +154,10 @@ __all__ = [
     "ChainFeatures",
     "ChainObjective",
     "Checkpoint",
+    "ChoiceObjective",
     "ClassifierObjective",
     "ClusterError",
+    "ConditionalLogit",
     "ConvergenceWarning",
     "Corpus",
     "CorpusFile",

@@ -12,6 +12,7 @@ import pytest
 
 from loglinear import (
     ChainCRF,
+    ConditionalLogit,
     GraphCRF,
     MaxEnt,
     ModelFileError,
@@ -47,6 +48,12 @@ def texts(folder):
     return folder / "texts", folder / "data.tsv"
 
 
+def choice(folder):
+    X, y, groups = [[1.0, 0.0], [0.0, 2.0], [3.0, 1.0], [1.0, 1.0]], [1, 0, 0, 1], [0, 0, 1, 1]
+    ConditionalLogit().fit(X, y, groups).save(folder / "choice")
+    return folder / "choice", network(folder)[1]
+
+
 def network(folder):
     rows = [["a", "x"], ["a", "x"], ["b", "y"], ["b", "y"]] * 10 + [["a", "y"]]
     PairwiseMRF(l1=0.1).fit(rows).save(folder / "network")
@@ -72,6 +79,7 @@ MAKERS = {
     "texts": texts,  # in files a kind of maxent
     "network": network,
     "graph": graph,
+    "choice": choice,
     "crfsuite": crfsuite,
     "wapiti": lambda folder: (REAL / "wapiti" / "model.txt", REAL / "wapiti" / "train.txt"),
     "crf++": lambda folder: (REAL / "crfpp" / "model", REAL / "crfpp" / "train.txt"),
@@ -119,6 +127,12 @@ REFUSALS = {
     "graph": {
         **dict.fromkeys(["train", "tag", "evaluate", "report", "serve"], "loglinear.GraphCRF"),
         "explain": "loglinear inspect",
+        "convert": "only chains, classifiers and networks have other formats",
+        "rank": "only chains and classifiers rank data",
+        "calibrate": "only chains and classifiers have a temperature",
+    },
+    "choice": {
+        **dict.fromkeys(["train", "tag", "evaluate", "explain", "report", "serve"], "loglinear.ConditionalLogit"),
         "convert": "only chains, classifiers and networks have other formats",
         "rank": "only chains and classifiers rank data",
         "calibrate": "only chains and classifiers have a temperature",
@@ -195,7 +209,13 @@ def test_a_kind_that_answers_nothing_refuses_everything_with_its_class():
             ask(None)
 
 
-READERS = {"chain": ChainCRF, "maxent": MaxEnt, "network": PairwiseMRF, "graph": GraphCRF}
+READERS = {
+    "chain": ChainCRF,
+    "maxent": MaxEnt,
+    "network": PairwiseMRF,
+    "graph": GraphCRF,
+    "choice": ConditionalLogit,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -240,6 +260,16 @@ def test_inspect_shows_the_weights_of_graphs(done, tmp_path):
         assert "                 on 4 samples\nended            converged" in shown
         strongest = max(found, key=lambda name: abs(found[name]))
         assert f"strongest attributes\n{found[strongest]:+10.4f}  {strongest[0]}" in shown
+
+
+def test_inspect_shows_the_weights_of_choices(done, tmp_path):
+    path, _ = choice(tmp_path)
+    report = json.loads(done("inspect", path, "--json").stdout)
+    weights = {each["attribute"]: each["weight"] for each in report["top_states"]}
+    assert weights == {f"column {at}": w for at, w in enumerate(ConditionalLogit.load(path).coef_)}
+    shown = done("inspect", path).stdout
+    assert "active features  2 of 2, on 2 columns\n" in shown
+    assert "on 2 samples" in shown
 
 
 @pytest.mark.parametrize("kind", ["texts", "network"])

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 import loglinear
 from loglinear import (
     ChainCRF,
+    ConditionalLogit,
     ConvergenceWarning,
     DataError,
     GraphCRF,
@@ -36,6 +37,11 @@ FITS = {
     "TextClassifier": (TextClassifier, (["good film", "bad film"], ["+", "-"]), (["one", "two", "more"], [1, 2, 3])),
     "ChainCRF": (ChainCRF, ([[["a"], ["b"]]], [["X", "Y"]]), ([[["c"], ["d"], ["a"]]], [["V", "W", "Z"]])),
     "GraphCRF": (GraphCRF, ([GRAPH], [[0, 1, 1]]), ([WIDER], [["b", "a", "c"]])),
+    "ConditionalLogit": (
+        ConditionalLogit,
+        ([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0]], [0, 1, 0], [1, 1, 1]),
+        ([["x"], ["y"], ["x"], ["z"]], [1, 0, 0, 1], ["a", "a", "b", "b"]),
+    ),
     "PairwiseMRF": (partial(PairwiseMRF, l1=1.0), (VOTES, None), ([["p", "q"], ["q", "p"], ["p", "p"]] * 9, None)),
 }
 

@@ -122,6 +122,11 @@ impl ClassifierObjective {
         ClassifierObjective { inner: Arc::new(inner), chain: PyOnceLock::new() }
     }
 
+    /// The objective, shared.
+    pub fn shared(&self) -> Arc<Classifier> {
+        Arc::clone(&self.inner)
+    }
+
     /// Whether a few proximal Newton steps take a moment.
     fn is_quick(&self) -> bool {
         let products = self.inner.design.n_entries().saturating_mul(self.inner.n_columns());

@@ -4,6 +4,7 @@ mod arrays;
 mod arrow;
 mod batch;
 mod chain;
+mod choices;
 mod classes;
 mod classifier;
 mod collection;
@@ -59,6 +60,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::LikelyLabels>()?;
     module.add_class::<classes::PrunedObjective>()?;
     module.add_class::<classes::SamplePasses>()?;
+    module.add_class::<choices::ChoiceObjective>()?;
     module.add_class::<classifier::ClassifierObjective>()?;
     module.add_class::<classifier::ClassifierPath>()?;
     module.add_class::<classifier::NewtonStep>()?;

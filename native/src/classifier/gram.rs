@@ -25,6 +25,11 @@ pub struct Column {
 }
 
 impl Column {
+    /// The coordinate of a weight with this gradient and this L2 penalty, where delta is 0; the curvature is not known yet.
+    pub fn at(id: usize, w: f64, gradient: f64, l2: f64) -> Column {
+        Column { id, w, gradient: gradient + l2 * w, curvature: 0.0, delta: 0.0, unit: 1.0 }
+    }
+
     /// The change of delta_j that minimises the subproblem over this coordinate, where `slope` is the derivative of its smooth
     /// part. Raises `most` to the violation of optimality before the change, times the unit.
     #[inline(always)]

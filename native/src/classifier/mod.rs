@@ -2,6 +2,7 @@
 
 pub mod as_chain;
 pub mod centring;
+pub mod choices;
 pub mod curvature;
 pub mod dense;
 mod derived;

@@ -131,8 +131,8 @@ pub fn step(
     Ok(done)
 }
 
-/// Most weights of a working set with three classes or more, whose Hessian is written out.
-const MOST_WEIGHTS: usize = 2000;
+/// Most weights of a working set with three classes or more, or of choices, whose Hessian is written out.
+pub(super) const MOST_WEIGHTS: usize = 2000;
 /// Sweeps over the data before `Gram::worth` is checked.
 const FIRST_SWEEPS: usize = 3;
 /// Sweeps over the columns whose weights are not 0, between two sweeps over all columns.
@@ -194,14 +194,7 @@ impl<'a> Subproblem<'a> {
             if newton >= least { newton } else { newton.max(damping * size * bound(score.abs())) }
         };
         let n = classifier.n_penalised();
-        let column = |id: usize| Column {
-            id,
-            w: w[id],
-            gradient: gradient[id] + if id < n { settings.l2 * w[id] } else { 0.0 },
-            curvature: 0.0,
-            delta: 0.0,
-            unit: 1.0,
-        };
+        let column = |id: usize| Column::at(id, w[id], gradient[id], if id < n { settings.l2 } else { 0.0 });
         let most = if classifier.n_outputs() > 1 { MOST_WEIGHTS } else { usize::MAX };
         let working_set = working_set(among, &w[..n], gradient, settings, most);
         let old = grams.old(classifier, &working_set);
@@ -456,7 +449,7 @@ impl<'a> Subproblem<'a> {
 /// The working set, by ascending column: all columns whose weights are not 0, and as many others (or more, up to `least` columns
 /// in all) with the largest violations. If it is chosen `among` some columns, the weights of all others are at their optimum, 0. Of
 /// more than `most`, it has those with the largest violations.
-fn working_set(
+pub(super) fn working_set(
     among: Option<&[usize]>,
     w: &[f64],
     gradient: &[f64],

@@ -7,6 +7,7 @@ from .arrow import arrow_objects as arrow_objects
 from .chain import ChainObjective as ChainObjective
 from .chain import LikelyLabels as LikelyLabels
 from .chain import PrunedObjective as PrunedObjective
+from .choices import ChoiceObjective as ChoiceObjective
 from .classifier import ClassifierObjective as ClassifierObjective
 from .classifier import ClassifierPath as ClassifierPath
 from .classifier import NewtonStep as NewtonStep

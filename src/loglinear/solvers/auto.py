@@ -14,6 +14,7 @@ from ..problem import Problem
 from ..protocols import missing, satisfies
 from ..result import State
 from ..vectors import Vector
+from .common.classifier import Classifier
 from .common.inner import StagesOptions
 from .common.needs import Needs, suits
 from .common.pruning import Prunable, Sequences
@@ -204,10 +205,15 @@ def _of_newton(problem: Problem) -> tuple[type[Any], Mapping[str, object], str] 
         is_hard = products <= MANY_PRODUCTS and has_alike_columns(problem)
         return (ProxNewton, options, "columns that are much alike") if is_hard else None
     if l1:
-        return ProxNewton, options, "two classes with an L1 penalty"
+        return ProxNewton, options, f"{_binary(problem)} with an L1 penalty"
     # Only of a dense table is the Hessian written out with an L1 penalty as well.
     is_fast = objective.has_small_gram(1.0) or products <= FEW_SPARSE_PRODUCTS
-    return (ProxNewton, options, "two classes and few columns") if is_fast else None
+    return (ProxNewton, options, f"{_binary(problem)} and few columns") if is_fast else None
+
+
+def _binary(problem: Problem) -> str:
+    """Return what has one weight for each column: a classifier of two classes, or choices among alternatives."""
+    return "choices" if missing(problem.objective, Classifier) else "two classes"
 
 
 def _few_weights(problem: Problem) -> bool:

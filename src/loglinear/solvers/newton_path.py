@@ -13,7 +13,7 @@ from .. import vectors
 from ..gain import NEAR, has_settled
 from ..gap import useful
 from ..penalty import ElasticNet
-from ..problem import Movable, Problem
+from ..problem import Movable, Numbers, Problem
 from ..protocols import missing
 from ..result import Result, Status
 from ..stopping import Stop
@@ -87,6 +87,10 @@ class Walk(Protocol):
 
 class Walking(NewtonSteps, Protocol):
     """A classifier that can follow a path."""
+
+    @property
+    def targets(self) -> Numbers:
+        """Classes of the samples, from 0, shape (n_samples,)."""
 
     @property
     def intercept(self) -> float:

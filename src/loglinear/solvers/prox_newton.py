@@ -13,10 +13,9 @@ from typing import Annotated, ClassVar, Protocol, cast
 import numpy as np
 
 from ..options import real_number, whole_number
-from ..problem import Problem
+from ..problem import Objective, Problem
 from ..result import Status
 from ..vectors import Vector
-from .common.classifier import TwoClasses
 from .common.conditions import intercept_alone_is_spared
 from .common.needs import Needs, check
 from .common.quasi_newton import BatchState, check_numbers, check_tolerances, least_violation
@@ -53,8 +52,27 @@ class NewtonStep(Protocol):
         """Decrease of the objective that the quadratic model predicts, nats."""
 
 
-class NewtonSteps(TwoClasses, Protocol):
-    """A classifier that can make steps of proximal Newton."""
+class NewtonSteps(Objective, Protocol):
+    """A classifier, or an objective of choices, that can make steps of proximal Newton."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of weights of a column; 1 for two classes and for choices."""
+
+    @property
+    def weights(self) -> Vector:
+        """Weights of the samples, >= 0, shape (n_samples,)."""
+
+    @property
+    def n_unpenalised(self) -> int:
+        """Number of the last weights, the intercept's, that steps spare from the penalty."""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the samples are kept as a dense matrix."""
+
+    def start(self, w: Vector) -> tuple[float, Vector, Vector]:
+        """Return the NLL, x . w of every row where a column has one weight, and the gradient."""
 
     def has_small_gram(self, l1: float) -> bool:
         """Whether a step with this L1 penalty writes H out at once."""
@@ -91,7 +109,8 @@ class ProxNewtonState(BatchState):
     """State of proximal Newton.
 
     Attributes:
-        scores: x . w of each sample, shape (n_samples,); empty with three classes or more.
+        scores: x . w of each sample, shape (n_samples,), or of each alternative of choices; empty with three classes or
+            more.
         decrease: of the objective in the last step, nats; infinite before the first.
         ratio: of this decrease to the one before; infinite if it tells nothing.
         passes: effective passes, evaluations in line searches included.
@@ -132,6 +151,7 @@ class ProxNewton:
       classes or more, H is then written out over W. With at most 500 weights, H is at first estimated from some samples
       (sub-sampled Newton: Byrd, Chin, Neveitt & Nocedal, SIAM J. Optimization 21, 2011): where a step needs a line
       search or brings little of the decrease that it promises, the next one looks at four times as many.
+    - Of choices among alternatives, H is written out over W at once, as with three classes or more.
     - H is raised where samples are far on the wrong side (bound: Jaakkola & Jordan, Statistics and Computing 10, 2000).
     - With two classes, sparse data and an L1 penalty, a step continues past w + delta while that decreases F: on almost
       separable data, far from the optimum, whole steps are too short. From w = 0, the first steps are with a stronger

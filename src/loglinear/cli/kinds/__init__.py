@@ -20,6 +20,10 @@ def opened(path: str) -> Kind:
         OSError: the file cannot be read.
     """
     match kind_of(path):
+        case "choice":
+            from .choices import Choices
+
+            return Choices(path)
         case "graph":
             from .graphs import Graphs
 

@@ -51,23 +51,23 @@ class LikelihoodRatio(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Inference:
-    """Standard errors, tests and intervals of the weights of a model; see `MaxEnt.inference`, `ChainCRF.inference`.
+    """Standard errors, tests and intervals of the weights of a model; see the estimators' method `inference`.
 
     Printing it shows a table; notebooks show one too. Of more than 40 weights it has those with the largest ``|z|``.
 
     Attributes:
         names: column or feature of each weight.
-        classes: class of each weight, whose weight less the weight of the reference class this is; "" in a chain.
+        classes: class of each weight, whose weight less that of the reference class this is; "" if there is none.
         weights: the weights, shape (n,).
         standard_errors: their standard errors, shape (n,).
         lower: lower ends of the intervals, shape (n,).
         upper: upper ends, shape (n,).
         level: probability of the intervals, such as 0.95.
         method: "hessian", "robust", "clustered" or "bootstrap".
-        reference: the reference class; "" in a chain.
-        n_samples: sum of the weights of samples; in a chain the number of sentences.
+        reference: the reference class; "" in a chain and of choices.
+        n_samples: sum of the weights of samples or choices; in a chain the number of sentences.
         log_likelihood: of the data under the model, without the penalty, nats.
-        null_log_likelihood: of the data under the intercept alone; NaN in a chain.
+        null_log_likelihood: of the data under the intercept alone, or equal probabilities; NaN in a chain.
         n_parameters: number of weights that determine the model; with L2 the effective number; NaN in a chain.
         n_null_parameters: number of intercepts.
         l1: strength of the L1 penalty.
@@ -76,6 +76,7 @@ class Inference:
         draws: weights of each bootstrap sample, shape (draws, n); None for other methods.
         groups: number of groups that are taken as independent; 0 if samples are.
         scores: of a chain the intervals of its scores by name, such as "f1".
+        items: what `n_samples` counts, if neither samples nor sentences.
     """
 
     names: Sequence[str]
@@ -98,6 +99,7 @@ class Inference:
     draws: Vector | None = field(default=None)
     groups: int = 0
     scores: dict[str, Interval] = field(default_factory=dict)
+    items: str = ""
 
     @property
     def z(self) -> Vector:
@@ -183,7 +185,7 @@ class Inference:
         n = len(self.weights)
         if n <= _ROWS:
             return [*range(n)]
-        sizes = np.abs(self.z) if self.reference else np.abs(self.weights)
+        sizes = np.abs(self.z) if self.reference or self.items else np.abs(self.weights)
         order: list[int] = np.argsort(-np.nan_to_num(sizes), kind="stable")[:_ROWS].tolist()
         return sorted(order, key=lambda row: self.classes[row])
 
@@ -192,7 +194,7 @@ class Inference:
         rows = {"covariance": self._method()}
         if not math.isnan(self.log_likelihood):
             rows["log-likelihood"] = f"{self.log_likelihood:,.3f}"
-        rows["samples" if self.reference else "sentences"] = f"{self.n_samples:,.10g}"
+        rows[self.items or ("samples" if self.reference else "sentences")] = f"{self.n_samples:,.10g}"
         if not math.isnan(self.n_parameters):
             null = "intercept alone" if self.n_null_parameters else "equal probabilities"
             rows[null] = f"{self.null_log_likelihood:,.3f}"

@@ -1,4 +1,4 @@
-"""The model file of a classifier: the file of a chain of single tokens, with the intercept as an attribute."""
+"""The model file of a classifier or of choices: a chain of single tokens, with the intercept as an attribute."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Contents:
     column_names: list[str] | None = None
 
 
-def model_of(contents: Contents) -> _core.ChainModel:
-    """Return the native model of a classifier.
+def model_of(contents: Contents, kind: str = "maxent") -> _core.ChainModel:
+    """Return the native model of a classifier, or of another kind with the same weights: see `read`.
 
     Raises:
         DataError: the classes are neither numbers nor strings, two columns have the same name, or a name or class is
@@ -71,14 +71,14 @@ def model_of(contents: Contents) -> _core.ChainModel:
         [*names, INTERCEPT],
         [str(label) for label in classes],
         np.vstack([coef.T, contents.intercept]).ravel(),
-        settings_text("maxent", settings),
+        settings_text(kind, settings),
         template=contents.template,
         intercept=INTERCEPT,
     )
 
 
-def read(path: str) -> Contents:
-    """Return what the file of a classifier holds.
+def read(path: str, kind: str = "maxent") -> Contents:
+    """Return what the file of a classifier holds, or of choices, whose classes are 0 and 1 (kind "choice").
 
     Cost: the weights that the file leaves out, which are 0, are written nowhere: untouched memory is 0.
 
@@ -86,7 +86,7 @@ def read(path: str) -> Contents:
         ModelFileError: the file is damaged, or of another kind of model.
         OSError: the file cannot be read.
     """
-    model, settings = open_model(path, "maxent")
+    model, settings = open_model(path, kind)
     features = model.state_features()
     n_columns, attributes = settings["n_columns"], None
     if n_columns is None:

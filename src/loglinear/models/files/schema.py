@@ -65,6 +65,7 @@ _REMEDY = "the file is damaged or from another version of loglinear; train the m
 KINDS = {
     "chain": ("a chain model", "ChainCRF"),
     "maxent": ("a classifier", "MaxEnt"),
+    "choice": ("a model of choices", "ConditionalLogit"),
     "network": ("a network model", "PairwiseMRF"),
     "graph": ("a graph model", "GraphCRF"),
 }
@@ -144,7 +145,7 @@ def check_labels(settings: dict[str, Any], labels: Sequence[str], path: str) -> 
     Raises:
         ModelFileError: the labels are not of the type in the settings, or are not the names of its classes.
     """
-    if settings["model"] == "maxent":
+    if settings["model"] in ("maxent", "choice"):
         classes = settings["classes"]
         if len(labels) < 2 or [str(class_label) for class_label in classes] != labels:
             refuse(
@@ -310,6 +311,7 @@ _GRAPH: dict[str, Check] = {
 _SETTINGS: dict[str, tuple[dict[str, Check], Sequence[str]]] = {
     "chain": (_EVERY | _CHAIN, ()),
     "maxent": (_EVERY | _MAXENT | _CLASSIFIER, tuple(_MAXENT)),
+    "choice": (_EVERY | _MAXENT | _CLASSIFIER, tuple(_MAXENT)),
     "network": (_EVERY | _NETWORK, ("objective", *_NETWORK)),
     "graph": (_EVERY | _GRAPH, ("inference", *_GRAPH)),
 }

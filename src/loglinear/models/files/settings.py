@@ -155,7 +155,7 @@ def trained_from(settings: Mapping[str, Any]) -> str | None:
     """Return what people call the format of the training data; None if it is not known."""
     if settings.get("format") != "python":
         return settings.get("format")
-    if settings.get("model") == "maxent":
+    if settings.get("model") in ("maxent", "choice"):
         if settings["n_columns"] is None:
             return "Python attributes"
         return "Python matrix" if settings.get("column_names") is None else "Python table"
