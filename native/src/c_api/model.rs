@@ -13,6 +13,7 @@ use crate::foreign;
 use crate::text::format::Format;
 use crate::text::input::Source;
 use crate::threads::{self, Interrupt, locked};
+use serde_json::Value;
 use std::ffi::CString;
 use std::path::Path;
 use std::sync::Mutex;
@@ -35,6 +36,12 @@ impl OpenModel {
     /// Opens a model file of any kind that the library reads, under the constraints of its settings.
     pub fn open(path: &Path) -> Result<OpenModel, Failure> {
         let model = foreign::open(path)?;
+        let settings: Value = serde_json::from_str(model.settings()).unwrap_or_default();
+        if settings["model"] == "choice" {
+            let what =
+                "a model of choices among alternatives, not of labels; open it with ConditionalLogit.load in Python";
+            return Err(Error::ModelFile(format!("{}: {what}", path.display())).into());
+        }
         let allowed = allowed_by_settings(model.settings(), &model.labels)?;
         let model = model.under(allowed);
         let name = |label: &String| CString::new(label.as_str());

@@ -118,9 +118,8 @@ fn constraints_in_the_settings_hold() {
     assert!(labelled(model, "barks\ndog\n").ends_with("dog\tN\n\n"));
     // SAFETY: the model is open, and nobody uses it after this. Test: this one.
     unsafe { loglinear_free(model) };
-    for settings in
-        [r#"{"constraints": "BIO"}"#, r#"{"constraints": [["X", "N"]]}"#, r#"{"constraints": 3}"#, "no JSON"]
-    {
+    let wrong = [r#"{"constraints": "BIO"}"#, r#"{"constraints": [["X", "N"]]}"#, r#"{"constraints": 3}"#, "no JSON"];
+    for settings in wrong.into_iter().chain([r#"{"model": "choice"}"#]) {
         let path = saved(folder.path(), settings, Some(TEMPLATE));
         let mut model = ptr::dangling_mut();
         // SAFETY: a string and a place to write to. Test: this one.
