@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from .metrics import evaluate
     from .minimize import minimize
+    from .models.ablation import ablation
     from .models.audit import audit, out_of_fold
     from .models.chain import ChainCRF
     from .models.conditional_logit import ConditionalLogit
@@ -89,6 +90,7 @@ _HOME = {
     "evaluate": "metrics",
     "Stop": "stopping",
     "minimize": "minimize",
+    "ablation": "models.ablation",
     "audit": "models.audit",
     "out_of_fold": "models.audit",
     "ChainCRF": "models.chain",
@@ -138,6 +140,7 @@ _NEED_SKLEARN = {
     "MaxEnt",
     "PairwiseMRF",
     "TextClassifier",
+    "ablation",
     "audit",
     "compare_networks",
     "grid_edges",
@@ -190,6 +193,7 @@ __all__ = [
     "Trace",
     "TraceRecord",
     "TwoStage",
+    "ablation",
     "annotated_texts",
     "audit",
     "compare",

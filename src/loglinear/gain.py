@@ -30,6 +30,7 @@ from itertools import islice, product
 import numpy as np
 
 from .gap import duality_gap
+from .penalty import curvature, feasible, has_kinks
 from .problem import Movable, Problem
 from .protocols import satisfies
 from .vectors import Vector, conjugate_gradients, dot
@@ -141,12 +142,13 @@ def _better(problem: Problem, w: Vector, nll: float, gradient: Vector, little: f
     v = penalty.pseudo_gradient(w, gradient)
     x = _towards(problem, w, gradient, v, little)
     n_penalised = w.size - penalty.unpenalised
-    for trial, to_zero in product(range(TRIALS), (True, False) if penalty.l1 else (False,)):
+    for trial, to_zero in product(range(TRIALS), (True, False) if has_kinks(penalty) else (False,)):
         better, there = w + 0.5**trial * x, np.empty_like(w)
         if to_zero:
             # With L1 a weight stays on its side of 0, where the model holds.
             side = np.where(w != 0.0, np.sign(w), -np.sign(v))[:n_penalised]
             better[:n_penalised][better[:n_penalised] * side < 0.0] = 0.0
+            better = feasible(penalty, better)
         nll_there = problem.evaluate(better, there)
         value = nll_there + penalty.value(better)
         if value < least:  # NaN is not better
@@ -162,7 +164,7 @@ def _towards(problem: Problem, w: Vector, gradient: Vector, v: Vector, little: f
     scale, moves = np.ones_like(w), v != 0.0
     if problem.curved is not None:
         scale = problem.curved.hessian_diagonal(w)
-        scale[:n_penalised] += problem.penalty.l2
+        scale[:n_penalised] += curvature(problem.penalty)
         scale = np.where(scale > 0.0, scale, 1.0)
     there, reach = np.empty_like(w), STEP * max(1.0, math.sqrt(dot(w, w)))
 
@@ -173,7 +175,7 @@ def _towards(problem: Problem, w: Vector, gradient: Vector, v: Vector, little: f
         t = reach / (largest * math.sqrt(dot(d / largest, d / largest)))  # squares of d may be too small for numbers
         problem.evaluate(w + t * d, there)
         curved: Vector = (there - gradient) / t
-        curved[:n_penalised] += problem.penalty.l2 * d[:n_penalised]
+        curved[:n_penalised] += curvature(problem.penalty) * d[:n_penalised]
         curved[~moves] = 0.0
         return curved
 
@@ -210,7 +212,7 @@ def _gain_of_one(problem: Problem, w: Vector, gradient: Vector, v: Vector, littl
         length = math.sqrt(dot(v, v))
         return _gain_along(problem, w, gradient, v, v / -length, max(1.0, math.sqrt(dot(w, w))), little)
     h = curved.hessian_diagonal(w)
-    h[: h.size - penalty.unpenalised] += penalty.l2
+    h[: h.size - penalty.unpenalised] += curvature(penalty)
     steep = v != 0.0
     # A slope without curvature promises any gain; squares beyond all numbers tell nothing.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -227,6 +229,11 @@ def _gain_along(
     there, t = np.empty_like(w), STEP * reach
     problem.evaluate(w + t * d, there)
     penalised = d[: w.size - problem.penalty.unpenalised]
-    curvature = dot(d, there - gradient) / t + problem.penalty.l2 * dot(penalised, penalised)
-    best = min(slope / curvature, reach) if curvature > 0.0 else reach
-    return slope * best - curvature * best * best / 2.0
+    of_penalty = curvature(problem.penalty)
+    if isinstance(of_penalty, float):
+        squared = of_penalty * dot(penalised, penalised)
+    else:
+        squared = dot(of_penalty * penalised, penalised)
+    curved = dot(d, there - gradient) / t + squared
+    best = min(slope / curved, reach) if curved > 0.0 else reach
+    return slope * best - curved * best * best / 2.0

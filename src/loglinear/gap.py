@@ -54,7 +54,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from .options import USEFUL
-from .penalty import Separable
+from .penalty import Separable, varies
 from .problem import Problem
 from .protocols import satisfies
 from .vectors import Vector, dot
@@ -154,6 +154,8 @@ def no_bound(problem: Problem) -> str:
     objective, penalty = problem.objective, problem.penalty
     if not satisfies(penalty, Separable):
         return "the penalty is not a sum over single weights"
+    if varies(penalty):
+        return "there are penalty factors or signs"
     if problem.is_convex is None:
         return f"{type(objective).__name__} does not declare that it is convex (is_convex)"
     if not problem.is_convex:
@@ -210,10 +212,10 @@ def duality_gap(problem: Problem, w: Vector, nll: float, gradient: Vector) -> fl
 
 def _quick(problem: Problem, w: Vector) -> float:
     """Return the bound of an objective that has a quick one; infinite of others."""
-    objective, (l1, l2, free) = problem.objective, problem.separable.strengths
-    if not satisfies(objective, QuicklyBounded) or objective.n_unpenalised != free:
+    objective, penalty = problem.objective, problem.penalty
+    if not satisfies(objective, QuicklyBounded) or objective.n_unpenalised != penalty.unpenalised:
         return math.inf
-    return objective.quick_gap(w, l1, l2)
+    return objective.quick_gap(w, penalty.l1, penalty.l2)
 
 
 def useful(gap: float, objective: float) -> float | None:
@@ -331,7 +333,7 @@ class _Excess:
     @classmethod
     def of(cls, penalty: Separable, r: Vector, objective: float) -> _Excess:
         """Return the excess of a vector r, where the penalised objective is known at some weights."""
-        l1, l2, _ = penalty.strengths
+        l1, l2 = penalty.l1, penalty.l2
         if not l1:
             return cls(l1, l2, math.inf, np.array([math.sqrt(dot(r, r))]))
         sizes = np.abs(r)

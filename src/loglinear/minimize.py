@@ -17,6 +17,7 @@ from .certificate import Verdict, check_objective, gap_on_the_way, known_violati
 from .errors import OptionError
 from .gap import no_bound
 from .options import fail
+from .penalty import feasible
 from .problem import Problem
 from .protocols import satisfies
 from .result import Result, State, Status, on_some
@@ -205,7 +206,7 @@ def _started(problem: Problem, solver: Solver[Any], w0: npt.ArrayLike | None, st
 
 
 def starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vector:
-    """Return a copy of the weights to start from, zeros by default.
+    """Return a copy of the weights to start from, zeros by default; weights without their sign start at 0.
 
     Raises:
         OptionError: w0 is not the problem's.
@@ -224,7 +225,7 @@ def starting_weights(problem: Problem, w0: npt.ArrayLike | None) -> vectors.Vect
         place = int(np.flatnonzero(~np.isfinite(weights))[0])
         message = f"w0[{place}] is {weights[place]}; starting weights must be finite"
         raise OptionError(message)
-    return weights
+    return feasible(problem.penalty, weights)
 
 
 def _record(problem: Problem, state: State, seconds: float) -> TraceRecord:

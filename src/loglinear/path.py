@@ -13,11 +13,11 @@ from . import vectors
 from .errors import OptionError, warn
 from .minimize import Callback, check_arguments, minimize, starting_weights
 from .options import fail, real_number, whole_number
-from .penalty import ElasticNet
+from .penalty import ElasticNet, has_kinks, varies
 from .problem import Problem
 from .result import Result, Status
-from .solvers import LBFGS, GraftingLight, Solver
-from .solvers.common.working_set import Block
+from .solvers import LBFGS, OWLQN, GraftingLight, Solver
+from .solvers.common.working_set import Block, free_weights
 from .solvers.newton_path import MOST_ACTIVE, intercept_alone, newton_path, path_solver
 from .stopping import Stop
 from .vectors import Vector
@@ -96,20 +96,24 @@ class Path:
 def largest_l1(problem: Problem) -> float:
     """Return the smallest l1 at which all penalised weights are 0 at the optimum.
 
-    This is the largest derivative of the NLL with respect to a penalised weight where the penalised weights are 0 and
-    the others at their optimum (condition (3) of Zhu, Lao & Xing 2010).
+    This is the largest derivative of the NLL with respect to a penalised weight, over its factor, where the penalised
+    weights are 0 and the others at their optimum (condition (3) of Zhu, Lao & Xing 2010).
     """
-    n, free = problem.n_features, min(problem.penalty.unpenalised, problem.n_features)
+    n, free = problem.n_features, free_weights(problem)
+    last = min(problem.penalty.unpenalised, n)
     w, gradient = np.zeros(n), np.zeros(n)
-    alone = intercept_alone(problem) if free else None
+    alone = intercept_alone(problem) if free.size == last > 0 else None
     if alone is not None:
         w = alone
-    elif free:
-        block = Block(problem, np.arange(n - free, n), w)
-        unpenalised = Problem(block, ElasticNet(0.0, 0.0, free))
-        w[n - free :] = minimize(unpenalised, LBFGS(tolerance=0.0), stop=Stop(max_iterations=1000)).w
+    elif free.size:
+        signs = problem.penalty.signs if varies(problem.penalty) else None
+        of_free = None if signs is None else signs[free[: free.size - last]]
+        penalty = ElasticNet(0.0, 0.0, last if of_free is not None else int(free.size), signs=of_free)
+        solver = (OWLQN if has_kinks(penalty) else LBFGS)(tolerance=0.0)
+        unpenalised = Problem(Block(problem, free, w), penalty)
+        w[free] = minimize(unpenalised, solver, stop=Stop(max_iterations=1000)).w
     problem.evaluate(w, gradient)
-    return problem.penalty.largest(gradient[: n - free])
+    return problem.penalty.largest(gradient[: n - last])
 
 
 def path(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ObjectiveError, OptionError
-from .penalty import ElasticNet, Penalty, Separable
+from .penalty import ElasticNet, Penalty, Separable, Varied, varies
 from .protocols import missing, satisfies
 from .vectors import Vector, best_constants
 
@@ -406,7 +406,7 @@ class Problem:
         Without L1 the weights of a column then add up to 0 over the classes, as those of an unpenalised intercept do
         with any penalty. With L1 see ``vectors.best_constants``: of two numbers that do as well, it is the one that
         makes more weights 0, or that is nearer to the mean. A column that would have fewer weights of 0 stays as it is.
-        So do groups of weights.
+        So do groups of weights, and columns whose weights have signs or different factors.
         """
         k, penalty = self.n_classes, self.penalty
         first = w.size - penalty.unpenalised
@@ -414,11 +414,16 @@ class Problem:
             return w
         rows = w.reshape(-1, k)
         constants = rows.mean(axis=1, keepdims=True)
+        is_free = np.arange(len(rows))[:, None] >= first // k
+        if varies(penalty):
+            stays, spared = _of_columns(penalty, k)
+            is_free[: spared.size, 0] |= spared
         if penalty.l1:
-            is_free = np.arange(len(rows))[:, None] >= first // k
             best = _best_of_rows(rows, penalty.l1, penalty.l2) if satisfies(penalty, Separable) else 0.0
             fewer = (rows == best).sum(axis=1, keepdims=True) < (rows == 0.0).sum(axis=1, keepdims=True)
             constants = np.where(is_free, constants, np.where(fewer, 0.0, best))
+        if varies(penalty):
+            constants[: stays.size, 0][stays] = 0.0
         if (np.abs(constants) <= CENTRED * np.abs(rows).max(axis=1, keepdims=True)).all():
             return w
         return np.asarray(rows - constants).ravel()
@@ -427,6 +432,21 @@ class Problem:
     def _without_intercept(self) -> Penalty:
         first = self.n_features - self.penalty.unpenalised
         return self.penalty.on(np.arange(first), self.n_features)
+
+
+def _of_columns(penalty: Varied, k: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return of each column with k weights that bear a penalty whether they stay as they are, and whether all are free.
+
+    Weights with signs or different factors stay: another number added to them would change their penalty otherwise.
+    """
+    factors, signs = (None if array is None else array.reshape(-1, k) for array in (penalty.factors, penalty.signs))
+    rows = signs if factors is None else factors
+    stays, spared = np.zeros((2, 0 if rows is None else len(rows)), dtype=np.bool_)
+    if factors is not None:
+        stays, spared = (factors != factors[:, :1]).any(axis=1), (factors == 0.0).all(axis=1)
+    if signs is not None:
+        stays = stays | signs.any(axis=1)
+    return stays, spared
 
 
 def _best_of_rows(rows: Vector, l1: float, l2: float) -> Vector:

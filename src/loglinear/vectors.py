@@ -42,8 +42,10 @@ A = TypeVar("A", bound="npt.NDArray[Any]")
 Vector = npt.NDArray[np.float64]
 # Rows of bfloat16 numbers (the upper halves of float32), kept as their bits because NumPy has no such type.
 Rows = npt.NDArray[np.uint16]
-# l1, l2 and u: the penalty l1 |w|_1 + (l2 / 2) |w|^2 over all weights except the last u.
-Strengths = tuple[float, float, int]
+Signs = npt.NDArray[np.int8]
+# l1, l2 and u: the penalty l1 |w|_1 + (l2 / 2) |w|^2 over all weights except the last u. Also the factor of each of
+# these weights, by which its penalty is multiplied, and its sign: 1 if never negative, -1 if never positive, 0 if any.
+Strengths = tuple[float, float, int] | tuple[float, float, int, Vector, Signs]
 
 _threads: ContextVar[int] = ContextVar("threads", default=0)
 
@@ -54,8 +56,8 @@ class Move(NamedTuple):
     Attributes:
         slope: d . v, where v is the pseudo-gradient at w.
         change: v . (out - w).
-        l1_norm: |out|_1 over the weights that bear a penalty.
-        squared: |out|_2 squared over the weights that bear a penalty.
+        l1_norm: |out|_1 over the weights that bear a penalty, each times its factor.
+        squared: |out|_2 squared over the weights that bear a penalty, likewise.
     """
 
     slope: float
@@ -242,6 +244,8 @@ def quasi_newton_step(
     - the projected step: an entry of ``out`` that leaves the orthant xi becomes zero, where xi_i = sign(w_i), or
       sign(-v_i) if w_i = 0.
 
+    With factors and signs, weights without L1 penalty and sign are not projected, and all weights keep their sign.
+
     Args:
         w: shape (n,).
         g: gradient of the unpenalised objective at w, shape (n,).
@@ -267,7 +271,7 @@ def quasi_newton_step(
     )
 
 
-def shrink(v: Vector, threshold: float, factor: float, out: Vector) -> None:
+def shrink(v: Vector, threshold: float | Vector, factor: float | Vector, out: Vector) -> None:
     """Write factor * sign(v) * max(|v| - threshold, 0) to ``out``, which may be v itself."""
     np.subtract(v, np.clip(v, -threshold, threshold), out=out)
     out *= factor

@@ -19,7 +19,8 @@ FLAGS = {
         f"--data, {COLUMNS}, --overlaps, --widen, --weight-column, --preset, --template, --partial, --words=words, "
         "--ngrams=1, --tfidf, -m --model -o --output, --model-type=chain, --start, --prior, --prior-strength, "
         f"{FEATURES}, "
-        "--tokenizer, --multi-class=softmax, --no-intercept, --l1, --l2, --solver, -p --set, --seed, --tolerance, "
+        "--tokenizer, --multi-class=softmax, --no-intercept, --l1, --l2, --penalty-factor, --sign, "
+        "--l1-groups, --solver, -p --set, --seed, --tolerance, "
         "--gap, --max-iterations=1000, --dev, --keep, --patience, --report, --trace, --checkpoint, "
         "--checkpoint-minutes, --resume, -q --quiet, -v --verbose, -j --threads, --workers, --cluster, --part-mb",
     "tag":
@@ -43,8 +44,8 @@ FLAGS = {
     "serve": "-m --model, --host=127.0.0.1, --port=8300, --tokenizer, --max-request=256.0",
     "select":
         f"--data, {COLUMNS}, {SPANS}, --preset, --template, {FEATURES}, --dev, --l1, --l2, --tolerance, --size, "
-        "--path, --solver=grafting_light, --select, --steps, -o --output --table=-, --plot, -m --model, -q --quiet, -j "
-        "--threads",
+        "--path, --lines, --folds, --smallest, --solver=grafting_light, --select, --steps, -o --output --table=-, "
+        "--plot, -m --model, -q --quiet, -j --threads",
     "structure":
         "--data, -o --output --edges=-, --plot, -m --model, --l1=ebic, --l2, --objective=pseudolikelihood, "
         "--inference, --grouped, --bins, --max-states=32, --seed, --cut, --reference, --bootstrap, --nodes, "

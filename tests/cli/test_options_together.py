@@ -35,12 +35,13 @@ VALUES = {
     },
     select: SHARED | {
         "format": ["columns", "text", "doccano"], "size": ["3"], "path": ["3", "1,0.5"], "select": ["2"],
-        "steps": ["2"], "table": ["{}/table.tsv"],
+        "steps": ["2"], "table": ["{}/table.tsv"], "folds": ["2"], "smallest": ["{}/small.template"],
     },
     train: SHARED | {
         "format": ["columns", "text", "svmlight", "brat"], "weight_column": ["2"], "words": ["characters:1-2"],
         "ngrams": ["1-2"], "start": ["{}/older"], "prior": ["{}/older"], "prior_strength": ["2"],
-        "multi_class": ["ovr"], "solver": [*SOLVERS, *FOR_RESEARCH], "solver_options": ["passes=2", "memory=3"],
+        "multi_class": ["ovr"], "penalty_factor": ["*=2", "a=0"], "signs": ["*=+"], "l1_groups": ["families"],
+        "solver": [*SOLVERS, *FOR_RESEARCH], "solver_options": ["passes=2", "memory=3"],
         "random_state": ["1"], "gap": ["0.01"], "max_iterations": ["2", "20"], "keep": ["best", "last"],
         "patience": ["2"], "report": ["{}/report.html"], "trace": ["{}/trace.jsonl"],
         "checkpoint": ["{}/checkpoint"], "checkpoint_minutes": ["0"],

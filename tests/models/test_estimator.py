@@ -42,6 +42,9 @@ OTHERS = {each.name: not each.default for each in OPTIONS if isinstance(each.def
     "tolerance": 1e-3,
     "gap": 1e-3,
     "solver_options": {"memory": 5},
+    "penalty_factor": {"a": 2.0},
+    "signs": {"b": "+"},
+    "l1_groups": "families",
     "random_state": 7,
     "max_iterations": 3,
     "min_count": 2,
@@ -68,7 +71,8 @@ def named(option):
 def saved(tmp_path_factory):
     """The settings in the file of a model trained with every option at its other value, and the model opened again."""
     path = tmp_path_factory.mktemp("saved") / "model"
-    given = OTHERS | {"solver": "owlqn"}
+    # A bound of the distance (gap) is not available with penalties of families, which test_families.py saves.
+    given = OTHERS | {"solver": "owlqn", "penalty_factor": None, "signs": None, "l1_groups": None}
     with pytest.warns(match="iteration limit"):
         ChainCRF(**given).fit([[[word] for word in sentence] for sentence in X], Y).save(path)
     opened = ChainCRF.load(path)

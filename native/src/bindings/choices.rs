@@ -1,7 +1,7 @@
 //! `ChoiceObjective`: the negative log-likelihood of choices among alternatives, for the optimisers.
 
 use crate::bindings::arrays::{ascending, copied, numbers, read, same_length, sizes, weights, written};
-use crate::bindings::classifier::{ClassifierObjective, NewtonStep};
+use crate::bindings::classifier::{ClassifierObjective, FactorsAndSigns, NewtonStep, varied_of};
 use crate::bindings::errors::OptionError;
 use crate::bindings::interrupt::{interruptible, interruptible_unless};
 use crate::bindings::objective::{Objective, subclass};
@@ -114,7 +114,7 @@ impl ChoiceObjective {
     }
 
     /// A proximal Newton step; see `ClassifierObjective::newton_step`. `scores` has x . w of each row.
-    #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least, stride=1))]
+    #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least, stride=1, varied=None))]
     #[allow(clippy::too_many_arguments)]
     fn newton_step(
         &self,
@@ -128,13 +128,15 @@ impl ChoiceObjective {
         sweeps: usize,
         least: usize,
         stride: usize,
+        varied: Option<FactorsAndSigns<'_>>,
     ) -> PyResult<NewtonStep> {
         written!(w, scores, gradient);
         same_length(w, self.inner.n_features())?;
         if (scores.len(), gradient.len()) != (self.inner.n_rows(), w.len()) || stride == 0 {
             return Err(OptionError::new_err("scores needs one entry per row, gradient one per weight"));
         }
-        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0 };
+        let varied = varied_of(varied, w.len())?;
+        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0, varied };
         let inner = &*self.inner;
         let mut point = Point { w: w.to_vec(), scores: scores.to_vec(), gradient: gradient.to_vec() };
         let (done, point) = interruptible_unless(inner.is_quick(), py, |interrupt| {

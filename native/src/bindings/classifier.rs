@@ -15,7 +15,7 @@ use crate::classifier::descent::{Ending, Rules};
 use crate::classifier::gap::{gap, with_better_intercept};
 use crate::classifier::gram::KeptGram;
 use crate::classifier::matrix::Design;
-use crate::classifier::newton::NewtonSettings;
+use crate::classifier::newton::{NewtonSettings, Varied};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::path::{Reached, Walk};
 use crate::classifier::point::Point;
@@ -382,7 +382,7 @@ impl ClassifierObjective {
 
     /// A proximal Newton step (see `loglinear.solvers.prox_newton`). It updates all three arrays: the weights, the scores x . w
     /// of the samples, and the gradient of the negative log-likelihood. With three classes or more there are no scores.
-    #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least, stride=1))]
+    #[pyo3(signature = (w, scores, gradient, *, l1, l2, precision, sweeps, least, stride=1, varied=None))]
     #[allow(clippy::too_many_arguments)]
     fn newton_step(
         &self,
@@ -396,6 +396,7 @@ impl ClassifierObjective {
         sweeps: usize,
         least: usize,
         stride: usize,
+        varied: Option<FactorsAndSigns<'_>>,
     ) -> PyResult<NewtonStep> {
         written!(w, scores, gradient);
         same_length(w, self.inner.n_features())?;
@@ -403,7 +404,8 @@ impl ClassifierObjective {
         if (scores.len(), gradient.len()) != (n_scores, w.len()) {
             return Err(OptionError::new_err("scores needs one entry per sample, gradient one per weight"));
         }
-        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0 };
+        let varied = varied_of(varied, self.inner.n_penalised())?;
+        let settings = NewtonSettings { l1, l2, precision, sweeps, least, excluded: 0..0, stride, enough: 0.0, varied };
         let quick = self.is_quick();
         let (old_w, old_scores, old_gradient) = (w.to_vec(), scores.to_vec(), gradient.to_vec());
         let (done, point) = interruptible_unless(quick, py, |interrupt| {
@@ -429,7 +431,17 @@ impl ClassifierObjective {
         least: usize,
     ) -> PyResult<ClassifierPath> {
         let w = weights(&w, self.inner.n_features())?;
-        let settings = NewtonSettings { l1: 0.0, l2, precision, sweeps, least, excluded: 0..0, stride: 1, enough: 0.0 };
+        let settings = NewtonSettings {
+            l1: 0.0,
+            l2,
+            precision,
+            sweeps,
+            least,
+            excluded: 0..0,
+            stride: 1,
+            enough: 0.0,
+            varied: None,
+        };
         let walk = py.detach(|| Walk::new(Arc::clone(&self.inner), w.to_vec(), settings));
         Ok(ClassifierPath { walk: Mutex::new(walk), is_quick: self.is_quick() })
     }
@@ -493,4 +505,17 @@ impl ClassifierObjective {
         }
         Ok(ClassifierObjective::of(interruptible(py, |_| Ok(self.inner.restrict(&columns)))?))
     }
+}
+
+/// Factors and signs of the weights that bear a penalty, from Python.
+pub(super) type FactorsAndSigns<'py> = (PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, i8>);
+
+/// Copies factors and signs of weights. Error: their number is another one.
+pub(super) fn varied_of(varied: Option<FactorsAndSigns<'_>>, n_penalised: usize) -> PyResult<Option<Varied>> {
+    let Some((factors, signs)) = varied else { return Ok(None) };
+    let (factors, signs) = (read(&factors)?.to_vec(), read(&signs)?.to_vec());
+    if [factors.len(), signs.len()] != [n_penalised; 2] {
+        return Err(OptionError::new_err("factors and signs need one entry per penalised weight"));
+    }
+    Ok(Some(Varied { factors, signs }))
 }

@@ -6,7 +6,8 @@ use crate::classifier::centring;
 use crate::numeric::arch;
 use crate::numeric::moments::moments as of_columns;
 use crate::numeric::ragged;
-use crate::numeric::vectors::{self, Penalty};
+use crate::numeric::strengths::{Each, Penalty};
+use crate::numeric::vectors;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -19,9 +20,26 @@ type Pair<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 /// A matrix of bfloat16 numbers, kept as their bits.
 type HalfMatrix<'py> = PyReadonlyArray2<'py, u16>;
 
-/// The penalty that `loglinear.vectors.Penalty` states: l1, l2, and the number of weights at the end without penalty.
-fn penalty_of((l1, l2, unpenalised): (f64, f64, usize)) -> Penalty {
-    Penalty { l1, l2, unpenalised }
+/// A penalty as `loglinear.vectors.Strengths` states it: l1, l2, and the number of weights at the end without penalty; for weights
+/// with a penalty of their own also their factors and signs.
+#[derive(FromPyObject)]
+enum Stated<'py> {
+    Same(f64, f64, usize),
+    Each(f64, f64, usize, In<'py>, PyReadonlyArray1<'py, i8>),
+}
+
+impl Stated<'_> {
+    /// The penalty of n weights.
+    fn of(&self, n: usize) -> PyResult<Penalty<'_>> {
+        match self {
+            &Stated::Same(l1, l2, unpenalised) => Ok(Penalty { l1, l2, unpenalised, varied: None }),
+            Stated::Each(l1, l2, unpenalised, factors, signs) => {
+                let varied = Each { factors: read(factors)?, signs: read(signs)? };
+                same(&[varied.factors.len(), varied.signs.len(), n.saturating_sub(*unpenalised)])?;
+                Ok(Penalty { l1: *l1, l2: *l2, unpenalised: *unpenalised, varied: Some(varied) })
+            }
+        }
+    }
 }
 
 /// An error unless all lengths are equal.
@@ -78,7 +96,7 @@ fn secant_pair(
     w: In<'_>,
     g: In<'_>,
     scale: Option<In<'_>>,
-    penalty: (f64, f64, usize),
+    penalty: Stated<'_>,
     s_rows: &Bound<'_, PyArray2<u16>>,
     y_rows: &Bound<'_, PyArray2<u16>>,
     live: Vec<usize>,
@@ -95,7 +113,8 @@ fn secant_pair(
     same(&[2 * (rows.len() + 2), products.len()])?;
     let (new, old) = (vectors::Point { w: w_new, g: g_new }, vectors::Point { w, g });
     let scale = scale_of(scale.as_ref(), w.len())?;
-    let size = py.detach(|| vectors::secant_pair(new, old, scale, penalty_of(penalty), &rows, s, y, products, threads));
+    let penalty = penalty.of(w.len())?;
+    let size = py.detach(|| vectors::secant_pair(new, old, scale, penalty, &rows, s, y, products, threads));
     Ok((size.most, size.squared, size.slope))
 }
 
@@ -107,7 +126,7 @@ fn quasi_newton_step(
     w: In<'_>,
     g: In<'_>,
     scale: Option<In<'_>>,
-    penalty: (f64, f64, usize),
+    penalty: Stated<'_>,
     s_rows: HalfMatrix<'_>,
     s_coefficients: In<'_>,
     y_rows: HalfMatrix<'_>,
@@ -128,8 +147,8 @@ fn quasi_newton_step(
         rows.extend(matrix.into_iter().zip(coefficients.iter().copied()));
     }
     let (at, scale) = (vectors::Point { w, g }, scale_of(scale.as_ref(), w.len())?);
-    let trial =
-        py.detach(|| vectors::quasi_newton_step(at, scale, penalty_of(penalty), &rows, factor, alpha, out, threads));
+    let penalty = penalty.of(w.len())?;
+    let trial = py.detach(|| vectors::quasi_newton_step(at, scale, penalty, &rows, factor, alpha, out, threads));
     Ok([trial.slope, trial.change, trial.l1_norm, trial.squared])
 }
 
@@ -139,14 +158,15 @@ fn pseudo_gradient(
     py: Python<'_>,
     w: In<'_>,
     g: In<'_>,
-    penalty: (f64, f64, usize),
+    penalty: Stated<'_>,
     out: Out<'_, '_>,
     threads: usize,
 ) -> PyResult<(f64, f64)> {
     written!(out);
     let (w, g) = (read(&w)?, read(&g)?);
     same(&[w.len(), g.len(), out.len()])?;
-    let size = py.detach(|| vectors::pseudo_gradient(w, g, penalty_of(penalty), out, threads));
+    let penalty = penalty.of(w.len())?;
+    let size = py.detach(|| vectors::pseudo_gradient(w, g, penalty, out, threads));
     Ok((size.most, size.squared))
 }
 

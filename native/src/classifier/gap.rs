@@ -76,7 +76,7 @@ pub fn with_better_intercept(classifier: &Classifier, point: Point) -> Point {
         1 => vec![curvature_of_intercept(classifier, &point.residuals)],
         _ => softmax::hessian(classifier, &[], (&point.scores, &point.residuals), 1, false),
     };
-    let step = Gram::of_matrix(matrix, free).solve(0.0, free, point.gradient[d..].iter().map(|slope| -slope));
+    let step = Gram::of_matrix(matrix, free).solve(|_| 0.0, |_| true, point.gradient[d..].iter().map(|slope| -slope));
     let mut w = point.w.clone();
     w[d..].iter_mut().zip(step).for_each(|(w, step)| *w += step);
     let (better, size) =

@@ -22,22 +22,33 @@ pub struct Column {
     pub delta: f64,
     /// What violations of optimality at this coordinate are multiplied by to be compared with others.
     pub unit: f64,
+    /// What the penalty of the weight is multiplied by.
+    pub factor: f64,
+    /// 1 if the weight may not be negative, -1 if not positive, else 0.
+    pub sign: i8,
 }
 
 impl Column {
-    /// The coordinate of a weight with this gradient and this L2 penalty, where delta is 0; the curvature is not known yet.
-    pub fn at(id: usize, w: f64, gradient: f64, l2: f64) -> Column {
-        Column { id, w, gradient: gradient + l2 * w, curvature: 0.0, delta: 0.0, unit: 1.0 }
+    /// The coordinate of a weight with this gradient, this L2 penalty, and this factor and sign, where delta is 0; the curvature is
+    /// not known yet.
+    pub fn at(id: usize, w: f64, gradient: f64, l2: f64, (factor, sign): (f64, i8)) -> Column {
+        let gradient = gradient + l2 * factor * w;
+        Column { id, w, gradient, curvature: 0.0, delta: 0.0, unit: 1.0, factor, sign }
     }
 
     /// The change of delta_j that minimises the subproblem over this coordinate, where `slope` is the derivative of its smooth
     /// part. Raises `most` to the violation of optimality before the change, times the unit.
     #[inline(always)]
     pub fn change(&self, slope: f64, l1: f64, most: &mut f64) -> f64 {
-        let before = self.w + self.delta;
-        *most = most.max(violation(before, slope, l1).abs() * self.unit);
+        let (before, l1) = (self.w + self.delta, l1 * self.factor);
+        *most = most.max(violation(before, towards(before, slope, self.sign), l1).abs() * self.unit);
         let (z, bound) = (before - slope / self.curvature, l1 / self.curvature);
-        z - z.clamp(-bound, bound) - before
+        let best = z - z.clamp(-bound, bound);
+        match self.sign {
+            0 => best - before,
+            1 => best.max(0.0) - before,
+            _ => best.min(0.0) - before,
+        }
     }
 }
 
@@ -105,14 +116,19 @@ impl Gram {
         Gram { size, matrix, product: vec![0.0; size] }
     }
 
-    /// The x with (X' D X + E) x = b, where E is a diagonal matrix: `l2` on all rows but the last `n_free` ones, which have no
-    /// penalty. x is 0 in the directions in which the matrix has no curvature. By Cholesky's factorisation, which replaces the matrix.
-    pub fn solve(mut self, l2: f64, n_free: usize, b: impl Iterator<Item = f64>) -> Vec<f64> {
+    /// The x with (X' D X + E) x = b, where E is a diagonal matrix: `l2` of each row, unless it is free: without
+    /// a penalty. x is 0 in the directions in which the matrix has no curvature. By Cholesky's factorisation, which replaces the matrix.
+    pub fn solve(
+        mut self,
+        l2: impl Fn(usize) -> f64,
+        is_free: impl Fn(usize) -> bool,
+        b: impl Iterator<Item = f64>,
+    ) -> Vec<f64> {
         let n = self.size;
         for i in 0..n {
             let (above, row) = self.matrix.split_at_mut(i * n);
             let row = &mut row[..n];
-            let (own, least) = if i + n_free < n { (l2, ROUNDED) } else { (0.0, INDEPENDENT) };
+            let (own, least) = if is_free(i) { (0.0, INDEPENDENT) } else { (l2(i), ROUNDED) };
             let curvature = row[i] + own;
             for j in 0..i {
                 let other = &above[j * n..][..n];
@@ -353,6 +369,12 @@ pub fn violation(w: f64, slope: f64, l1: f64) -> f64 {
     if w == 0.0 { (slope.abs() - l1).max(0.0) } else { slope + l1.copysign(w) }
 }
 
+/// A derivative by a weight with a sign; 0 if the weight is 0, and the derivative points where it may not go.
+#[inline(always)]
+pub fn towards(w: f64, slope: f64, sign: i8) -> f64 {
+    if w == 0.0 && slope * f64::from(sign) > 0.0 { 0.0 } else { slope }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -367,12 +389,12 @@ mod tests {
     #[test]
     fn with_a_penalty_columns_far_from_zero_are_told_apart() {
         // The difference of the columns has the curvature 6, and (1, -1) the eigenvalue 3.
-        let x = far().solve(1.0, 0, [4.0, -4.0].into_iter());
+        let x = far().solve(|_| 1.0, |_| false, [4.0, -4.0].into_iter());
         assert!((x[0] - 1.0).abs() < 1e-2 && (x[1] + 1.0).abs() < 1e-2, "{x:?}");
     }
 
     #[test]
     fn without_a_penalty_a_column_that_is_almost_another_is_left_out() {
-        assert_eq!(far().solve(0.0, 2, [4.0, -4.0].into_iter())[1], 0.0);
+        assert_eq!(far().solve(|_| 0.0, |_| true, [4.0, -4.0].into_iter())[1], 0.0);
     }
 }

@@ -55,7 +55,10 @@ impl Subproblem<'_> {
         let NewtonSettings { l1, l2, .. } = *self.settings;
         product
             + match self.columns.get(at) {
-                Some(column) => column.gradient + l2 * column.delta + l1.copysign(column.w + column.delta),
+                Some(column) => {
+                    let of_penalty = l2 * column.factor * column.delta;
+                    column.gradient + of_penalty + (l1 * column.factor).copysign(column.w + column.delta)
+                }
                 None => self.intercepts[at - self.columns.len()].gradient,
             }
     }
@@ -65,7 +68,9 @@ impl Subproblem<'_> {
     fn leap_over(&mut self, rows: &[usize], gram: &mut Gram) -> bool {
         let n = self.columns.len();
         let slopes: Vec<f64> = rows.iter().map(|&at| -self.slope(at, gram.product(at))).collect();
-        let changes = gram.part(rows).solve(self.settings.l2, self.intercepts.len(), slopes.into_iter());
+        let factor = |row: usize| self.columns.get(rows[row]).map_or(0.0, |column| column.factor);
+        let (l2, is_free) = (|row: usize| self.settings.l2 * factor(row), |row: usize| factor(row) == 0.0);
+        let changes = gram.part(rows).solve(l2, is_free, slopes.into_iter());
         let (mut length, mut first) = (1.0, None);
         for (&at, change) in rows.iter().zip(&changes).filter(|(at, _)| **at < n) {
             let w = self.columns[at].w + self.columns[at].delta;
@@ -113,7 +118,7 @@ impl Subproblem<'_> {
 
     /// The value of the subproblem.
     fn model(&self) -> f64 {
-        let squares: f64 = self.columns.iter().map(|column| column.delta * column.delta).sum();
+        let squares: f64 = self.columns.iter().map(|column| column.factor * (column.delta * column.delta)).sum();
         self.promise() + 0.5 * (inner(&self.products, &self.products) + self.settings.l2 * squares)
     }
 
@@ -128,6 +133,7 @@ impl Subproblem<'_> {
     ) -> (usize, bool) {
         let (rows, n, l2) = (self.not_zero(), self.columns.len(), self.settings.l2);
         let curvatures: Vec<f64> = rows.iter().map(|&at| self.coordinate(at).curvature).collect();
+        let of_l2: Vec<f64> = rows.iter().map(|&at| if at < n { l2 * self.columns[at].factor } else { 0.0 }).collect();
         let slope = |&at: &usize| -self.slope(at, z.combine(at, all, &self.products));
         let mut slopes: Vec<f64> = rows.iter().map(slope).collect();
         let (mut direction, mut last) = (vec![0.0; rows.len()], f64::INFINITY);
@@ -141,8 +147,7 @@ impl Subproblem<'_> {
             direction.iter_mut().zip(scaled).for_each(|(to, scaled)| *to = scaled + size / last * *to);
             image.fill(0.0);
             rows.iter().zip(&direction).for_each(|(&at, &to)| z.add_to(at, all, to, &mut image));
-            let of_l2 = |at: usize, to: f64| if at < n { l2 * to } else { 0.0 };
-            let own: f64 = rows.iter().zip(&direction).map(|(&at, &to)| of_l2(at, to) * to).sum();
+            let own: f64 = of_l2.iter().zip(&direction).map(|(l2, to)| l2 * to * to).sum();
             let curvature = inner(&image, &image) + own;
             if curvature <= 0.0 {
                 return (done, true);
@@ -151,8 +156,8 @@ impl Subproblem<'_> {
             if self.advance(z, all, &rows, (&direction, &image), length) {
                 return (done + 1, false);
             }
-            for ((slope, &at), &to) in slopes.iter_mut().zip(&rows).zip(&direction) {
-                *slope -= length * (z.combine(at, all, &image) + of_l2(at, to));
+            for (((slope, &at), l2), &to) in slopes.iter_mut().zip(&rows).zip(&of_l2).zip(&direction) {
+                *slope -= length * (z.combine(at, all, &image) + l2 * to);
             }
             last = size;
         }

@@ -26,7 +26,7 @@
 
 use crate::classifier::centring::{best_constant, whole_columns};
 use crate::classifier::curvature::{DAMPING, bound};
-use crate::classifier::gram::{Column, Gram, Here, KeptGram, is_small, violation, with_steepest};
+use crate::classifier::gram::{Column, Gram, Here, KeptGram, is_small, towards, violation, with_steepest};
 use crate::classifier::objective::{Classifier, Start};
 use crate::classifier::point::{Moving, Point};
 use crate::classifier::scaled::Scaled;
@@ -54,6 +54,27 @@ pub struct NewtonSettings {
     pub stride: usize,
     /// A step is not made if it promises to decrease the objective by no more than this, nats.
     pub enough: f64,
+    /// Factors and signs of the weights that bear a penalty; none if they are all alike.
+    pub varied: Option<Varied>,
+}
+
+/// What the penalty of each weight is multiplied by, and its sign: 1 if it may not be negative, -1 if not positive, else 0.
+#[derive(Clone)]
+pub struct Varied {
+    pub factors: Vec<f64>,
+    pub signs: Vec<i8>,
+}
+
+impl NewtonSettings {
+    /// The factor of a weight that bears a penalty, and its sign.
+    pub(super) fn of(&self, weight: usize) -> (f64, i8) {
+        self.varied.as_ref().map_or((1.0, 0), |varied| (varied.factors[weight], varied.signs[weight]))
+    }
+
+    /// Whether weights have signs.
+    fn has_signs(&self) -> bool {
+        self.varied.as_ref().is_some_and(|varied| varied.signs.iter().any(|&sign| sign != 0))
+    }
 }
 
 /// What a step did.
@@ -118,7 +139,8 @@ pub fn step(
         (*nll, *residuals) = (accepted.nll, residuals_there);
         subproblem.take(accepted.length, w);
         scores.iter_mut().zip(direction).for_each(|(score, x_delta)| *score += accepted.length * x_delta);
-        if accepted.length == 1.0 && is_long(classifier, settings) {
+        // Beyond w + delta, a weight might lose its sign.
+        if accepted.length == 1.0 && is_long(classifier, settings) && !settings.has_signs() {
             done.trials += subproblem.go_on(Moving { w, nll, scores, residuals }, accepted.decrease);
             done.nll = *nll;
         }
@@ -194,7 +216,10 @@ impl<'a> Subproblem<'a> {
             if newton >= least { newton } else { newton.max(damping * size * bound(score.abs())) }
         };
         let n = classifier.n_penalised();
-        let column = |id: usize| Column::at(id, w[id], gradient[id], if id < n { settings.l2 } else { 0.0 });
+        let column = |id: usize| {
+            let (l2, varied) = if id < n { (settings.l2, settings.of(id)) } else { (0.0, (0.0, 0)) };
+            Column::at(id, w[id], gradient[id], l2, varied)
+        };
         let most = if classifier.n_outputs() > 1 { MOST_WEIGHTS } else { usize::MAX };
         let working_set = working_set(among, &w[..n], gradient, settings, most);
         let old = grams.old(classifier, &working_set);
@@ -204,7 +229,11 @@ impl<'a> Subproblem<'a> {
             _ => Vec::new(),
         };
         // Without an L1 penalty the columns are few: the step is the solution of a system of equations.
-        let is_solved = settings.l1 == 0.0 && !grams.is_on() && is_small(working_set.len() + 1) && is_binary;
+        let is_solved = settings.l1 == 0.0
+            && !settings.has_signs()
+            && !grams.is_on()
+            && is_small(working_set.len() + 1)
+            && is_binary;
         let (stride, is_spared) = (settings.stride, settings.l1 == 0.0 && settings.l2 == 0.0);
         let here = Here { curvatures: &curvatures, scores, residuals, gradient, stride, is_spared };
         let fresh = || match is_solved {
@@ -241,7 +270,9 @@ impl<'a> Subproblem<'a> {
 
     /// The largest violation at delta = 0, where each is multiplied by a number.
     fn largest_violation(&self, by: impl Fn(&Column) -> f64) -> f64 {
-        let of_columns = self.columns.iter().map(|at| violation(at.w, at.gradient, self.settings.l1).abs() * by(at));
+        let size =
+            |at: &Column| violation(at.w, towards(at.w, at.gradient, at.sign), self.settings.l1 * at.factor).abs();
+        let of_columns = self.columns.iter().map(|at| size(at) * by(at));
         let of_intercepts = self.intercepts.iter().map(|at| at.gradient.abs() * by(at));
         of_columns.chain(of_intercepts).fold(0.0, f64::max)
     }
@@ -262,7 +293,7 @@ impl<'a> Subproblem<'a> {
     /// Minimises over delta; returns the number of sweeps.
     pub fn minimise(&mut self, interrupt: &Interrupt) -> usize {
         match self.gram.take() {
-            Some(gram) if self.settings.l1 == 0.0 && gram.is_small() => self.solve(gram),
+            Some(gram) if self.settings.l1 == 0.0 && !self.settings.has_signs() && gram.is_small() => self.solve(gram),
             Some(gram) => self.minimise_over(gram, 0, interrupt),
             None => match self.z.take() {
                 Some(z) => {
@@ -288,8 +319,9 @@ impl<'a> Subproblem<'a> {
         };
         let squares: Vec<f64> = (0..n + self.intercepts.len()).map(square).collect();
         for (at, square) in squares.into_iter().enumerate() {
-            let own = if at < n { square + l2 } else { square };
-            self.coordinate(at).curvature = own.max(LEAST_CURVATURE);
+            let column = self.coordinate(at);
+            let own = if at < n { square + l2 * column.factor } else { square };
+            column.curvature = own.max(LEAST_CURVATURE);
         }
     }
 
@@ -341,8 +373,8 @@ impl<'a> Subproblem<'a> {
     /// Minimises the subproblem without an L1 penalty, by a system of equations; returns the number of sweeps, none.
     fn solve(&mut self, gram: Gram) -> usize {
         let slopes: Vec<f64> = self.columns.iter().chain(&self.intercepts).map(|column| -column.gradient).collect();
-        let n_free = if self.settings.l2 > 0.0 { self.intercepts.len() } else { slopes.len() };
-        let deltas = gram.solve(self.settings.l2, n_free, slopes.into_iter());
+        let l2 = |at: usize| self.columns.get(at).map_or(0.0, |column| self.settings.l2 * column.factor);
+        let deltas = gram.solve(l2, |at| l2(at) == 0.0, slopes.into_iter());
         for (column, delta) in self.columns.iter_mut().chain(&mut self.intercepts).zip(deltas) {
             column.delta = delta;
         }
@@ -370,9 +402,18 @@ impl<'a> Subproblem<'a> {
     }
 
     /// The places of the columns whose weights in all classes are coordinates; none with two classes, or without an L1 penalty.
+    /// Weights with signs or different factors are not moved together.
     fn whole_columns(&self) -> Vec<Range<usize>> {
         let (k, ids) = (self.classifier.n_outputs(), self.columns.iter().map(|column| column.id));
-        if k > 1 && self.settings.l1 > 0.0 { whole_columns(&ids.collect::<Vec<usize>>(), k) } else { Vec::new() }
+        if k == 1 || self.settings.l1 == 0.0 {
+            return Vec::new();
+        }
+        let alike = |places: &Range<usize>| {
+            let columns = &self.columns[places.clone()];
+            columns.iter().all(|column| column.sign == 0 && column.factor == columns[0].factor)
+        };
+        let whole = whole_columns(&ids.collect::<Vec<usize>>(), k);
+        whole.into_iter().filter(alike).collect()
     }
 
     /// Adds to the weights of a column in all classes the number that makes their penalty least. H has no curvature in this direction.
@@ -399,7 +440,7 @@ impl<'a> Subproblem<'a> {
             if active && column.w + column.delta == 0.0 {
                 continue;
             }
-            let slope = column.gradient + l2 * column.delta + z.combine(at, all, &self.products);
+            let slope = column.gradient + l2 * column.factor * column.delta + z.combine(at, all, &self.products);
             let change = column.change(slope, l1, &mut most);
             if change != 0.0 {
                 column.delta += change;
@@ -427,7 +468,7 @@ impl<'a> Subproblem<'a> {
         let NewtonSettings { l1, l2, .. } = *self.settings;
         let mut most = 0.0f64;
         for (at, column) in self.columns.iter_mut().enumerate() {
-            let slope = column.gradient + l2 * column.delta + gram.product(at);
+            let slope = column.gradient + l2 * column.factor * column.delta + gram.product(at);
             let change = column.change(slope, l1, &mut most);
             if change != 0.0 {
                 column.delta += change;
@@ -458,9 +499,11 @@ pub(super) fn working_set(
 ) -> Vec<usize> {
     let (mut chosen, mut others) = (Vec::new(), Vec::new());
     let mut look = |(column, (&w, &g)): (usize, (&f64, &f64))| {
-        if w != 0.0 || settings.l1 == 0.0 && !settings.excluded.contains(&column) {
+        let (factor, sign) = settings.of(column);
+        let l1 = settings.l1 * factor;
+        if w != 0.0 || l1 == 0.0 && sign == 0 && !settings.excluded.contains(&column) {
             chosen.push(column);
-        } else if g.abs() > settings.l1 && !settings.excluded.contains(&column) {
+        } else if towards(w, g, sign).abs() > l1 && !settings.excluded.contains(&column) {
             others.push(column);
         }
     };
@@ -469,7 +512,11 @@ pub(super) fn working_set(
         None => w.iter().zip(gradient).enumerate().for_each(look),
     }
     if chosen.len() > most {
-        let size = |&j: &usize| violation(w[j], gradient[j] + settings.l2 * w[j], settings.l1).abs();
+        let size = |&j: &usize| {
+            let (factor, sign) = settings.of(j);
+            let slope = gradient[j] + settings.l2 * factor * w[j];
+            violation(w[j], towards(w[j], slope, sign), settings.l1 * factor).abs()
+        };
         chosen.select_nth_unstable_by(most - 1, |a, b| size(b).total_cmp(&size(a)).then(a.cmp(b)));
         chosen.truncate(most);
     }

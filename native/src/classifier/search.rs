@@ -54,7 +54,7 @@ impl Subproblem<'_> {
 
     /// By how much the L1 penalty changes from w to w + t delta.
     fn l1_change(&self, t: f64) -> f64 {
-        let change = |column: &Column| (column.w + t * column.delta).abs() - column.w.abs();
+        let change = |column: &Column| column.factor * ((column.w + t * column.delta).abs() - column.w.abs());
         self.settings.l1 * self.columns.iter().map(change).sum::<f64>()
     }
 
@@ -74,8 +74,8 @@ impl Subproblem<'_> {
         }
         let hidden = ROUNDING * before;
         let (least, trials) = if promise >= -hidden { (hidden, 1) } else { (DECREASE * promise, MOST_TRIALS) };
-        let crossed: f64 = self.columns.iter().map(|column| column.w * column.delta).sum();
-        let squared: f64 = self.columns.iter().map(|column| column.delta * column.delta).sum();
+        let crossed: f64 = self.columns.iter().map(|column| column.factor * (column.w * column.delta)).sum();
+        let squared: f64 = self.columns.iter().map(|column| column.factor * (column.delta * column.delta)).sum();
         let mut t = 1.0;
         for trial in 1..=trials {
             let nll = nll(t);
@@ -136,8 +136,8 @@ impl Subproblem<'_> {
         let (mut penalty, mut slope) = (0.0, 0.0);
         for column in self.columns.iter().filter(|column| w[column.id] != 0.0) {
             let at = w[column.id] + t * column.delta;
-            penalty += l1 * at.abs() + 0.5 * l2 * at * at;
-            slope += (l1.copysign(at) + l2 * at) * column.delta;
+            penalty += column.factor * (l1 * at.abs() + 0.5 * l2 * at * at);
+            slope += column.factor * (l1.copysign(at) + l2 * at) * column.delta;
         }
         (penalty, slope)
     }

@@ -93,6 +93,7 @@ fn regression(
         excluded,
         stride: 1,
         enough: 0.0,
+        varied: None,
     };
     let Options { tolerance, gradient_tolerance, max_steps, .. } = *options;
     let rules = Rules { tolerance, promise: 0.0, gradient_tolerance, max_steps };

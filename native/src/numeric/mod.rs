@@ -15,6 +15,7 @@ pub mod ragged;
 pub mod random;
 pub mod single;
 pub mod store;
+pub mod strengths;
 pub mod vectors;
 
 use pulp::Simd;

@@ -2,11 +2,12 @@
 //!
 //! `chunks` holds the loops and says why results are bitwise the same on any number of threads.
 //!
-//! Length: the file has 440 lines because of two uninterrupted kernels, `secant_pair` and `quasi_newton_step`, and the parts that
-//! they share.
+//! Length: the file has more than 440 lines because of two uninterrupted kernels, `secant_pair` and `quasi_newton_step`, and the
+//! parts that they share.
 
 use crate::numeric::LANES;
 use crate::numeric::chunks::{CHUNK, PIECE, dispatched, fetch_ahead, lanes, on_chunks, pieces, total};
+use crate::numeric::strengths::{Penalty, Same, Strengths};
 use std::ops::Range;
 
 /// Elements in a block: where v is 0 in a whole block, the block is left out.
@@ -155,14 +156,6 @@ fn active(v: &[f64], mut work: impl FnMut(std::ops::Range<usize>)) {
     }
 }
 
-/// The entry of the pseudo-gradient at one weight (Andrew & Gao 2007, Eq. 4); `smooth` is the derivative of the objective
-/// without its L1 term.
-#[inline(always)]
-fn pseudo_derivative(w: f64, smooth: f64, l1: f64) -> f64 {
-    let at_zero = (smooth.abs() - l1).max(0.0).copysign(smooth);
-    if w == 0.0 { at_zero } else { smooth + l1.copysign(w) }
-}
-
 /// How large the pseudo-gradient at a point is.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct Size {
@@ -189,7 +182,7 @@ impl Size {
 #[inline(always)]
 fn chunk_pseudo_gradient(
     (w, g): (&[f64], &[f64]),
-    (l1, l2): (f64, f64),
+    strengths: impl Strengths,
     step: impl Fn(usize) -> f64,
     out: &mut [f64],
 ) -> Size {
@@ -198,8 +191,8 @@ fn chunk_pseudo_gradient(
         out.len(),
         #[inline(always)]
         |i| {
-            let smooth = g[i] + l2 * w[i];
-            let value = pseudo_derivative(w[i], smooth, l1);
+            let smooth = g[i] + strengths.l2(i) * w[i];
+            let value = strengths.derivative(i, w[i], smooth);
             out[i] = value;
             largest[i % LANES] = largest[i % LANES].max(value.abs());
             // `max` ignores NaN. 0 * smooth is NaN where `smooth` is NaN or infinite, and 0 elsewhere.
@@ -209,26 +202,8 @@ fn chunk_pseudo_gradient(
     Size { most: largest.iter().copied().fold(0.0, f64::max) + bad, squared: squared + bad, slope }
 }
 
-/// The penalty l1 |w|_1 + (l2 / 2) |w|^2 over all weights except the last `unpenalised`.
-#[derive(Clone, Copy, Debug)]
-pub struct Penalty {
-    pub l1: f64,
-    pub l2: f64,
-    /// Number of weights at the end without a penalty.
-    pub unpenalised: usize,
-}
-
-impl Penalty {
-    /// Splits n weights into the part with and the part without penalty: the length of the first part, and the penalty of
-    /// each. None if all weights bear the penalty.
-    fn parts(self, n: usize) -> Option<(usize, [Penalty; 2])> {
-        let with = |l1, l2| Penalty { l1, l2, unpenalised: 0 };
-        (self.unpenalised > 0).then(|| (n.saturating_sub(self.unpenalised), [with(self.l1, self.l2), with(0.0, 0.0)]))
-    }
-}
-
 /// Writes the pseudo-gradient of f(w) + penalty(w) to `out`, where g is the gradient of f at w.
-pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty, out: &mut [f64], n_threads: usize) -> Size {
+pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty<'_>, out: &mut [f64], n_threads: usize) -> Size {
     if let Some((at, [first, second])) = penalty.parts(w.len()) {
         let ((w, w_free), (g, g_free), (out, out_free)) = (w.split_at(at), g.split_at(at), out.split_at_mut(at));
         return Size::total([
@@ -236,12 +211,15 @@ pub fn pseudo_gradient(w: &[f64], g: &[f64], penalty: Penalty, out: &mut [f64], 
             pseudo_gradient(w_free, g_free, second, out_free, n_threads),
         ]);
     }
-    let Penalty { l1, l2, .. } = penalty;
-    let chunks = out.chunks_mut(CHUNK).zip(w.chunks(CHUNK).zip(g.chunks(CHUNK)));
-    let parts = on_chunks(3 * w.len(), n_threads, chunks, |(out, point)| {
+    let Penalty { l1, l2, varied, .. } = penalty;
+    let chunks = out.chunks_mut(CHUNK).zip(w.chunks(CHUNK).zip(g.chunks(CHUNK))).enumerate();
+    let parts = on_chunks(3 * w.len(), n_threads, chunks, |(chunk, (out, point))| {
         dispatched(
             #[inline(always)]
-            || chunk_pseudo_gradient(point, (l1, l2), |_| 0.0, out),
+            || match varied {
+                None => chunk_pseudo_gradient(point, Same { l1, l2 }, |_| 0.0, out),
+                Some(varied) => chunk_pseudo_gradient(point, varied.chunk((l1, l2), chunk, out.len()), |_| 0.0, out),
+            },
         )
     });
     Size::total(parts)
@@ -293,7 +271,7 @@ pub fn secant_pair(
     new: Point<'_>,
     old: Point<'_>,
     scale: Scale<'_>,
-    penalty: Penalty,
+    penalty: Penalty<'_>,
     rows: &[&[u16]],
     s: &mut [u16],
     y: &mut [u16],
@@ -312,7 +290,7 @@ pub fn secant_pair(
         products.iter_mut().zip(more).for_each(|(product, more)| *product += more);
         return Size::total([size, size_free]);
     }
-    let Penalty { l1, l2, .. } = penalty;
+    let Penalty { l1, l2, varied, .. } = penalty;
     let (n, m, scaled) = (s.len(), rows.len() + 2, !scale.0.is_empty());
     let mut parts = vec![0.0; n.div_ceil(CHUNK) * 2 * m];
     let written = s.chunks_mut(CHUNK).zip(y.chunks_mut(CHUNK)).zip(parts.chunks_mut(2 * m)).enumerate();
@@ -326,7 +304,11 @@ pub fn secant_pair(
             || {
                 let (mut v, mut wide) = ([0.0; CHUNK], [0.0; CHUNK]);
                 let v = &mut v[..s.len()];
-                let mut size = chunk_pseudo_gradient((w_new, g_new), (l1, l2), |i| w_new[i] - w[i], v);
+                let (at, moved) = ((w_new, g_new), |i| w_new[i] - w[i]);
+                let mut size = match varied {
+                    None => chunk_pseudo_gradient(at, Same { l1, l2 }, moved, v),
+                    Some(varied) => chunk_pseudo_gradient(at, varied.chunk((l1, l2), chunk, v.len()), moved, v),
+                };
                 if scaled {
                     v.iter_mut().zip(scale).for_each(|(v, scale)| *v *= scale);
                     [size.squared] = lanes(
@@ -358,6 +340,14 @@ pub fn secant_pair(
                         }
                     },
                 );
+                if let Some(varied) = varied.filter(|_| l2 > 0.0) {
+                    let strengths = varied.chunk((l1, l2), chunk, v.len());
+                    for i in 0..v.len() {
+                        let change = g_new[i] - g[i] + strengths.l2(i) * (w_new[i] - w[i]);
+                        y[i] = narrow(scale[i] * change);
+                        wide[i] = widen(y[i]);
+                    }
+                }
                 let mut enter = |at: usize, [with_v, with_y]: [&[f64]; 2]| {
                     on_v[at..at + with_v.len()].copy_from_slice(with_v);
                     on_y[at..at + with_y.len()].copy_from_slice(with_y);
@@ -397,6 +387,65 @@ pub struct Trial {
     pub squared: f64,
 }
 
+/// A chunk of a point: its weights, gradient and units, and the place of the first one.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    w: &'a [f64],
+    g: &'a [f64],
+    scale: &'a [f64],
+    start: usize,
+}
+
+/// `quasi_newton_step` of a chunk; returns slope, change and norms.
+#[inline(always)]
+fn chunk_step(
+    At { w, g, scale, start }: At<'_>,
+    strengths: impl Strengths,
+    rows: &[(&[u16], f64)],
+    (factor, alpha): (f64, f64),
+    out: &mut [f64],
+) -> [f64; 4] {
+    let mut v = [0.0; CHUNK];
+    let v = &mut v[..out.len()];
+    for i in 0..out.len() {
+        v[i] = strengths.derivative(i, w[i], g[i] + strengths.l2(i) * w[i]);
+        out[i] = factor * scale[i] * v[i];
+    }
+    if strengths.is_smooth() {
+        add_all(rows, start, 0..out.len(), out);
+        return lanes(
+            out.len(),
+            #[inline(always)]
+            |i| {
+                let d = scale[i] * out[i];
+                let slope = d * v[i];
+                out[i] = w[i] + alpha * d;
+                [slope, alpha * slope, strengths.factor(i) * out[i].abs(), strengths.factor(i) * (out[i] * out[i])]
+            },
+        );
+    }
+    active(
+        v,
+        #[inline(always)]
+        |range| add_all(rows, start, range, out),
+    );
+    lanes(
+        out.len(),
+        #[inline(always)]
+        |i| {
+            let is_free = strengths.is_free(i);
+            let d = if is_free | (out[i] * v[i] < 0.0) { scale[i] * out[i] } else { 0.0 };
+            let moved = w[i] + alpha * d;
+            let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
+            let inside = is_free | (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
+            // The objective must see NaN and infinity: no projection may remove them.
+            out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
+            let factor = strengths.factor(i);
+            [d * v[i], v[i] * (out[i] - w[i]), factor * out[i].abs(), factor * (out[i] * out[i])]
+        },
+    )
+}
+
 /// Writes out = w + alpha d, where d = scale (factor scale v + the sum of `rows`, each multiplied by its coefficient), and v is the
 /// pseudo-gradient at w.
 ///
@@ -406,11 +455,13 @@ pub struct Trial {
 /// - the projected step pi(w + alpha p; xi): an entry of `out` that leaves the orthant of (w, -v) becomes 0.
 ///
 /// Where v is 0, p is 0: `rows` are not read in blocks in which v is 0 throughout.
+///
+/// Weights that have no kink at 0, neither of an L1 penalty nor of a sign, are not projected.
 #[allow(clippy::too_many_arguments)]
 pub fn quasi_newton_step(
     at: Point<'_>,
     scale: Scale<'_>,
-    penalty: Penalty,
+    penalty: Penalty<'_>,
     rows: &[(&[u16], f64)],
     factor: f64,
     alpha: f64,
@@ -426,53 +477,17 @@ pub fn quasi_newton_step(
         let free = quasi_newton_step(at_free, scale_free, second, &rows_free, factor, alpha, out_free, n_threads);
         return Trial { slope: trial.slope + free.slope, change: trial.change + free.change, ..trial };
     }
-    let Penalty { l1, l2, .. } = penalty;
+    let Penalty { l1, l2, varied, .. } = penalty;
     let chunks = out.chunks_mut(CHUNK).zip(at.w.chunks(CHUNK).zip(at.g.chunks(CHUNK))).enumerate();
     let elements = (3 + rows.len()) * at.w.len();
     let parts = on_chunks(elements, n_threads, chunks, |(chunk, (out, (w, g)))| {
         let start = chunk * CHUNK;
-        let scale = scale.chunk(start..start + out.len());
+        let at = At { w, g, scale: scale.chunk(start..start + out.len()), start };
         dispatched(
             #[inline(always)]
-            || {
-                let mut v = [0.0; CHUNK];
-                let v = &mut v[..out.len()];
-                for i in 0..out.len() {
-                    v[i] = pseudo_derivative(w[i], g[i] + l2 * w[i], l1);
-                    out[i] = factor * scale[i] * v[i];
-                }
-                if l1 > 0.0 {
-                    active(
-                        v,
-                        #[inline(always)]
-                        |range| add_all(rows, start, range, out),
-                    );
-                    lanes(
-                        out.len(),
-                        #[inline(always)]
-                        |i| {
-                            let d = if out[i] * v[i] < 0.0 { scale[i] * out[i] } else { 0.0 };
-                            let moved = w[i] + alpha * d;
-                            let orthant = if w[i] == 0.0 { -v[i] } else { w[i] };
-                            let inside = (moved > 0.0) & (orthant > 0.0) | (moved < 0.0) & (orthant < 0.0);
-                            // The objective must see NaN and infinity: no projection may remove them.
-                            out[i] = if inside | !moved.is_finite() { moved } else { 0.0 };
-                            [d * v[i], v[i] * (out[i] - w[i]), out[i].abs(), out[i] * out[i]]
-                        },
-                    )
-                } else {
-                    add_all(rows, start, 0..out.len(), out);
-                    lanes(
-                        out.len(),
-                        #[inline(always)]
-                        |i| {
-                            let d = scale[i] * out[i];
-                            let slope = d * v[i];
-                            out[i] = w[i] + alpha * d;
-                            [slope, alpha * slope, out[i].abs(), out[i] * out[i]]
-                        },
-                    )
-                }
+            || match varied {
+                None => chunk_step(at, Same { l1, l2 }, rows, (factor, alpha), out),
+                Some(varied) => chunk_step(at, varied.chunk((l1, l2), chunk, out.len()), rows, (factor, alpha), out),
             },
         )
     });

@@ -144,6 +144,7 @@ class ClassifierObjective(Objective):
         sweeps: int,
         least: int,
         stride: int = 1,
+        varied: tuple[npt.NDArray[np.float64], npt.NDArray[np.int8]] | None = None,
     ) -> NewtonStep: ...
     def path(
         self, w: npt.NDArray[np.float64], *, l2: float, precision: float, sweeps: int, least: int

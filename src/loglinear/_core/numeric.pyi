@@ -12,8 +12,8 @@ _Vector = npt.NDArray[np.float64]
 
 _Rows = npt.NDArray[np.uint16]
 
-# l1, l2, and the number of weights at the end that bear no penalty.
-_Penalty = tuple[float, float, int]
+# l1, l2, and the number of weights at the end that bear no penalty; of the others also factors and signs.
+_Penalty = tuple[float, float, int] | tuple[float, float, int, _Vector, npt.NDArray[np.int8]]
 
 class vectors:
     """The operations of `loglinear.vectors`; `threads` is a number of threads, 0 for all cores."""

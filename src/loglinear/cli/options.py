@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class _LabelNumbers(Action):
-    """Collects LABEL=NUMBER of a flag that may be repeated into a dict; a class weight may be the word `balanced`."""
+    """Collects NAME=NUMBER of a flag that may be repeated into a dict; a class weight may be the word `balanced`."""
 
     def __call__(self, parser: object, arguments: Namespace, text: Any, flag: str | None = None) -> None:
         numbers = getattr(arguments, self.dest)
@@ -65,13 +65,31 @@ class _LabelNumbers(Action):
         except ValueError:
             value = None
         if value is None or label in (numbers or {}):
-            message = f"{text}: not of the form LABEL=NUMBER" if value is None else f"{label} has two values"
+            form = str(self.metavar).replace("=X", "=NUMBER")
+            message = f"{text}: not of the form {form}" if value is None else f"{label} has two values"
             raise ArgumentError(self, message)
         setattr(arguments, self.dest, {**(numbers or {}), label: value})
 
 
+class _NamedSigns(Action):
+    """Collects NAME=SIGN of a flag that may be repeated into a dict; `+:LABEL` is a sign for one label."""
+
+    def __call__(self, parser: object, arguments: Namespace, text: Any, flag: str | None = None) -> None:
+        signs: dict[str, Any] = dict(getattr(arguments, self.dest) or {})
+        name, equals, value = str(text).rpartition("=")
+        sign, colon, label = value.partition(":")
+        if not (name and equals and sign in ("+", "-") and bool(colon) == bool(label)):
+            raise ArgumentError(self, f"{text}: not of the form NAME=+, NAME=-, NAME=+:LABEL or NAME=-:LABEL")
+        before = signs.get(name)
+        by_label = before if isinstance(before, dict) else {}
+        if before is not None and (not label or isinstance(before, str) or label in by_label):
+            raise ArgumentError(self, f"{name} has two signs")
+        signs[name] = {**by_label, label: sign} if label else sign
+        setattr(arguments, self.dest, signs)
+
+
 # Flags that are not the option's name.
-_FLAGS = {"random_state": ["--seed"], "solver_options": ["-p", "--set"], "n": ["-n", "--number"]}
+_FLAGS = {"signs": ["--sign"], "random_state": ["--seed"], "solver_options": ["-p", "--set"], "n": ["-n", "--number"]}
 # Arguments of argparse for an option, by the first type in its annotation.
 _KINDS: dict[str, dict[str, Any]] = {
     "bool": {"action": "store_true"},
@@ -80,6 +98,8 @@ _KINDS: dict[str, dict[str, Any]] = {
     "str": {"metavar": "NAME"},
     "Mapping[str, Any]": {"action": "append", "metavar": "NAME=VALUE"},
     "Mapping[Any, float]": {"action": _LabelNumbers, "metavar": "LABEL=X"},
+    "Mapping[str, float]": {"action": _LabelNumbers, "metavar": "NAME=X"},
+    "Mapping[str, str": {"action": _NamedSigns, "metavar": "NAME=SIGN"},
 }
 
 
@@ -107,7 +127,7 @@ def _add_option(parser: Arguments, option: Field[Any], default: object) -> None:
     text += f" (default: {otherwise})" if otherwise else ""
     flags = _FLAGS.get(option.name, [flag(option.name)])
     kind = _KINDS.get(str(option.type).split(" | ", maxsplit=1)[0], _KINDS["str"])  # types of names are words, too
-    text += "; may be repeated" if kind.get("action") in ("append", _LabelNumbers) else ""
+    text += "; may be repeated" if kind.get("action") in ("append", _LabelNumbers, _NamedSigns) else ""
     parser.add_argument(*flags, dest=option.name, default=default, help=text.replace("%", "%%"), **kind)
 
 
@@ -242,7 +262,11 @@ def flags_of(kind: type, settings: Mapping[str, object]) -> list[str]:
         if value == field.default or value is None:
             continue
         if isinstance(value, dict):
-            words += [word for key, setting in value.items() for word in (name, f"{key}={json.dumps(setting)}")]
+            for key, setting in value.items():
+                signs = setting.items() if isinstance(setting, dict) else ()
+                texts = [f"{sign}:{label}" for label, sign in signs] if signs else [setting]
+                shown = [str(text) if field.name == "signs" else json.dumps(text) for text in texts]
+                words += [word for text in shown for word in (name, f"{key}={text}")]
         elif value is True:
             words.append(name)
         else:

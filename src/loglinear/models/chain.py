@@ -47,7 +47,14 @@ if TYPE_CHECKING:
     from .training.checkpoint import Checkpoint
     from .training.prior import ChainPrior
     from .training.start import Start
-from .training.options import DevOptions, DevParameters, SolverOptions, SolverParameters, TextInput
+from .training.options import (
+    DevOptions,
+    DevParameters,
+    FamilyParameters,
+    SolverOptions,
+    SolverParameters,
+    TextInput,
+)
 
 __all__ = ["ChainCRF"]
 
@@ -60,6 +67,7 @@ class ChainCRF(
     ChainInference,
     LightEstimator,
     SolverParameters,
+    FamilyParameters,
     ChainFeatures,
     DevParameters,
     BiasParameters,

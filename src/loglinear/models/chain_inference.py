@@ -134,6 +134,7 @@ class ChainInference(OneState):
         numbers = w.nonzero()[0]
         check_draws(n_draws, numbers.size)
         options = self._options(SolverOptions)
+        options.refuse_families("inference")
         samples, scores = chain_draws(
             data, options, w, numbers, test, level=level, draws=n_draws, seed=seed, threads=self._threads
         )

@@ -274,7 +274,9 @@ class ClassifierInference(OneState):
             message += "it out of the training"
             raise DataError(message)
         coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
-        penalty, names = self._solver_options(self.l1_).penalty(), self._column_names()
+        options, names = self._solver_options(self.l1_), self._column_names()
+        options.refuse_families("inference")
+        penalty = options.penalty()
         return Labelling(
             matrix,
             targets,

@@ -52,11 +52,13 @@ from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_prior import Centres, ClassifierPrior, Evidence
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
 from .training.cross_validation import CrossValidation, check_solver_for_cv, cross_validated
+from .training.families import NamedWeights, line_names
 from .training.options import (
     ChosenSolverParameters,
     ClassifierParameters,
     DevOptions,
     DevParameters,
+    FamilyParameters,
     SolverOptions,
 )
 from .training.prior import check_pieces, check_prior, n_seen_by
@@ -80,6 +82,7 @@ class MaxEnt(
     SampleColumns,
     Estimator,
     ChosenSolverParameters,
+    FamilyParameters,
     DevParameters,
     ClassifierParameters,
     BaseEstimator,
@@ -224,6 +227,34 @@ class MaxEnt(
         reset: bool = True,
     ) -> None:
         """Train on samples and their classes; ``reset`` if the columns may be other ones than before."""
+        objective, groups, n_samples = self._encoded(X, y, sample_weight, begun, around, groups, reset=reset)
+        self._fit(
+            objective,
+            X_dev,
+            y_dev,
+            start=begun,
+            prior=around,
+            callbacks=callbacks,
+            checkpoint=checkpoint,
+            groups=groups,
+            n_samples=n_samples,
+        )
+
+    def _encoded(
+        self,
+        X: Corpus | Samples,
+        y: Classes | None,
+        sample_weight: npt.ArrayLike | None = None,
+        begun: ClassifierStart | None = None,
+        around: ClassifierPrior | None = None,
+        groups: npt.ArrayLike | None = None,
+        *,
+        reset: bool = True,
+    ) -> tuple[ClassifierObjective, npt.ArrayLike | None, int | None]:
+        """Return the objective on samples, the groups of its samples, and their number before soft labels repeat them.
+
+        The attributes that describe classes and columns are set.
+        """
         is_piece = around is not None and around.evidence is not None
         corpus = attribute_corpus(X)
         copies: RepeatedSamples | None = None
@@ -302,17 +333,7 @@ class MaxEnt(
             )
             self.n_features_in_ = len(self.attributes_)
         self.classes_ = classes
-        self._fit(
-            objective,
-            X_dev,
-            y_dev,
-            start=begun,
-            prior=around,
-            callbacks=callbacks,
-            checkpoint=checkpoint,
-            groups=groups,
-            n_samples=None if copies is None else copies.n_samples,
-        )
+        return objective, groups, None if copies is None else copies.n_samples
 
     def partial_fit(
         self,
@@ -377,6 +398,7 @@ class MaxEnt(
         options = self._solver_options(1.0 if self.l1 == "cv" else self.l1)
         options.check()
         if self.l1 == "cv":
+            options.refuse_families("l1='cv'")
             check_solver_for_cv(options)
         self._options(ClassifierParameters)
 
@@ -558,6 +580,7 @@ class MaxEnt(
                 saving=saving,
                 warns_if_empty=self.cross_validation_ is None,
                 named=partial(self._named, n_outputs, columns),
+                weights=partial(self._named_weights, n_outputs, columns, k),
             )
             if centre is not None and centres is not None:
                 centres.learn(objective, centre, result.w, k)
@@ -630,6 +653,22 @@ class MaxEnt(
             return f"attribute {self.attributes_[column]!r}"
         names = vars(self).get("feature_names_in_")
         return f"column {column if names is None else repr(names[column])}"
+
+    def _named_weights(self, n_outputs: int, columns: npt.NDArray[np.int64] | None, k: int | None) -> NamedWeights:
+        """Return the names of the weights of columns: of a model, or of that of class k against the rest."""
+        names = self._column_names()
+        every = [str(name) for name in (range(self.n_features_in_) if names is None else names)]
+        attributes = every if columns is None else [every[column] for column in columns.tolist()]
+        labels, flipped = [str(name) for name in self.classes_.tolist()], -1
+        label_of = np.tile(np.arange(n_outputs), len(attributes))
+        if k is not None:
+            label_of = np.full(len(attributes), k)
+        elif n_outputs == 1:
+            label_of, flipped = np.ones(len(attributes), dtype=np.int64), 0
+        attribute_of = np.repeat(np.arange(len(attributes)), n_outputs)
+        return NamedWeights.of(
+            attributes, labels, attribute_of, label_of, lines=line_names(self._template), flipped=flipped
+        )
 
     @property
     def results_(self) -> list[Result]:

@@ -22,7 +22,7 @@ from ..errors import DataError
 from ..gap import Balanced
 from ..options import one_of, real_number, thread_limit, truth_types, whole_number
 from ..problem import Objective
-from ..vectors import Vector
+from ..vectors import Signs, Vector
 from .balance import best_shift, flows, is_affordable, shifted, stationary
 
 __all__ = ["ClassifierData", "ClassifierObjective", "coefficients", "weights_of"]
@@ -480,10 +480,20 @@ class ClassifierObjective:
         sweeps: int,
         least: int,
         stride: int = 1,
+        varied: tuple[Vector, Signs] | None = None,
     ) -> _core.NewtonStep:
-        """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
+        """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays; ``varied`` are factors and signs."""
         return self.core.newton_step(
-            w, scores, gradient, l1=l1, l2=l2, precision=precision, sweeps=sweeps, least=least, stride=stride
+            w,
+            scores,
+            gradient,
+            l1=l1,
+            l2=l2,
+            precision=precision,
+            sweeps=sweeps,
+            least=least,
+            stride=stride,
+            varied=varied,
         )
 
     def newton_path(self, w: Vector, *, l2: float, precision: float, sweeps: int, least: int) -> _core.ClassifierPath:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from ..options import real_number, seed_number
-from ..penalty import Penalty
+from ..penalty import Penalty, has_kinks, varies
 from ..problem import Problem
 from ..protocols import missing, satisfies
 from ..result import State
@@ -103,7 +103,7 @@ class Auto:
         'prox_newton (two classes with an L1 penalty)'
     """
 
-    needs: ClassVar[Needs] = Needs(penalty=Penalty)
+    needs: ClassVar[Needs] = Needs(penalty=Penalty, varied=True)
 
     def __init__(self, *, tolerance: float | None = None, seed: int = 0) -> None:
         if tolerance is not None:
@@ -143,6 +143,7 @@ class Auto:
 def _rule(problem: Problem, *, is_free: bool) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the class of the solver, its options, and the reason; ``is_free`` if it may have its own tolerance."""
     l1, objective = problem.penalty.l1, problem.objective
+    why = "an L1 penalty" if l1 else "signs of weights"
     if suits(ProxNewton, problem) and (newton := _of_newton(problem)):
         return newton
     if suits(LabelSets, problem):
@@ -158,10 +159,10 @@ def _rule(problem: Problem, *, is_free: bool) -> tuple[type[Any], Mapping[str, o
         return GraftingLight, {}, "an L1 penalty and sequences whose labels cannot be pruned"
     if not suits(OWLQN, problem):
         return ProxGradient, {}, "a penalty of groups of weights"
-    if l1:
+    if has_kinks(problem.penalty):
         has_few_cells = satisfies(objective, Sequences) and objective.n_cells < FEW_CELLS
         pairs = FEW_PAIRS if has_few_cells else {}
-        return OWLQN, {**pairs, "tolerance": EXACT_TOLERANCE if _is_small(problem) else TOLERANCE}, "an L1 penalty"
+        return OWLQN, {**pairs, "tolerance": EXACT_TOLERANCE if _is_small(problem) else TOLERANCE}, why
     if _is_small(problem):
         return LBFGS, EXACT, "the objective is smooth"
     if is_free and _has_fast_dual(problem):
@@ -262,6 +263,9 @@ def _untamed(problem: Problem, objective: Prunable) -> str:
 def _of_sequences(problem: Problem, objective: Prunable) -> tuple[type[Any], Mapping[str, object], str]:
     """Return the rule for sequences with many cells."""
     penalty, size = problem.penalty, f"{objective.n_cells:,} pairs of token and label"
+    if varies(penalty) and not penalty.l1:
+        signs = OWLQN, {"tolerance": TOLERANCE}, "signs of weights"
+        return signs if has_kinks(penalty) else (LBFGS, {}, "the objective is smooth")
     plain = {objective.stays_on_disk: "data that stay on disk", problem.is_uneven: "attributes with uneven values"}
     if why := plain.get(True):
         return (OWLQN, {"tolerance": TOLERANCE}, f"an L1 penalty, and {why}") if penalty.l1 else (LBFGS, {}, why)

@@ -25,7 +25,16 @@ from .common.history import History
 from .common.inner import OWLQNOptions, Unpack, inner_solver, no_more
 from .common.needs import Needs, check
 from .common.quasi_newton import ROUNDING, WINDOW, QuasiNewtonState, stopping_status
-from .common.working_set import Block, Features, WorkingSetState, compact, feature_numbers, penalty_on, worst
+from .common.working_set import (
+    Block,
+    Features,
+    WorkingSetState,
+    compact,
+    feature_numbers,
+    free_weights,
+    penalty_on,
+    worst,
+)
 from .owlqn import OWLQN
 
 __all__ = ["GaussSeidel", "Grafting", "GraftingLight"]
@@ -76,7 +85,7 @@ class Grafting:
         'CONVERGED'
     """
 
-    needs: ClassVar[Needs] = OWLQN.needs | Needs(uses=(Restrictable,), conditions=(with_l1,))
+    needs: ClassVar[Needs] = OWLQN.needs | Needs(uses=(Restrictable,), conditions=(with_l1,), varied=True)
 
     def __init__(
         self,
@@ -140,8 +149,7 @@ class Grafting:
 
     def _standing(self, problem: Problem, w: Vector) -> Features:
         """Return the features in the working set without a selection: their weight is not 0, or not penalised."""
-        free = np.arange(problem.n_features - problem.penalty.unpenalised, problem.n_features)
-        return np.union1d(np.flatnonzero(w), free).astype(np.int64)
+        return np.union1d(np.flatnonzero(w), free_weights(problem)).astype(np.int64)
 
     def _optimised(self, problem: Problem, state: WorkingSetState) -> tuple[WorkingSetState, Vector | None]:
         """Step 1: a step of OWL-QN over S. Return the gradient by all features as well, if the step evaluated it."""
@@ -225,8 +233,8 @@ class Grafting:
 
     def _selected(self, problem: Problem, state: WorkingSetState, gradient: Vector) -> WorkingSetState:
         """Step 2: take into S the M features outside with the largest |dL / dw_k| > lambda; without any, it may end."""
-        violations = np.abs(gradient)
-        violations -= problem.penalty.l1
+        violations = problem.penalty.pseudo_gradient(state.w, gradient)
+        np.abs(violations, out=violations)
         violations[state.features] = 0.0
         steepest = violations.max()
         if state.arrived is not None:

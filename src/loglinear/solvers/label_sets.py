@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ObjectiveError
 from ..options import real_number, whole_number
+from ..penalty import curvature, varies
 from ..problem import PerSample, Problem
 from ..result import Status
 from ..vectors import Vector
@@ -118,7 +119,7 @@ class LabelSets:
     """
 
     needs: ClassVar[Needs] = OWLQN.needs | Needs(
-        objective=(Prunable,), uses=(PerSample,), conditions=(convex, prunable)
+        objective=(Prunable,), uses=(PerSample,), conditions=(convex, prunable), varied=True
     )
 
     def __init__(
@@ -284,9 +285,14 @@ class LabelSets:
         if not problem.penalty.l1:
             return None
         w, free, l1 = state.w, state.w.size - problem.penalty.unpenalised, problem.penalty.l1
-        others = np.flatnonzero(np.abs(state.gradient[:free]) > l1)
-        others = others[w[others] == 0.0]
-        chosen = others[worst(np.abs(state.gradient[others]) - l1, self.select)]
+        if varies(problem.penalty):
+            steepness = np.abs(problem.penalty.pseudo_gradient(w, state.gradient)[:free])
+            steepness[w[:free] != 0.0] = 0.0
+            chosen = worst(steepness, self.select)
+        else:
+            others = np.flatnonzero(np.abs(state.gradient[:free]) > l1)
+            others = others[w[others] == 0.0]
+            chosen = others[worst(np.abs(state.gradient[others]) - l1, self.select)]
         nonzero = np.flatnonzero(w[:free] != 0.0)
         # Not empty: a running state has a violation.
         return np.concatenate([np.sort(np.concatenate([nonzero, chosen])), np.arange(free, w.size)]).astype(np.int64)
@@ -447,4 +453,4 @@ def _units(small: Problem, made: Made, is_slow: bool) -> Vector | None:
     """Return 1 / sqrt(D + l2 + 1), with D the curvature of S along each weight where S was made."""
     if is_slow or made.features is None or made.pruned is None:
         return None
-    return 1.0 / np.sqrt(made.pruned.curvatures + small.penalty.l2 + 1.0)
+    return 1.0 / np.sqrt(made.pruned.curvatures + curvature(small.penalty) + 1.0)

@@ -16,7 +16,7 @@ import numpy as np
 from ..options import whole_number
 from ..problem import Problem
 from ..vectors import Vector
-from .common.conditions import no_l1
+from .common.conditions import no_l1, no_signs
 from .common.history import empty_history
 from .common.needs import Needs, check
 from .common.quasi_newton import (
@@ -82,7 +82,7 @@ class LBFGS:
     gradient_tolerance: float = 1e-6
     max_line_search: int = 20
 
-    needs: ClassVar[Needs] = Needs(conditions=(no_l1,))
+    needs: ClassVar[Needs] = Needs(conditions=(no_l1, no_signs), varied=True)
 
     def __post_init__(self) -> None:
         whole_number("memory", self.memory, 1, MOST)

@@ -12,7 +12,7 @@ import numpy as np
 from .. import vectors
 from ..gain import NEAR, has_settled
 from ..gap import useful
-from ..penalty import ElasticNet
+from ..penalty import ElasticNet, varies
 from ..problem import Movable, Numbers, Problem
 from ..protocols import missing
 from ..result import Result, Status
@@ -135,7 +135,8 @@ def newton_path(
         w0: returns the weights to start from.
     """
     with_l1 = replace(problem, penalty=problem.penalty.with_l1(1.0))
-    is_suited = isinstance(problem.penalty, ElasticNet) and not missing(problem.objective, Walking)
+    is_suited = isinstance(problem.penalty, ElasticNet) and not varies(problem.penalty)
+    is_suited = is_suited and not missing(problem.objective, Walking)
     if not is_suited or not suits(ProxNewton, with_l1) or stop != Stop(max_iterations=stop.max_iterations):
         return None
     if isinstance(solver, Auto):

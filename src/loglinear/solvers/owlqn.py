@@ -55,7 +55,8 @@ class OWLQN:
       ``OWLQN(window=1, memory=10, tolerance=1e-4)`` is what Tsuruoka, Tsujii & Ananiadou (2009) and Zhou et al. (2011)
       ran.
     - The pairs are kept in bfloat16 (``common/history.py``).
-    - Without L1 there are no orthants, so nothing is projected.
+    - Without L1 there are no orthants, so nothing is projected. A weight with a sign stays within its orthant, with and
+      without L1; other weights without a penalty are not projected.
     - The line search backtracks from a trial point whose objective or gradient is not finite.
     - When a line search fails, the history is dropped and the steepest descent direction -v is searched once.
     - Where columns of the data are uneven, far larger or smaller than others, the directions are found in units
@@ -96,7 +97,7 @@ class OWLQN:
     max_line_search: int = 20
     window: int = WINDOW + 1
 
-    needs: ClassVar[Needs] = Needs()
+    needs: ClassVar[Needs] = Needs(varied=True)
 
     def __post_init__(self) -> None:
         whole_number("memory", self.memory, 1, MOST)

@@ -77,7 +77,7 @@ class ProxGradient:
         'CONVERGED'
     """
 
-    needs: ClassVar[Needs] = Needs(uses=(Restrictable,), penalty=Penalty)
+    needs: ClassVar[Needs] = Needs(uses=(Restrictable,), penalty=Penalty, varied=True)
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ import numpy as np
 from ..options import real_number, whole_number
 from ..problem import Objective, Problem
 from ..result import Status
-from ..vectors import Vector
+from ..vectors import Signs, Strengths, Vector
 from .common.conditions import intercept_alone_is_spared
 from .common.needs import Needs, check
 from .common.quasi_newton import BatchState, check_numbers, check_tolerances, least_violation
@@ -89,8 +89,9 @@ class NewtonSteps(Objective, Protocol):
         sweeps: int,
         least: int,
         stride: int,
+        varied: tuple[Vector, Signs] | None,
     ) -> NewtonStep:
-        """Make a step of ``ProxNewton``, updating the arrays.
+        """Make a step of ``ProxNewton``, updating the arrays; ``varied`` are factors and signs.
 
         Where H is written out at once, it is estimated from one of ``stride`` blocks of samples.
         """
@@ -146,6 +147,7 @@ class ProxNewton:
     - The subproblem is solved to ``precision`` times its initial violation. With three classes or more, each sweep also
       adds to the weights of a column in all classes the number that makes their penalty least, as H is flat there.
     - The intercept is a coordinate without penalty.
+    - Weights may have factors of the penalty and signs: a coordinate with a sign stays on its side of 0.
     - With at most 500 weights, H is written out: with two classes if X is dense or there is no L1 penalty. Without an
       L1 penalty the step is then the solution of a system of equations. More weights need an L1 penalty; with three
       classes or more, H is then written out over W. With at most 500 weights, H is at first estimated from some samples
@@ -191,7 +193,7 @@ class ProxNewton:
     max_sweeps: int = 1000
 
     needs: ClassVar[Needs] = Needs(
-        objective=(NewtonSteps,), conditions=(with_l1_or_few_weights, intercept_alone_is_spared)
+        objective=(NewtonSteps,), conditions=(with_l1_or_few_weights, intercept_alone_is_spared), varied=True
     )
 
     def __post_init__(self) -> None:
@@ -240,6 +242,7 @@ class ProxNewton:
             sweeps=self.max_sweeps,
             least=LEAST,
             stride=state.stride,
+            varied=_varied(problem.separable.strengths),
         )
         is_sampled, is_stronger = state.stride > 1, state.l1 > penalty.l1
         if (is_sampled or is_stronger) and not done.moved:
@@ -309,6 +312,11 @@ class ProxNewton:
         if self.tolerance > 0.0 and decrease * max(1.0, ahead) <= self.tolerance * size:
             return Status.CONVERGED
         return Status.RUNNING
+
+
+def _varied(strengths: Strengths) -> tuple[Vector, Signs] | None:
+    """Return the factors and signs of the weights; None if all weights are alike."""
+    return None if len(strengths) == 3 else (strengths[3], strengths[4])
 
 
 def _times_ahead(decrease: float, before: float) -> float:

@@ -22,7 +22,8 @@ pub fn step(choices: &Choices, at: &mut Point, settings: &NewtonSettings, interr
     let before = choices.residuals(scores, interrupt)?.nll;
     let set = working_set(None, w, gradient, settings, MOST_WEIGHTS);
     let gram = Gram::of_matrix(choices.hessian(scores, &set, settings.stride, interrupt)?, set.len());
-    let columns: Vec<Column> = set.iter().map(|&id| Column::at(id, w[id], gradient[id], settings.l2)).collect();
+    let column = |&id: &usize| Column::at(id, w[id], gradient[id], settings.l2, settings.of(id));
+    let columns: Vec<Column> = set.iter().map(column).collect();
     let mut subproblem = Subproblem::over(&choices.linear, settings, (columns, Vec::new()), Vec::new(), Some(gram));
     let sweeps = subproblem.minimise(interrupt);
     interrupt.check()?;

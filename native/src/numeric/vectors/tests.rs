@@ -1,10 +1,11 @@
 //! Laws of the vector operations: the same bits on any number of threads, plain sums, exact zeros.
 
 use crate::numeric::chunks::SMALL;
+use crate::numeric::strengths::{Each, Penalty, Same, Strengths};
 use crate::numeric::vectors::*;
 
-fn penalty(l1: f64, l2: f64) -> Penalty {
-    Penalty { l1, l2, unpenalised: 0 }
+fn penalty(l1: f64, l2: f64) -> Penalty<'static> {
+    Penalty { l1, l2, unpenalised: 0, varied: None }
 }
 
 fn vector(n: usize, seed: u64) -> Vec<f64> {
@@ -59,12 +60,51 @@ fn blocks_left_out_change_no_bit() {
     let step = quasi_newton_step(at, Scale(&[]), penalty(l1, 0.0), &rows, -1.0, 1.0, &mut out, 1);
     let expected: Vec<f64> = (0..n)
         .map(|i| {
-            let v = pseudo_derivative(0.0, g[i], l1);
+            let v = Same { l1, l2: 0.0 }.derivative(0, 0.0, g[i]);
             let d = rows.iter().fold(-v, |d, (row, by)| widen(row[i]).mul_add(*by, d));
             if d * v < 0.0 { d } else { 0.0 }
         })
         .collect();
     assert!(out == expected && step.slope < 0.0 && out.iter().any(|&x| x != 0.0));
+}
+
+#[test]
+fn factors_of_one_and_no_signs_change_no_bit() {
+    let n = 2 * CHUNK + 7;
+    let [w, g, from, before] = [1, 2, 3, 4].map(|seed| vector(n, seed));
+    let row: Vec<u16> = vector(n, 5).into_iter().map(narrow).collect();
+    let (factors, signs) = (vec![1.0; n], vec![0; n]);
+    for (l1, l2) in [(0.0, 0.0), (0.0, 0.3), (0.4, 0.0), (0.4, 0.3)] {
+        let run = |penalty: Penalty<'_>| {
+            let (mut s, mut y, mut products, mut out) = (vec![0; n], vec![0; n], vec![0.0; 6], vec![0.0; n]);
+            let (new, old) = (Point { w: &w, g: &g }, Point { w: &from, g: &before });
+            let size = secant_pair(new, old, Scale(&[]), penalty, &[&row], &mut s, &mut y, &mut products, 1);
+            let step = quasi_newton_step(new, Scale(&[]), penalty, &[(&row, 0.3)], -1.0, 0.7, &mut out, 1);
+            let numbers = [size.most, size.squared, size.slope, step.l1_norm, step.squared];
+            (numbers.into_iter().chain(out).chain(products).collect::<Vec<_>>(), s, y)
+        };
+        let varied = Some(Each { factors: &factors, signs: &signs });
+        assert!(run(penalty(l1, l2)) == run(Penalty { varied, ..penalty(l1, l2) }));
+    }
+}
+
+#[test]
+fn no_step_leaves_the_sign_of_a_weight() {
+    let n = CHUNK + 9;
+    let signs: Vec<i8> = (0..n).map(|i| [-1, 0, 1][i % 3]).collect();
+    let w: Vec<f64> = vector(n, 1)
+        .iter()
+        .zip(&signs)
+        .map(|(w, &sign)| if sign == 0 { *w } else { w.abs() * f64::from(sign) })
+        .collect();
+    let (g, factors) = (vector(n, 2), vector(n, 3).iter().map(|f| f.abs()).collect::<Vec<_>>());
+    let penalty = Penalty { varied: Some(Each { factors: &factors, signs: &signs }), ..penalty(0.0, 0.1) };
+    let mut out = vec![0.0; n];
+    let step = quasi_newton_step(Point { w: &w, g: &g }, Scale(&[]), penalty, &[], -1.0, 3.0, &mut out, 1);
+    assert!(out.iter().zip(&signs).all(|(w, &sign)| w * f64::from(sign) >= 0.0));
+    assert!(step.slope < 0.0 && out.iter().zip(&signs).any(|(w, &sign)| sign == 0 && *w != 0.0));
+    let weighted: f64 = out.iter().zip(&factors).map(|(w, factor)| factor * w.abs()).sum();
+    assert!((step.l1_norm - weighted).abs() < 1e-9);
 }
 
 #[test]

@@ -7,6 +7,9 @@ features, the number with non-zero weight, and the development score.
 With --path the table has one line per strength of the L1 penalty instead. The path starts at the smallest strength that
 makes all weights zero, and decreases by a constant factor; each training starts from the weights before it. With --dev
 it continues beyond N strengths until the development score gets worse; a star marks the best strength.
+
+With --lines the table has one row per line of the template: by how much the loss on held-out data rises without it,
+and the loss with the line and all more valuable ones. Held out are the --dev data, or folds of the training data.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from ...errors import OptionError
 from ...options import digits_of
 from ...trace import scores_text
 from ...visible import counted
+from ..ablated import check_lines, measure_lines
 from ..ending import certainty, ending, nothing_reached
 from ..inputs import Inputs, add_data
 from ..options import add_columns, add_features, add_format, add_options, add_spans, add_templates, add_threads, chosen
@@ -35,9 +39,10 @@ if TYPE_CHECKING:
     from ..progress import Progress
 
 EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt --size 100 --plot features.svg
-         loglinear select train.txt --preset chunking --dev dev.txt --path 20 --model best.loglinear"""
+         loglinear select train.txt --preset chunking --dev dev.txt --path 20 --model best.loglinear
+         loglinear select train.txt --preset chunking --lines --smallest small.template"""
 READS: tuple[str, ...] = ("train", "dev", "template")
-WRITES: tuple[str, ...] = ("model", "plot", "table")
+WRITES: tuple[str, ...] = ("model", "plot", "table", "smallest")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -65,6 +70,12 @@ def configure(parser: ArgumentParser) -> None:
         metavar="N",
         help="follow a path of N strengths down to a hundredth of the first, or further with --dev (default: 20)",
     )
+    lines = "say what each line of the template is worth, ordered by leave-out (the rise of the loss without it) or by "
+    lines += "lasso (when it enters the path of a group lasso) (default: leave-out)"
+    add("--lines", nargs="?", const="leave-out", choices=("leave-out", "lasso"), help=lines)
+    add("--folds", type=int, metavar="N", help="with --lines: number of folds to hold out without --dev (default: 5)")
+    smallest = "with --lines: write the smallest template within one standard error of the best to this file"
+    add("--smallest", metavar="FILE", help=smallest)
     solver = "grafting_light, or grafting, which optimises fully before each round (default: grafting_light)"
     add("--solver", default="grafting_light", choices=("grafting_light", "grafting"), help=solver)
     add("--select", type=int, metavar="M", help="number of features added per round (default: 10; 1000 with --path)")
@@ -121,6 +132,10 @@ def run(arguments: Namespace) -> None:
     """Select, write the model, the figure and the table, say how it went."""
     from ...data.writing import write_output, write_text
 
+    check_lines(arguments)
+    if arguments.lines is not None:
+        measure_lines(arguments)
+        return
     options = _options(arguments)
     places = [place for place in (arguments.model, arguments.plot, arguments.table) if place not in (None, "-")]
     if arguments.plot is not None:

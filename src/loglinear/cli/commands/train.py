@@ -99,7 +99,7 @@ def configure(parser: ArgumentParser) -> None:
     no_intercept = "with --model-type maxent: leave out the intercept, as the solver dual_cd requires"
     model.add_argument("--no-intercept", action="store_true", help=no_intercept)
 
-    add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2")
+    add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2", "penalty_factor", "signs", "l1_groups")
 
     stopping = parser.add_argument_group("solver and stopping")
     solver = ("solver", "solver_options", "random_state", "tolerance", "gap", "max_iterations")

@@ -21,6 +21,7 @@ from ..files.chain import ChainModel
 from ..files.origin import training_date
 from ..files.settings import class_weight_settings, settings_text, training_summary
 from .checkpoint import Checkpoint, Saving
+from .families import named_weights_of
 from .options import DevOptions, SolverOptions
 from .prior import ChainPrior
 from .run import DevData, train
@@ -101,6 +102,7 @@ def train_chain(
         centre=centre,
         saving=saving,
         named=partial(_named, data),
+        weights=partial(named_weights_of, data),
     )
     result = replace(result, start=account)
     if prior is not None and centre is not None:

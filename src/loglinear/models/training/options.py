@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...data.words import WORDS, character_lengths, check_unit, ngram_lengths
 from ...errors import OptionError
@@ -43,6 +43,7 @@ __all__ = [
     "ClassifierParameters",
     "DevOptions",
     "DevParameters",
+    "FamilyParameters",
     "Minimisation",
     "RunOptions",
     "SolverOptions",
@@ -182,15 +183,82 @@ def check_strength_or_cv(name: str, value: object) -> None:
 
 
 @option_class
-class SolverOptions(SolverParameters):
+class FamilyParameters(Options):
+    """The options of the penalty that concern some of the weights, by the names of their attributes or families.
+
+    A family is all attributes of a template line, or with the same text before the first `=` or `:`; or a column.
+    `transitions` and `triples` are families of a chain.
+    """
+
+    penalty_factor: Mapping[str, float] | None = option(
+        default=None,
+        help="factor of the penalty of the weights of an attribute or family, such as w[-2]=2 or U05=2, where ``*`` "
+        "and ``?`` match any text and any character. A dict of names and numbers >= 0; 0 leaves the weights "
+        "unpenalised, and names that are left out have 1. Of several names that match, the most specific one counts: "
+        "an attribute before a family, and either before a pattern. Like penalty.factor of glmnet.",
+        check=lambda name, value: check_factors(name, value),
+    )
+    signs: Mapping[str, str | Mapping[str, str]] | None = option(
+        default=None,
+        help="sign of the weights of an attribute or family: + for weights >= 0, - for weights <= 0, or +:LABEL for "
+        "the weights of one label. A dict of names or patterns, as for penalty_factor, and signs, such as "
+        '{"amount": "+"} or {"amount": {"fraud": "+"}}. With two classes the weights are those of the second class. '
+        "Like lower.limits and upper.limits of glmnet at 0.",
+        check=lambda name, value: check_signs(name, value),
+    )
+    l1_groups: Literal["families", "attributes"] | None = option(
+        default=None,
+        help="make whole families or attributes zero: a group lasso with strength l1 in place of the L1 penalty of "
+        "single weights. A group of n weights counts sqrt(n) times its Euclidean norm.",
+        choices=("families", "attributes"),
+    )
+
+    @property
+    def are_of_families(self) -> bool:
+        """Whether the penalty is not the same for all weights."""
+        return bool(self.penalty_factor or self.signs or self.l1_groups)
+
+    def refuse_families(self, what: str) -> None:
+        """Raise OptionError if the penalty is not the same for all weights, and something needs that."""
+        if self.are_of_families:
+            message = f"{what} is not available with penalty_factor, signs or l1_groups; leave them out"
+            raise OptionError(message)
+
+
+def check_factors(name: str, value: object) -> None:
+    """Raise OptionError unless the value is None or a mapping of names to finite numbers >= 0."""
+    if value is None:
+        return
+    keywords(name, value)
+    for key, factor in cast(Mapping[str, object], value).items():
+        strength(f"{name}[{key!r}]", factor)
+
+
+def check_signs(name: str, value: object) -> None:
+    """Raise OptionError unless the value is None or a mapping of names to signs, or to signs by label."""
+    if value is None:
+        return
+    keywords(name, value)
+    for key, sign in cast(Mapping[str, object], value).items():
+        by_label = sign if isinstance(sign, Mapping) else {None: sign}
+        for label, of_label in by_label.items():
+            of = f"{name}[{key!r}]" if label is None else f"{name}[{key!r}][{label!r}]"
+            one_of(of, of_label, ("+", "-"))
+
+
+@option_class
+class SolverOptions(SolverParameters, FamilyParameters):
     """The solver, penalty and limits that the options stand for."""
 
     def check(self) -> None:
         """Raise OptionError if the options do not suit the solver: that is cheaper to find before data are read."""
         self.make_solver()
+        if self.l1_groups and not self.l1:
+            message = f"l1_groups={self.l1_groups!r} needs an L1 penalty, but l1=0; give an l1 > 0 (--l1)"
+            raise OptionError(message)
 
     def penalty(self) -> ElasticNet:
-        """Return the penalty, with the default for l2 filled in."""
+        """Return the penalty, with the default for l2 filled in, before factors, signs and groups."""
         from ...penalty import ElasticNet
 
         l2 = self.l2

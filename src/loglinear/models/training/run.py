@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -15,12 +15,14 @@ from ...display.progress import Line, line_of
 from ...errors import ObjectiveError, warn
 from ...minimize import Callback, minimize
 from ...path import largest_l1
+from ...penalty import Penalty
 from ...problem import Objective, Problem
 from ...result import Result, State, Status
 from ...trace import Trace, TraceRecord
 from ...vectors import Vector, count_nonzero
 from .checkpoint import Saving
-from .options import DevOptions, SolverOptions
+from .families import NamedWeights, family_penalty
+from .options import DevOptions, FamilyParameters, SolverOptions
 from .prior import Centre
 from .separation import warn_if_separable
 from .terms import Terms, of_solver
@@ -76,6 +78,7 @@ def train(
     saving: Saving | None = None,
     warns_if_empty: bool = True,
     named: Callable[[int], str] | None = None,
+    weights: Callable[[], NamedWeights] | None = None,
 ) -> Result:
     """Minimise an objective with its penalty.
 
@@ -91,6 +94,7 @@ def train(
         saving: writes checkpoints, and resumes from one.
         warns_if_empty: whether to warn if the L1 penalty has left no feature.
         named: returns what messages call the attribute or column of a feature, given the feature's number.
+        weights: returns the names of the penalised weights, by which the options may give factors, signs and groups.
 
     Returns:
         The result without the solver's state, which is as large as its history; call `minimize` to resume.
@@ -108,8 +112,13 @@ def train(
     if centre is not None and centre.is_fixed:
         result = centre.unchanged(objective)
         return result if dev is None else DevScores(dev).concluded(result)
+    if centre is not None or weights is None:
+        options.refuse_families("a prior" if weights is not None else "this kind of model")
     if centre is None:
-        problem = Problem(objective, replace(options.penalty(), unpenalised=unpenalised), n_classes)
+        penalty: Penalty = replace(options.penalty(), unpenalised=unpenalised)
+        if weights is not None and options.are_of_families:
+            penalty = family_penalty(replace(options.penalty(), unpenalised=unpenalised), options, weights())
+        problem = Problem(objective, penalty, n_classes)
     else:
         problem = centre.problem(objective, options.l1, n_classes)
         dev = None if dev is None else replace(dev, score=partial(_score_of_change, dev.score, centre))
@@ -149,7 +158,9 @@ def _terms(
     """Return what determines the weights."""
     name, solver = options.make_solver()
     penalty = problem.penalty
-    of_penalty = {"l1": penalty.l1, "l2": penalty.l2, "unpenalised": penalty.unpenalised}
+    of_penalty: dict[str, Any] = {"l1": penalty.l1, "l2": penalty.l2, "unpenalised": penalty.unpenalised}
+    if options.are_of_families:
+        of_penalty |= {field.name: getattr(options, field.name) for field in fields(FamilyParameters)}
     use = DevOptions() if dev is None else dev.options
     data = {
         "starting weights": None if w0 is None else _of_weights(w0),

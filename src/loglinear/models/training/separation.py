@@ -18,6 +18,7 @@ import numpy as np
 
 from ...errors import DataWarning, warn
 from ...minimize import minimize
+from ...penalty import varies
 from ...problem import Objective, Problem
 from ...protocols import satisfies
 from ...result import Result
@@ -49,29 +50,29 @@ class SampleLosses(Objective, Protocol):
 
 
 def warn_if_separable(problem: Problem, result: Result, named: Callable[[int], str] | None = None) -> None:
-    """Warn if no weights are best, because there is no penalty, and growing weights lower the objective for ever.
+    """Warn if no weights are best, because some have no penalty, and growing ones lower the objective for ever.
 
     Args:
         problem: objective and penalty.
         result: of the minimisation.
         named: returns what messages call the attribute or column of a feature, given the feature's number.
     """
-    if problem.penalty.l1 or problem.penalty.l2:
+    penalty = problem.penalty
+    has_free = varies(penalty) and penalty.factors is not None and bool((penalty.factors == 0.0).any())
+    if (penalty.l1 or penalty.l2) and not has_free:
         return
     message = ""
+    remedy = "raise penalty factors of 0 (--penalty-factor)" if has_free else "give a penalty, such as l2=1 (--l2 1)"
     if result.nll < NO_LOSS * result.trace[0].nll:
         most = _fastest(problem, result.w, named)
-        message = "weights that predict all training data correctly" + (
-            f", most of all that of {most}," if most else ""
-        )
-        message += " grow without limit; give a penalty, such as l2=1"
+        message = "weights that predict all training data correctly"
+        message += (f", most of all that of {most}," if most else "") + " grow without limit"
     elif result.status.converged and (direction := _separating(problem, result)) is not None:
         most = _fastest(problem, direction, named)
         message = "weights that separate a part of the training data without error grow without limit: some "
         message += "probabilities come ever nearer to 0 and 1" + (f", most of all by {most}" if most else "")
-        message += "; give a penalty, such as l2=1"
     if message:
-        warn(f"{message} (--l2 1)", DataWarning)
+        warn(f"{message}; {remedy}", DataWarning)
 
 
 def _fastest(problem: Problem, direction: Vector, named: Callable[[int], str] | None) -> str:

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from typing import cast
 
+from ...penalty import varies
 from ...problem import PerSample, Problem
 
-__all__ = ["convex", "intercept_alone_is_spared", "no_l1", "with_l1", "with_l2"]
+__all__ = ["convex", "intercept_alone_is_spared", "no_l1", "no_signs", "with_l1", "with_l2"]
 
 
 def no_l1(problem: Problem) -> str:
     """The penalty has no L1 part."""
     return f"does not support an L1 penalty (l1={problem.penalty.l1:g})" if problem.penalty.l1 else ""
+
+
+def no_signs(problem: Problem) -> str:
+    """No weight has a sign."""
+    return "does not support signs" if varies(problem.penalty) and problem.penalty.signs is not None else ""
 
 
 def with_l1(problem: Problem) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...penalty import curvature as curvature_of
 from ...problem import Problem
 from ...vectors import Vector
 
@@ -25,7 +26,7 @@ def units(problem: Problem, w: Vector) -> Vector:
     largest = problem.largest_values
     hessian = np.zeros_like(w) if problem.curved is None else problem.curved.hessian_diagonal(w)
     curvature = hessian.copy()
-    curvature[: max(w.size - problem.penalty.unpenalised, 0)] += problem.penalty.l2
+    curvature[: max(w.size - problem.penalty.unpenalised, 0)] += curvature_of(problem.penalty)
     curvature += 1.0 if largest is None else np.minimum(largest, HUGE**0.5) ** 2
     return 1.0 / np.sqrt(np.where(curvature > 0.0, np.clip(curvature, TINY, HUGE), 1.0))
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from ...errors import DataError, OptionError
-from ...penalty import Penalty, Separable
+from ...penalty import Penalty, Separable, varies
 from ...problem import PerSample, Problem
 from ...protocols import missing, satisfies
 from .solver import FOR_RESEARCH, SOLVERS, Choosing, default_solver, solver_name
@@ -33,12 +33,13 @@ class Needs:
         uses: protocols of which the solver makes use where the objective satisfies them.
         passes: protocols that ``objective.per_sample()`` has to satisfy.
         penalty: protocol that the penalty has to satisfy.
+        varied: whether the penalty may have factors and signs of single weights.
         conditions: further conditions, each of which may rely on the protocols.
 
     Example:
         >>> from loglinear.solvers import LBFGS, SAG
         >>> [condition.__name__ for condition in LBFGS.needs.conditions]
-        ['no_l1']
+        ['no_l1', 'no_signs']
         >>> [protocol.__name__ for protocol in SAG.needs.objective]
         ['PerSample']
     """
@@ -48,6 +49,7 @@ class Needs:
     passes: tuple[type, ...] = ()
     penalty: type = Separable
     conditions: tuple[Condition, ...] = ()
+    varied: bool = False
 
     def __or__(self, other: Needs) -> Needs:
         """Return the needs of a solver that is made of two others."""
@@ -57,6 +59,7 @@ class Needs:
             _union(self.passes, other.passes),
             Separable if Separable in (self.penalty, other.penalty) else Penalty,
             _union(self.conditions, other.conditions),
+            self.varied and other.varied,
         )
 
     def unmet(self, problem: Problem) -> str:
@@ -69,6 +72,8 @@ class Needs:
                 return _lacks(protocol)
         if missing(problem.penalty, self.penalty):
             return _lacks(self.penalty, "penalty")
+        if varies(problem.penalty) and not self.varied:
+            return "does not support penalty_factor and signs"
         unmet = next((fault for condition in self.conditions if (fault := condition(problem))), "")
         return unmet or _unmet_passes(problem.objective, self.passes)
 
@@ -82,6 +87,7 @@ class Declaring(Protocol):
 
 def check(solver: object, problem: Problem) -> None:
     """Raise OptionError if the solver cannot work on the problem; it names what is missing, and solvers to use."""
+    _check_lengths(problem)
     unmet = _needs(solver).unmet(problem)
     if not unmet:
         return
@@ -94,6 +100,22 @@ def check(solver: object, problem: Problem) -> None:
     remedy = f"; use {', '.join(others)}, or auto, the default" if others else ""
     message = f"{solver_name(solver)} {unmet}{remedy}"
     raise OptionError(message)
+
+
+def _check_lengths(problem: Problem) -> None:
+    """Raise OptionError unless there are as many factors and signs as penalised weights."""
+    penalty = problem.penalty
+    if not varies(penalty):
+        return
+    n_penalised = max(problem.n_features - penalty.unpenalised, 0)
+    sizes = {
+        "factors": n_penalised if penalty.factors is None else penalty.factors.size,
+        "signs": n_penalised if penalty.signs is None else penalty.signs.size,
+    }
+    for name, size in sizes.items():
+        if size != n_penalised:
+            message = f"{size} {name} for {n_penalised} penalised weights; give one per weight"
+            raise OptionError(message)
 
 
 def suits(kind: type[Any], problem: Problem) -> bool:

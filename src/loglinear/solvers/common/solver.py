@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from ...penalty import Penalty
+from ...penalty import Penalty, has_kinks
 from ...problem import Problem
 from ...protocols import missing
 from ...result import State
@@ -183,7 +183,7 @@ def looseness(solver: object, problem: Problem) -> float:
 
 
 def default_solver(penalty: Penalty) -> str:
-    """Return the name of the solver to use by default: owlqn with L1, lbfgs without.
+    """Return the name of the solver to use by default: owlqn with L1 or signs, lbfgs without.
 
     Example:
         >>> from loglinear import ElasticNet
@@ -191,4 +191,4 @@ def default_solver(penalty: Penalty) -> str:
         >>> default_solver(ElasticNet(l1=1.0)), default_solver(ElasticNet(l2=1.0))
         ('owlqn', 'lbfgs')
     """
-    return "owlqn" if penalty.l1 > 0.0 else "lbfgs"
+    return "owlqn" if has_kinks(penalty) else "lbfgs"

@@ -114,9 +114,9 @@ def _sampled(problem: Problem, sample: int | None, seed: int) -> Problem:
         return problem
     chosen = np.sort(np.random.default_rng(seed).permutation(n)[:sample])
     share = sample / n
-    l1, l2, unpenalised = problem.separable.strengths
+    penalty = problem.penalty
     sampled = cast(PerSample, problem.objective).sample(chosen)
-    return Problem(sampled, ElasticNet(l1 * share, l2 * share, unpenalised))
+    return Problem(sampled, ElasticNet(penalty.l1 * share, penalty.l2 * share, penalty.unpenalised))
 
 
 def _reached(problem: Problem, solver: T) -> float:

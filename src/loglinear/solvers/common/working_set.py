@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import ObjectiveError, OptionError
-from ...penalty import Penalty
+from ...penalty import Penalty, varies
 from ...problem import Problem, Restrictable
 from ...protocols import satisfies
 from ...result import Status
@@ -17,7 +17,7 @@ from ...vectors import Vector
 from .quasi_newton import QuasiNewtonState
 from .state_schema import Sizes, Within
 
-__all__ = ["Block", "Features", "WorkingSetState", "compact", "feature_numbers", "penalty_on", "worst"]
+__all__ = ["Block", "Features", "WorkingSetState", "compact", "feature_numbers", "free_weights", "penalty_on", "worst"]
 
 Features = npt.NDArray[np.int64]
 
@@ -73,6 +73,15 @@ def compact(problem: Problem, features: Features) -> Problem | None:
 def penalty_on(problem: Problem, features: Features) -> Penalty:
     """Return the penalty of some of the features, in ascending order."""
     return problem.penalty.on(features, problem.n_features)
+
+
+def free_weights(problem: Problem) -> Features:
+    """Return the numbers of the weights without penalty, ascending: the last ones, and those with a factor of 0."""
+    penalty, first = problem.penalty, problem.n_features - problem.penalty.unpenalised
+    last = np.arange(first, problem.n_features)
+    if not varies(penalty) or penalty.factors is None:
+        return last
+    return np.concatenate([np.flatnonzero(penalty.factors == 0.0), last])
 
 
 def worst(violations: Vector, count: int) -> Features:
