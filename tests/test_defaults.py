@@ -33,7 +33,7 @@ MODEL = {
 }  # fmt: skip
 ONLINE = {"max_iterations": 100, "epsilon": 0.0}
 TRAINED = MODEL | {"random_state": 0, "keep": None, "patience": None}
-OF_FAMILIES = {"penalty_factor": None, "signs": None, "l1_groups": None}
+CHOSEN = {"folds": 5, "metric": None, "penalty_factor": None, "signs": None, "l1_groups": None}
 # A truth value that is not named is off by default.
 FEATURES = {each.name: False for each in fields(loglinear.ChainFeatures) if each.type == "bool"} | {
     "all_states": False, "all_transitions": False, "min_count": 1, "order": 1, "constraints": None,
@@ -87,17 +87,17 @@ DEFAULTS = {
     },
     TreeReweighted: {"damping": 0.1, "tolerance": 1e-6, "max_iterations": 1000},
     loglinear.ChainFeatures: FEATURES,
-    loglinear.ChainCRF: TRAINED | OF_FAMILIES | FEATURES | {"template": None, "label_bias": None, "tokenizer": None},
+    loglinear.ChainCRF: TRAINED | CHOSEN | FEATURES | {"template": None, "label_bias": None, "tokenizer": None},
     loglinear.Checkpoint: {"minutes": 10.0, "resume": False, "note": None},
     loglinear.ElasticNet: {"l1": 0.0, "l2": 0.0, "unpenalised": 0, "factors": None, "signs": None},
     loglinear.GraphCRF: MODEL | {
         "random_state": 0, "inference": "auto", "inference_options": None, "symmetric": False, "constraints": None,
         "class_weight": None,
     },
-    loglinear.MaxEnt: TRAINED | OF_FAMILIES | {
+    loglinear.MaxEnt: TRAINED | CHOSEN | {
         "multi_class": "softmax", "fit_intercept": True, "class_weight": None, "min_count": 1,
     },
-    loglinear.TextClassifier: TRAINED | OF_FAMILIES | {
+    loglinear.TextClassifier: TRAINED | CHOSEN | {
         "multi_class": "softmax", "fit_intercept": True, "class_weight": None, "min_count": 1,
         "words": "words", "ngrams": "1", "tfidf": False,
     },

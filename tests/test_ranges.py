@@ -16,6 +16,7 @@ from loglinear import ChainFeatures, ElasticNet, OptionError, PairwiseMRF
 from loglinear.compat.pycrfsuite._online import AROW, AveragedPerceptron, PassiveAggressive
 from loglinear.models.graph import GraphParameters
 from loglinear.models.training.options import (
+    ChosenSolverParameters,
     ClassifierParameters,
     DevOptions,
     RunOptions,
@@ -80,6 +81,7 @@ WHOLE = {
     checked(NetworkOptions): {"max_states": (2, 2**16 - 1), "bins": (2, 2**16 - 1)},
     checked(SolverOptions): {"random_state": SEED, "max_iterations": (0, 2**62)},
     checked(DevOptions): {"patience": (1, 2**31 - 1)},
+    ChosenSolverParameters: {"folds": (2, 1000)},
 }  # fmt: skip
 FROM_0 = [0.0, 1e300], [-1e-300, -1.0]
 ABOVE_0 = [1e-300, 1e300], [0.0, -1.0]

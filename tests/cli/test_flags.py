@@ -19,8 +19,8 @@ FLAGS = {
         f"--data, {COLUMNS}, --overlaps, --widen, --weight-column, --preset, --template, --partial, --words=words, "
         "--ngrams=1, --tfidf, -m --model -o --output, --model-type=chain, --start, --prior, --prior-strength, "
         f"{FEATURES}, "
-        "--tokenizer, --multi-class=softmax, --no-intercept, --l1, --l2, --penalty-factor, --sign, "
-        "--l1-groups, --solver, -p --set, --seed, --tolerance, "
+        "--tokenizer, --multi-class=softmax, --no-intercept, --l1, --l2, --folds=5, --metric, --plot, "
+        "--penalty-factor, --sign, --l1-groups, --solver, -p --set, --seed, --tolerance, "
         "--gap, --max-iterations=1000, --dev, --keep, --patience, --report, --trace, --checkpoint, "
         "--checkpoint-minutes, --resume, -q --quiet, -v --verbose, -j --threads, --workers, --cluster, --part-mb",
     "tag":

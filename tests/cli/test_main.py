@@ -159,14 +159,16 @@ def test_an_option_of_other_commands_names_them(misuse, arguments, commands):
     [
         ("train f -m m --n-jobs 2", "; use --threads N"),
         ("tag m f --n_jobs=2", "; use --threads N"),
-        ("train f -m m --cv 5", "use l1='cv' in Python: MaxEnt(l1='cv')"),
+        ("train f -m m --cv 5", "use --l1 cv or --l2 cv of train, with --folds N"),
         ("train f -m m --path 5", "--path is an option of select, which trains CRFs; in Python, path(...) is for "),
         (
             "select f --model-type maxent",
             "--model-type is an option of train; select trains CRFs, and in Python MaxEnt(",
         ),
-        ("train f -m m --l1 cv", "'cv' is not a number; in Python, MaxEnt(l1='cv') chooses the strength of a "),
-        ("select f --l1 cv", "for sequences, use `loglinear select --path`"),
+        (
+            "select f --l1 cv",
+            "'cv' is not a number; `loglinear train --l1 cv` chooses the strength by cross-validation",
+        ),
         ("tag m f --probabilities", "; give token, span or sequence; for a classifier, use --marginals"),
         ("tag m --probabilities f", "'f' is not one of token, span, sequence; for a classifier, use --marginals"),
     ],

@@ -94,7 +94,7 @@ def test_fitted_attributes_are_shown_with_type_and_shape(tmp_path):
     assert found["classes_"] == "ndarray of int64, shape (3,)"
     assert found["n_features_in_"] == "2"
     assert {name for name in found if name.endswith("_")} == set(
-        "attributes_ classes_ coef_ cross_validation_ intercept_ l1_ n_features_in_ n_iter_ result_ results_ "
+        "attributes_ classes_ coef_ cross_validation_ intercept_ l1_ l2_ n_features_in_ n_iter_ result_ results_ "
         "temperature_".split()
     )
     model.save(tmp_path / "m.loglinear")

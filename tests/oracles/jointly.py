@@ -24,6 +24,7 @@ MINIMISATION = {
     "solver_options": [{"memory": 3}, {"passes": 3}],  # of the solvers that have such options; some are refused
     "random_state": [1],
     "max_iterations": [3, 100],
+    "folds": [2, 3],
     "n_jobs": [2],
 }
 # Options that do not belong to a training, with the test that draws them.

@@ -70,8 +70,8 @@ START = """loglinear trains and applies CRFs and classifiers.
 _MISSING = "the following arguments are required: "
 # What to do about mistakes, by the beginning of their messages.
 _REMEDIES = {
-    "argument --l1: 'cv' is not": "in Python, MaxEnt(l1='cv') chooses the strength of a classifier by "
-    "cross-validation; for sequences, use `loglinear select --path`",
+    "argument --l1: 'cv' is not": "`loglinear train --l1 cv` chooses the strength by cross-validation; to "
+    "follow a path, use `loglinear select --path`",
     "argument --probabilities: expected": "give token, span or sequence; for a classifier, use --marginals",
     "argument --probabilities: '": "for a classifier, use --marginals",
 }

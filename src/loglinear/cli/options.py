@@ -127,8 +127,14 @@ def _add_option(parser: Arguments, option: Field[Any], default: object) -> None:
     text += f" (default: {otherwise})" if otherwise else ""
     flags = _FLAGS.get(option.name, [flag(option.name)])
     kind = _KINDS.get(str(option.type).split(" | ", maxsplit=1)[0], _KINDS["str"])  # types of names are words, too
+    if "Literal['cv']" in str(option.type).replace('"', "'"):
+        kind = {"type": _strength, "metavar": "X"}
     text += "; may be repeated" if kind.get("action") in ("append", _LabelNumbers, _NamedSigns) else ""
     parser.add_argument(*flags, dest=option.name, default=default, help=text.replace("%", "%%"), **kind)
+
+
+def _strength(text: str) -> float | str:
+    return text if text == "cv" else float(text)
 
 
 def flag(name: str) -> str:
@@ -422,4 +428,5 @@ def _thread_count(text: str) -> int:
 
 
 positive.__name__ = "whole number of at least 1"
+_strength.__name__ = "number"
 count.__name__ = _thread_count.__name__ = "whole number of at least 0"

@@ -14,7 +14,7 @@ __all__ = ["advice"]
 _IN_PYTHON = {
     **dict.fromkeys(("--n-jobs", "--n_jobs", "--nthread", "--num-threads"), "use --threads N"),
     "--sample-weight": "use sample_weight in Python: fit(X, y, sample_weight=...)",
-    "--cv": "use l1='cv' in Python: MaxEnt(l1='cv')",
+    "--cv": "use --l1 cv or --l2 cv of train, with --folds N",
     "--model-type": "--model-type is an option of train; select trains CRFs, and in Python MaxEnt(l1='cv') and "
     "path(...) select features of classifiers",
     "--path": "--path is an option of select, which trains CRFs; in Python, path(...) is for classifiers, too",

@@ -9,6 +9,7 @@ from functools import partial
 from inspect import signature
 from typing import Any, TypedDict
 
+import numpy.typing as npt
 from dask.bag import Bag
 from distributed import Client
 
@@ -87,6 +88,7 @@ class ChainCRF(local.ChainCRF):
         prior_strength: float | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
+        groups: npt.ArrayLike | None = None,
         tally: Tally | None = None,
     ) -> ChainCRF:
         """Train on data that the workers read or already hold.
@@ -115,6 +117,7 @@ class ChainCRF(local.ChainCRF):
             prior_strength: strength of the penalty around its weights.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to, and to resume from, also on another cluster.
+            groups: for l1="cv" and l2="cv", which are not available on a cluster.
             tally: counts rounds and traffic.
 
         Raises:
@@ -146,7 +149,7 @@ class ChainCRF(local.ChainCRF):
 
         with resumable(checkpoint):
             models = local.OlderModels(start, prior, prior_strength)
-            self._fit(data, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint)
+            self._fit(data, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint, groups=groups)
         return self
 
     def predict(

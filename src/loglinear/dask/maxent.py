@@ -109,7 +109,7 @@ class MaxEnt(local.MaxEnt):
             skip_comments: of column files, see `Corpus.read`.
             callbacks: called as callback(record, state) after each step; return True to stop.
             checkpoint: file to save the state of the training to, and to resume from; not with "ovr".
-            groups: for l1="cv", which is not available on a cluster.
+            groups: for l1="cv" and l2="cv", which are not available on a cluster.
             tally: counts rounds and traffic.
 
         Raises:

@@ -29,8 +29,9 @@ from .chain import ChainCRF
 from .maxent import MaxEnt
 from .training.ablation import By, Fold, Losses, measured
 from .training.families import NamedWeights, named_weights_of, template_with
-from .training.options import SolverOptions, cores
-from .training.out_of_fold import MOST_FOLDS, random_folds
+from .training.folds import sentence_folds
+from .training.options import SolverOptions, StrengthSearch, cores
+from .training.out_of_fold import MOST_FOLDS
 
 if TYPE_CHECKING:
     import pandas
@@ -355,14 +356,23 @@ def _warn_of_lost(targets: Numbers, fold_of: Numbers, labels: Sequence[Any]) -> 
         warn(f"labels that occur in one fold alone cannot be learned without it: {named}", DataWarning)
 
 
+def _options_of(model: ChainCRF | MaxEnt) -> SolverOptions:
+    """Return how a model is trained; raise OptionError if its strengths are to be chosen."""
+    if (search := model._options(StrengthSearch)).names:
+        message = f"ablation is not available with {search.named}; give a number"
+        raise OptionError(message)
+    options: SolverOptions = model._options(SolverOptions)
+    options.check()
+    return options
+
+
 class _Sentences:
     """Labelled sentences of a chain."""
 
     items = "sentences"
 
     def __init__(self, model: ChainCRF, X: Any, y: Any) -> None:
-        self.options = model._options(SolverOptions)
-        self.options.check()
+        self.options = _options_of(model)
         self._model, self.template = model, model.template
         data = model._data_by(X, y, None)(model.template, None)
         assert isinstance(data, ChainObjective)
@@ -378,7 +388,7 @@ class _Sentences:
             raise DataError(message)
         targets = corpus.core.targets().astype(np.int64)
         counts = np.bincount(targets, minlength=len(corpus.labels))
-        fold_of = random_folds(targets, lengths, np.arange(lengths.size), counts, n, seed)
+        fold_of = sentence_folds(targets, lengths, np.arange(lengths.size), counts, n, seed)
         _warn_of_lost(targets, np.repeat(fold_of, lengths), corpus.labels)
         return [
             partial(self._fold, fold_of != fold, corpus[np.flatnonzero(fold_of == fold)])
@@ -413,12 +423,10 @@ class _Samples:
     items = "samples"
 
     def __init__(self, model: MaxEnt, X: Any, y: Any) -> None:
-        if model.l1 == "cv" or model.multi_class == "ovr":
-            what = "l1='cv'" if model.l1 == "cv" else "multi_class='ovr'"
-            message = f"ablation is not available with {what}; give a number, or softmax"
+        if model.multi_class == "ovr":
+            message = "ablation is not available with multi_class='ovr'; use softmax"
             raise OptionError(message)
-        self.options = model._solver_options(model.l1)
-        self.options.check()
+        self.options = _options_of(model)
         self._model = type(model)(**model.get_params(deep=False))
         self._data, _, n_samples = self._model._encoded(X, y)
         if n_samples is not None:
@@ -436,7 +444,7 @@ class _Samples:
             raise DataError(message)
         classes, ones = self._model.classes_.tolist(), np.ones(targets.size, dtype=np.int64)
         counts = np.bincount(targets, minlength=len(classes))
-        fold_of = random_folds(targets, ones, np.arange(targets.size), counts, n, seed)
+        fold_of = sentence_folds(targets, ones, np.arange(targets.size), counts, n, seed)
         _warn_of_lost(targets, fold_of, classes)
         return [
             partial(self._fold, fold_of != fold, self._data.sample(np.flatnonzero(fold_of == fold)))

@@ -48,11 +48,12 @@ if TYPE_CHECKING:
     from .training.prior import ChainPrior
     from .training.start import Start
 from .training.options import (
+    ChosenSolverParameters,
     DevOptions,
     DevParameters,
     FamilyParameters,
     SolverOptions,
-    SolverParameters,
+    StrengthSearch,
     TextInput,
 )
 
@@ -66,7 +67,7 @@ class ChainCRF(
     SingleSentences,
     ChainInference,
     LightEstimator,
-    SolverParameters,
+    ChosenSolverParameters,
     FamilyParameters,
     ChainFeatures,
     DevParameters,
@@ -100,6 +101,10 @@ class ChainCRF(
     Attributes:
         classes_: labels, the most frequent first; ties in byte order of their names.
         result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
+        l1_: strength of the L1 penalty: the one that l1="cv" has chosen, or l1 itself.
+        l2_: strength of the L2 penalty: the one that l2="cv" has chosen, or l2 itself.
+        cross_validation_: strengths and scores that l1="cv" or l2="cv" has chosen from (`CrossValidation`); None
+            otherwise.
         model_: the native model.
 
     Example:
@@ -129,6 +134,7 @@ class ChainCRF(
         prior_strength: float | None = None,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> ChainCRF:
         """Train on sentences and their labels.
 
@@ -154,9 +160,12 @@ class ChainCRF(
             callbacks: called as callback(record, state) after each step; return True to stop. With a prior, the
                 weights of a state are their change from the prior.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash.
+            groups: group of each sentence, such as its document, shape (sentences,): l1="cv" and l2="cv" keep the
+                sentences of a group in one fold.
 
         Raises:
             OptionError: an option is out of range, or differs from the checkpoint. Or the prior has another template.
+                Or l1="cv" or l2="cv" comes with development data, a start, a prior or a checkpoint.
             DataError: invalid data; names the sentence. Or the older model has labels of another type.
             ModelFileError: the file of the older model is damaged or of another kind.
             ObjectiveError: a stochastic solver diverged.
@@ -180,7 +189,7 @@ class ChainCRF(
         """
         data_by = self._data_by(X, y, sample_weight, token_weight)
         models = OlderModels(start, prior, prior_strength)
-        self._fit(data_by, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint)
+        self._fit(data_by, X_dev, y_dev, models=models, callbacks=callbacks, checkpoint=checkpoint, groups=groups)
         return self
 
     def _data_by(
@@ -208,15 +217,29 @@ class ChainCRF(
         models: OlderModels | ChainPrior,
         callbacks: Iterable[Callback] = (),
         checkpoint: Checkpoint | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> None:
         """Train on the data that a function returns for a template and a prior; see `fit` for the other arguments."""
         with needed_by("ChainCRF.fit"):
             from .training.chain import DevSet, train_chain
             from .training.prior import ChainPrior, check_prior
 
-        use, options = self._options(DevOptions), self._options(SolverOptions)
+        use, search = self._options(DevOptions), self._options(StrengthSearch)
+        options = self._options(SolverOptions, **search.fixed)
         use.check(has_data=X_dev is not None)
         options.check()
+        if search.names or groups is not None:
+            from .training.chain_strengths import check_chain_search, chosen_strengths
+
+            check_chain_search(
+                search,
+                options,
+                dev=X_dev is not None,
+                start=isinstance(models, OlderModels) and models.start is not None,
+                prior=not isinstance(models, OlderModels) or models.prior is not None,
+                checkpoint=checkpoint is not None,
+                groups=groups is not None,
+            )
         begun: Start | None = None
         prior: ChainPrior | None = None
         if isinstance(models, ChainPrior):
@@ -241,6 +264,9 @@ class ChainCRF(
             dev_corpus.check_label_type(data.label_type)
             dev.check_known(data.label_names)
             check_tokens(dev_corpus.format, dev_corpus.columns, data.columns)
+        cross_validation = None
+        if search.names:
+            options, cross_validation = chosen_strengths(data, search, options, groups, self._threads)
 
         def at(w: Vector) -> dict[str, Any]:
             return {"model_": data.model(w), "classes_": data.labels, "_bias": None}
@@ -254,12 +280,21 @@ class ChainCRF(
             prior=prior,
             checkpoint=checkpoint,
             tokenizer=self.tokenizer,
+            cross_validation=cross_validation,
         )
         self.model_, self.classes_ = model, data.labels
+        penalty = options.penalty()
+        self.l1_, self.l2_, self.cross_validation_ = penalty.l1, penalty.l2, cross_validation
         self._bias: dict[Any, float] | None = None
         self._evidence = None if prior is None else prior.learned
         self._set_results(result)
         check_end(result)
+
+    def _solver_options(self) -> SolverOptions:
+        """Return how the chain was trained, with the strengths that were chosen."""
+        chosen = {name: vars(self)[f"{name}_"] for name in self._options(StrengthSearch).names}
+        options: SolverOptions = self._options(SolverOptions, **chosen)
+        return options
 
     def partial_fit(
         self,
@@ -301,6 +336,10 @@ class ChainCRF(
         with needed_by("ChainCRF.partial_fit"):
             from .training.prior import ChainEvidence, ChainPrior, check_pieces, n_seen_by
 
+        search = self._options(StrengthSearch)
+        if search.names:
+            message = f"{search.named} is not available with partial_fit; give a number"
+            raise OptionError(message)
         check_pieces(self._options(SolverOptions).penalty().l2)
         start, evidence = None, ChainEvidence(0, None)
         if "model_" in vars(self):
@@ -726,6 +765,7 @@ class ChainCRF(
         if bias := settings.get("label_bias"):
             settings["label_bias"] = dict(zip(typed([[*bias]], label_type)[0], bias.values(), strict=True))
         crf = cls._of_settings(settings | {"template": _text_of(model)}, os.fspath(path))
+        (crf.l1_, crf.l2_), crf.cross_validation_ = crf._options(SolverOptions).strengths, None
         crf.model_, crf._bias = model, None if crf.label_bias is None else dict(crf.label_bias)
         crf.classes_ = typed([model.labels], label_type)[0]
         return crf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import DataError, DataWarning, OptionError, in_argument, warn
 from ..extras import needed_by
@@ -13,7 +13,6 @@ from ..options import real_number, seed_number, whole_number
 from ..visible import counted
 from .estimator import check_fitted
 from .one_state import OneState
-from .training.options import SolverOptions
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from ..vectors import Vector
     from .explain.inference import Inference
     from .files.chain import ChainModel
+    from .training.options import SolverOptions
 
 __all__ = ["ChainInference"]
 
@@ -37,7 +37,7 @@ class ChainInference(OneState):
         _threads: int
         _results: tuple[Result, ...]
 
-        def _options(self, kind: Any, **others: object) -> Any: ...
+        def _solver_options(self) -> SolverOptions: ...
 
         def _inputs(self, X: Corpus | Sentences, y: Labels | None = None) -> tuple[ChainModel, Corpus]: ...
 
@@ -133,7 +133,7 @@ class ChainInference(OneState):
             raise DataError(message)
         numbers = w.nonzero()[0]
         check_draws(n_draws, numbers.size)
-        options = self._options(SolverOptions)
+        options = self._solver_options()
         options.refuse_families("inference")
         samples, scores = chain_draws(
             data, options, w, numbers, test, level=level, draws=n_draws, seed=seed, threads=self._threads

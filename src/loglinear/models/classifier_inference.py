@@ -71,7 +71,7 @@ class ClassifierInference(OneState):
 
         def _trains_apart(self) -> bool: ...
 
-        def _solver_options(self, l1: float) -> SolverOptions: ...
+        def _solver_options(self) -> SolverOptions: ...
 
         def _weights(
             self, labels: Array, classes: Array, targets: Array, sample_weight: object, *, warns: bool
@@ -163,7 +163,7 @@ class ClassifierInference(OneState):
         if is_drawn:
             check_draws(n_draws, reported.classes.size)
             estimate = _plain(data, reported, number)
-            options = tightened(self._solver_options(self.l1_), TOLERANCE)
+            options = tightened(self._solver_options(), TOLERANCE)
             draw = _drawing(data, reported, number, options, independent)
             samples = draw(n_draws, seed, self._threads)
             lower, upper = samples.intervals(level)
@@ -274,7 +274,7 @@ class ClassifierInference(OneState):
             message += "it out of the training"
             raise DataError(message)
         coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
-        options, names = self._solver_options(self.l1_), self._column_names()
+        options, names = self._solver_options(), self._column_names()
         options.refuse_families("inference")
         penalty = options.penalty()
         return Labelling(

@@ -49,10 +49,12 @@ from .scikit_learn import BaseEstimator, ClassifierMixin
 from .temperature import fitted_temperature
 from .training.apart import Trained, log_shares, train_apart, untrained
 from .training.checkpoint import Checkpoint, Saving
+from .training.classifier_folds import ClassifierFolds
 from .training.classifier_prior import Centres, ClassifierPrior, Evidence
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
-from .training.cross_validation import CrossValidation, check_solver_for_cv, cross_validated
+from .training.cross_validation import check_search, cross_validated
 from .training.families import NamedWeights, line_names
+from .training.folds import folds_of_classifier
 from .training.options import (
     ChosenSolverParameters,
     ClassifierParameters,
@@ -60,12 +62,14 @@ from .training.options import (
     DevParameters,
     FamilyParameters,
     SolverOptions,
+    StrengthSearch,
 )
 from .training.prior import check_pieces, check_prior, n_seen_by
 from .training.run import DevData, train
 from .training.start import warn_of_lost
 
 if TYPE_CHECKING:
+    from ..report.cross_validation import CrossValidation
     from ..report.page import Report
     from .explain.explanation import Explanation
 
@@ -116,7 +120,9 @@ class MaxEnt(
         n_features_in_: number of columns.
         attributes_: names of the columns; None for a matrix.
         l1_: strength of the L1 penalty: the one that l1="cv" has chosen, or l1 itself.
-        cross_validation_: strengths and losses that l1="cv" has chosen from; None otherwise.
+        l2_: strength of the L2 penalty: the one that l2="cv" has chosen, or l2 itself.
+        cross_validation_: strengths and scores that l1="cv" or l2="cv" has chosen from (`CrossValidation`); None
+            otherwise.
         n_iter_: iterations of the solver, shape (number of models trained,).
         result_: status, trace and optimality violation of the training; NotFittedError for a loaded model.
         results_: one result per model trained: per class with "ovr", otherwise a single one.
@@ -178,8 +184,8 @@ class MaxEnt(
                 weights of a state are their change from the prior.
             checkpoint: file to save the state of the training to regularly, and to resume from after a crash; not with
                 "ovr".
-            groups: group of each sample, such as its document, shape (n_samples,): l1="cv" keeps the samples of a group
-                in one fold.
+            groups: group of each sample, such as its document, shape (n_samples,): l1="cv" and l2="cv" keep the samples
+                of a group in one fold.
 
         Warns:
             DataWarning: there is a class for most samples, no column varies, or X seems to be lists of numbers in
@@ -205,9 +211,7 @@ class MaxEnt(
         check_prior(start, prior, prior_strength)
         begun = None if start is None else opened_start(start)
         around = None if prior is None else ClassifierPrior(opened_start(prior, "prior"), prior_strength)
-        if around is not None and self.l1 == "cv":
-            message = "l1='cv' is not available with a prior; give a number"
-            raise OptionError(message)
+        self._check_search(X_dev is not None, start is not None, prior is not None, checkpoint is not None)
         self._learn(X, y, sample_weight, X_dev, y_dev, begun, around, callbacks, checkpoint, groups)
         return self
 
@@ -270,7 +274,7 @@ class MaxEnt(
         else:
             every = classes_of([*copies.y, *copies.classes])
             labels, sample_weight = every[: len(copies.y)], copies.weights
-            if groups is not None or self.l1 == "cv":
+            if groups is not None or self._search.names:
                 # The copies of a sample stay in one fold.
                 groups = copies.rows if groups is None else np.asarray(groups)[copies.rows]
             if corpus is None:
@@ -376,7 +380,8 @@ class MaxEnt(
 
     def _before_piece(self, classes: Classes | None) -> ClassifierPrior:
         """Return what is all_classes before `partial_fit`; see there for errors."""
-        check_pieces(self._solver_options(0.0).penalty().l2)
+        self._check_search(False, False, True, False)
+        check_pieces(self._options(SolverOptions, l1=0.0).penalty().l2)
         all_classes = None if classes is None else np.unique(classes_of(classes, "classes"))
         if "coef_" not in vars(self):
             if all_classes is None:
@@ -394,17 +399,27 @@ class MaxEnt(
     def _check_options(self, *, has_dev: bool) -> None:
         """Raise OptionError if an option is out of range, before data are read."""
         self._options(DevOptions).check(has_data=has_dev)
-        self._options(ChosenSolverParameters)
-        options = self._solver_options(1.0 if self.l1 == "cv" else self.l1)
+        search = self._search
+        options = self._options(SolverOptions, **search.fixed)
         options.check()
-        if self.l1 == "cv":
-            options.refuse_families("l1='cv'")
-            check_solver_for_cv(options)
+        check_search(search, options)
         self._options(ClassifierParameters)
 
-    def _solver_options(self, l1: float) -> SolverOptions:
-        """Return how to train at a strength of the L1 penalty."""
-        return self._options(SolverOptions, l1=l1)
+    def _check_search(self, dev: bool, start: bool, prior: bool, checkpoint: bool) -> None:
+        """Raise OptionError if an argument of `fit` does not suit the choice of a strength."""
+        refusals = [("development data, which the folds stand in for", dev), ("a model to start from", start)]
+        refusals += [("a prior", prior), ("a checkpoint", checkpoint)]
+        check_search(self._search, self._options(SolverOptions, **self._search.fixed), refusals=refusals)
+
+    @property
+    def _search(self) -> StrengthSearch:
+        """Which strengths are chosen by cross-validation."""
+        return self._options(StrengthSearch)
+
+    def _solver_options(self) -> SolverOptions:
+        """Return how the classifier is trained, with the strengths that were chosen or given."""
+        chosen = {"l1": self.l1_} | ({"l2": self.l2_} if self.l2 == "cv" else {})
+        return self._options(SolverOptions, **chosen)
 
     def _fit(
         self,
@@ -430,7 +445,7 @@ class MaxEnt(
         dev = None if X_dev is None else self._dev_data(data, X_dev, y_dev)
         starting = None if start is None else self._starting(start)
         saving = self._saving(checkpoint, data)
-        self.cross_validation_ = self._cross_validated(data, groups)
+        self._choose_strengths(data, groups)
         centres = None
         if prior is not None:
             centres = prior.centres(
@@ -439,7 +454,7 @@ class MaxEnt(
                 self._template,
                 one_vs_rest=self._trains_apart(),
                 has_intercept=bool(self.fit_intercept),
-                l2=self._solver_options(0.0 if self.l1 == "cv" else self.l1).penalty().l2,
+                l2=self._solver_options().penalty().l2,
                 n_samples=n_samples,
             )
         at = None if self._trains_apart() or prior is not None else partial(self._at, data)
@@ -518,7 +533,7 @@ class MaxEnt(
             if not totals.any():
                 message = f"class_weight={self.class_weight!r} gives no class with samples a weight above 0"
                 raise OptionError(message)
-        is_single = np.count_nonzero(totals) == 1 and self.l1 != "cv"
+        is_single = np.count_nonzero(totals) == 1 and not self._search.names
         if by_class is not None and warns and not is_single:
             _warn_of_zero(self.class_weight, classes, np.bincount(targets, minlength=classes.size) * (by_class == 0.0))
         if is_single and warns:
@@ -554,8 +569,7 @@ class MaxEnt(
         prior: ClassifierPrior | None = None,
         centres: Centres | None = None,
     ) -> None:
-        self.l1_ = float(self.l1) if self.cross_validation_ is None else self.cross_validation_.l1
-        options = self._solver_options(self.l1_)
+        options = self._solver_options()
         apart = self._trains_apart()
         n_outputs = 1 if apart or self.classes_.size == 2 else self.classes_.size
         columns = data.kept if isinstance(data, ClassifierObjective) else None
@@ -599,7 +613,8 @@ class MaxEnt(
         self._set_iterations([result.iterations for result in results])
         self._set_results(*results)
         if self.cross_validation_ is not None and not self.coef_.any():
-            warn(f"no feature is left: l1='cv' chose l1={self.l1_:g}, as none helps to predict held-out samples")
+            named = f"{self._search.named} chose l1={self.l1_:g}"
+            warn(f"no feature is left: {named}, as none helps to predict held-out samples")
         for result in results:
             check_end(result)
 
@@ -628,20 +643,29 @@ class MaxEnt(
         self.n_iter_ = np.array(iterations, dtype=np.int64)
         self.n_iter_.flags.writeable = False
 
-    def _cross_validated(self, data: ClassifierData, groups: npt.ArrayLike | None) -> CrossValidation | None:
-        """Choose the strength of the L1 penalty; None if it is given."""
-        if self.l1 != "cv":
-            if groups is not None:
-                message = "groups are for l1='cv', which divides the samples into folds; leave them out"
+    def _choose_strengths(self, data: ClassifierData, groups: npt.ArrayLike | None) -> None:
+        """Choose the strengths of the penalties that are not given."""
+        search = self._search
+        options = self._options(SolverOptions, **search.fixed)
+        seed = options.random_state or 0
+        self.cross_validation_: CrossValidation | None = None
+        if search.names:
+            if not isinstance(data, ClassifierObjective):
+                message = (
+                    f"{search.named} is not available on a cluster; give a number, such as one chosen on a part of "
+                )
+                message += "the data"
                 raise OptionError(message)
-            return None
-        if not isinstance(data, ClassifierObjective):
-            message = "l1='cv' is not available on a cluster; give a number, such as one chosen on a part of the data"
+            numbers = None if groups is None else groups_of(groups, data.n_samples)
+            option, metric = search.names[0], search.metric or "log_likelihood"
+            folds = folds_of_classifier(data, seed, self.classes_, numbers, n_folds=search.folds, option=option)
+            problem = ClassifierFolds(data, folds, metric, self._trains_apart())
+            options, self.cross_validation_ = cross_validated(problem, search, options, self._threads)
+        elif groups is not None:
+            message = "groups are for l1='cv' and l2='cv', which divide the samples into folds; leave them out"
             raise OptionError(message)
-        l2 = self._solver_options(1.0).penalty().l2
-        numbers = None if groups is None else groups_of(groups, data.n_samples)
-        seed, apart = self._solver_options(1.0).random_state or 0, self._trains_apart()
-        return cross_validated(data, l2, seed=seed, classes=self.classes_, groups=numbers, apart=apart)
+        penalty = options.penalty()
+        self.l1_, self.l2_ = penalty.l1, penalty.l2
 
     def _named(self, n_outputs: int, columns: npt.NDArray[np.int64] | None, feature: int) -> str:
         """Return what messages call the column of a feature; ``columns`` have features, None for all."""
@@ -890,7 +914,7 @@ class MaxEnt(
             "columns": self.coef_.shape[1],
             "features with a weight": int((self.coef_ != 0).sum()),
             "l1": self.l1_,
-            "l2": self._solver_options(self.l1_).penalty().l2,
+            "l2": self._solver_options().penalty().l2,
             **training_rows(training_summary(self._results) if self._results else {}),
         }
         return {"classes": labels_text(self.classes_, 20), **settings_rows(rows)}
@@ -1023,8 +1047,8 @@ class MaxEnt(
             "format": self._format,
             **self._layout.settings(),
             **class_weight_settings(self.class_weight),
-            **self._solver_options(self.l1_).settings(),
-            "training": {**self._sizes, "date": self._date, **training_summary(self._results)},
+            **self._solver_options().settings(),
+            "training": {**self._sizes, "date": self._date, **training_summary(self._results, self.cross_validation_)},
         }
 
     @classmethod
@@ -1041,7 +1065,8 @@ class MaxEnt(
     def _of(cls: type[M], contents: maxent_file.Contents, path: str) -> M:
         settings = contents.settings
         classifier = cls._of_settings(settings | class_weight_of(settings), path)
-        classifier.l1_, classifier.cross_validation_ = float(classifier.l1), None
+        penalty = classifier._options(SolverOptions).penalty()
+        classifier.l1_, classifier.l2_, classifier.cross_validation_ = penalty.l1, penalty.l2, None
         classifier._hold(contents)
         return classifier
 

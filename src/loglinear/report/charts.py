@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 from ..calibration import Calibration
 
-__all__ = ["curve", "is_drawable", "reliability"]
+__all__ = ["Band", "band_curve", "curve", "is_drawable", "reliability"]
 
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 74, 12, 12, 40
@@ -95,6 +96,50 @@ def curve(
         + ("" if marked is None or not x[0] <= marked[0] <= x[-1] else _marked(across, *marked, below=not falling))
         + f'<polyline class="line" points="{line}"/><g class="dots">{marks}</g>'
         + _names(escape(x_name), escape(note), _WIDTH, _HEIGHT)
+        + "</svg>"
+    )
+
+
+class Band(NamedTuple):
+    """A curve with a band.
+
+    Attributes:
+        x: positions, > 0, falling from left to right; two at least.
+        y: values of the curve.
+        low: lower ends of the band.
+        high: upper ends of the band.
+    """
+
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
+def band_curve(band: Band, x_name: str, y_name: str, marks: Sequence[tuple[float, str]] = ()) -> str:
+    """Return the SVG of a curve with a band over a logarithmic axis that falls from left to right.
+
+    Args:
+        band: the curve.
+        x_name: name of the horizontal axis.
+        y_name: name of the vertical axis.
+        marks: positions and names of vertical lines; the first name is written below, the second above.
+    """
+    across = _Axis(band.x, _WIDTH - _RIGHT, _LEFT, logarithmic=True)
+    up = _Axis([*band.low, *band.high], _HEIGHT - _BOTTOM, _TOP)
+    at = [across.at(x) for x in band.x]
+    line = " ".join(f"{x},{up.at(y)}" for x, y in zip(at, band.y, strict=True))
+    ends = [*zip(at, band.high, strict=True), *reversed([*zip(at, band.low, strict=True)])]
+    area = " ".join(f"{x},{up.at(y)}" for x, y in ends)
+    dots = "".join(f'<circle cx="{x}" cy="{up.at(y)}" r="2.5"/>' for x, y in zip(at, band.y, strict=True))
+    says = f"{y_name} by {x_name}: " + ", ".join(name for _, name in marks)
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(says)}">'
+        + _frame(across, up, across.ticks(), up.ticks(), _WIDTH, _HEIGHT)
+        + f'<polygon class="band" points="{area}"/>'
+        + "".join(_marked(across, *mark, below=not number) for number, mark in enumerate(marks))
+        + f'<polyline class="line" points="{line}"/><g class="dots">{dots}</g>'
+        + _names(escape(x_name), escape(y_name), _WIDTH, _HEIGHT)
         + "</svg>"
     )
 

@@ -12,6 +12,7 @@ from ..trace import TraceRecord
 from ..version import __version__
 from ..visible import counted
 from . import charts
+from .cross_validation import CrossValidation
 from .entities import KINDS, Entities, drawn
 from .html_page import HtmlPage, check_report, rendered
 from .intervals import Intervals
@@ -77,6 +78,7 @@ class Report(HtmlPage):
         centralities: the variables of a network, strongest first, each with its values by measure; NaN where undefined.
         graph: picture of a network as SVG; empty without one.
         calibrations: calibration by kind of answers (``items``, "spans"); empty without probabilities.
+        cross_validation: what the strength of the penalty was chosen from; None if it was given.
 
     Example:
         >>> from loglinear import ChainCRF
@@ -110,6 +112,7 @@ class Report(HtmlPage):
     centralities: Sequence[tuple[str, Mapping[str, float]]] = ()
     graph: str = ""
     calibrations: dict[str, Calibration]
+    cross_validation: CrossValidation | None = None
 
     def __repr__(self) -> str:
         """Return the title, the scores in short, and the method that writes the page."""
@@ -136,6 +139,7 @@ class Report(HtmlPage):
             filters={"drawn": pieces},
             report=self,
             curves=[Markup(curve) for curve in _curves(self.trace, self.kept)],
+            strengths=[] if self.cross_validation is None else [*map(Markup, self.cross_validation.svgs())],
             diagrams={
                 name: Markup(charts.reliability(calibration, name)) for name, calibration in self.calibrations.items()
             },

@@ -56,7 +56,7 @@ class TextCategorizer(LogLinearPipe):
     def _check(self, estimator: TextClassifier) -> None:
         for kind in (ClassifierParameters, TextOptions, RunOptions):
             estimator._options(kind)
-        estimator._options(SolverOptions, **({"l1": 0.0} if estimator.l1 == "cv" else {})).check()
+        estimator._options(SolverOptions, **estimator._search.fixed).check()
 
     def _take(self, estimator: TextClassifier) -> None:
         if any(not isinstance(label, str) for label in estimator.classes_.tolist()):

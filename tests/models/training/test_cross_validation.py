@@ -10,10 +10,12 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from loglinear import DataError, ElasticNet, MaxEnt, OptionError, Problem
-from loglinear.models.training import cross_validation
-from loglinear.models.training.cross_validation import FOLDS, CrossValidation, folds_of
+from loglinear.models import maxent
+from loglinear.models.training import resampling
+from loglinear.models.training.folds import folds_of_classifier
 from loglinear.objectives.classifier import ClassifierObjective
 from loglinear.path import largest_l1
+from loglinear.report.cross_validation import CrossValidation
 from loglinear.solvers import LBFGS
 
 
@@ -27,7 +29,7 @@ def samples(n_classes: int = 2, n: int = 120, *, seed: int = 0):
 
 def folds(X, y, weights=None, seed: int = 0):
     objective = ClassifierObjective(X, y, weights, n_classes=int(y.max()) + 1)
-    return folds_of(objective, seed, np.unique(y))
+    return folds_of_classifier(objective, seed, np.unique(y))
 
 
 @pytest.mark.parametrize(
@@ -49,15 +51,17 @@ def test_the_losses_are_those_of_a_loop_over_strengths_and_folds(n_classes, weig
         table.append([log_loss(y[held], p, sample_weight=weights[held]) for p in answers])
         shares.append(1.0 - share)
     means = np.average(table, axis=0, weights=shares)
-    errors = np.sqrt(np.average((table - means) ** 2, axis=0, weights=shares) / (FOLDS - 1))
-    np.testing.assert_allclose(cv.losses[chosen], means, rtol=2e-3)
+    errors = np.sqrt(np.average((table - means) ** 2, axis=0, weights=shares) / (cv.n_folds - 1))
+    np.testing.assert_allclose(-cv.scores[chosen], means, rtol=2e-3)
     np.testing.assert_allclose(cv.errors[chosen], errors, atol=2e-3)
 
 
 def test_the_strength_is_the_largest_within_one_standard_error_of_the_lowest_loss():
     strengths = np.array([8.0, 4.0, 2.0, 1.0])
-    cv = CrossValidation(strengths, np.array([0.9, 0.55, 0.5, 0.6]), np.array([0.5, 0.01, 0.1, 0.2]))
-    assert (cv.best, cv.l1) == (2.0, 4.0)
+    scores, errors = np.array([0.1, 0.45, 0.5, 0.4]), np.array([0.5, 0.01, 0.1, 0.2])
+    for penalty, chosen in (("l1", (4.0, 3.0)), ("l2", (3.0, 4.0))):
+        cv = CrossValidation(penalty, strengths, scores, errors, other=3.0)
+        assert (cv.best, cv.chosen, (cv.l1, cv.l2)) == (2.0, 4.0, chosen)
 
 
 def test_the_model_is_bitwise_that_of_the_chosen_strength():
@@ -79,7 +83,7 @@ def test_the_losses_are_bitwise_the_same_on_any_number_of_threads(n_classes, mul
     X, y = samples(n_classes)
     models = (MaxEnt(l1="cv", multi_class=multi_class, n_jobs=n) for n in (1, 3))
     alone, together = (model.fit(X, y).cross_validation_ for model in models)
-    assert (alone.losses == together.losses).all()
+    assert (alone.scores == together.scores).all()
     assert (alone.errors == together.errors).all()
 
 
@@ -112,7 +116,7 @@ def test_folds_keep_groups_together_and_divide_classes_about_evenly(size):
     X, y = samples(3)
     groups = np.random.default_rng(1).permutation(np.arange(y.size) // size)
     objective = ClassifierObjective(X, y, n_classes=3)
-    parts = folds_of(objective, 0, np.unique(y), groups)
+    parts = folds_of_classifier(objective, 0, np.unique(y), groups)
     np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(y.size))
     fold_of = np.empty(y.size, dtype=int)
     for fold, rows in enumerate(parts):
@@ -122,7 +126,7 @@ def test_folds_keep_groups_together_and_divide_classes_about_evenly(size):
     counts = np.array([np.bincount(y[rows], minlength=3) for rows in parts])
     assert np.ptp(counts, axis=0).max() <= (1 if size == 1 else 2 * size)
     assert np.ptp(counts.sum(axis=1)).max() <= 2 * size
-    others = folds_of(objective, 1, np.unique(y), groups)
+    others = folds_of_classifier(objective, 1, np.unique(y), groups)
     assert any(rows.tobytes() != other.tobytes() for rows, other in zip(parts, others, strict=True))
 
 
@@ -137,7 +141,7 @@ def test_copies_in_one_group_say_no_more_than_one_sample(n_classes, multi_class)
     model = MaxEnt(l1="cv", multi_class=multi_class)
     loose = model.fit(X, y).cross_validation_
     kept = model.fit(X, y, groups=[f"document {row}" for row in rows]).cross_validation_
-    assert kept.losses.min() > 2.0 * loose.losses.min()
+    assert kept.scores.max() < 2.0 * loose.scores.max()
     assert kept.l1 > loose.l1
 
 
@@ -167,7 +171,7 @@ def test_groups_are_asked_for_by_scikit_learns_routing():
 def test_groups_that_cannot_be_folds_are_refused():
     X, y = samples(3)
     groups = np.arange(y.size)
-    with pytest.raises(OptionError, match="groups are for l1='cv', which divides the samples into folds; leave them"):
+    with pytest.raises(OptionError, match="groups are for l1='cv' and l2='cv', which divide the samples"):
         MaxEnt(l1=1.0).fit(X, y, groups=groups)
     with pytest.raises(DataError, match=r"groups have shape \(5,\), but X has 120 samples; give one group per sample"):
         MaxEnt(l1="cv").fit(X, y, groups=groups[:5])
@@ -194,10 +198,10 @@ def test_a_strength_that_cannot_be_chosen_is_refused():
 def test_ctrl_c_ends_the_folds_before_the_training(n_classes, multi_class, monkeypatch):
     X, y = samples(n_classes)
 
-    def interrupted(make, n, threads):
-        yield 0, make(0, lambda record, state: True)
+    def interrupted(crew, make, n):
+        yield make(0, lambda record, state: True)
 
-    monkeypatch.setattr(cross_validation, "in_parallel", interrupted)
+    monkeypatch.setattr(resampling.Crew, "make", interrupted)
     model = MaxEnt(l1="cv", multi_class=multi_class)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
@@ -216,7 +220,7 @@ def test_a_file_has_the_chosen_strength_and_a_clone_the_option(tmp_path):
 @pytest.mark.parametrize("solver", ["lbfgs", "bfgs", LBFGS()])
 def test_a_solver_without_l1_penalties_is_refused_before_the_folds(solver, monkeypatch):
     X, y = samples()
-    monkeypatch.setattr(cross_validation, "folds_of", None)
+    monkeypatch.setattr(maxent, "folds_of_classifier", None)
     with pytest.raises(OptionError, match="bfgs does not support an L1 penalty, and l1='cv' chooses one; leave out"):
         MaxEnt(l1="cv", solver=solver).fit(X, y)
 
@@ -232,5 +236,8 @@ def test_a_strength_that_leaves_no_feature_is_said_to_be_chosen_once(n_classes, 
 
 
 def test_the_choice_of_a_strength_prints_what_was_tried_and_chosen():
-    cv = CrossValidation(np.array([4.0, 2.0, 1.0]), np.array([0.5, 0.3, 0.29]), np.array([0.1, 0.1, 0.02]))
-    assert repr(cv) == "CrossValidation(3 strengths from 4 to 1, best=1, l1=2)"
+    cv = CrossValidation("l1", np.array([4.0, 2.0, 1.0]), np.array([0.5, 0.7, 0.71]), np.array([0.1, 0.1, 0.02]), "f1")
+    assert repr(cv) == "CrossValidation(l1, 3 strengths from 4 to 1, f1, best=1, l1=2, l2=0)"
+    told = "l1 2 chosen by 5-fold cross-validation: F1 on held-out folds 70.00 %, best 71.00 % at l1 1 "
+    told += "(standard error 2.00 %)"
+    assert cv.account == told

@@ -39,13 +39,14 @@ from ..options import (
     solvers_help,
 )
 from ..output import Interrupted, keeping_reached, say
+from ..strengths import add_strengths, check_flags, documents, groups_of_tokens, tell_choice
 
 if TYPE_CHECKING:
     from ...minimize import Callback
     from ...models.maxent import MaxEnt
     from ...models.text_classifier import TextClassifier
     from ...models.training.checkpoint import Checkpoint
-    from ...models.training.options import DevOptions, SolverOptions, TextOptions
+    from ...models.training.options import DevOptions, SolverOptions, StrengthSearch, TextOptions
     from ...objectives.chain import ChainData, ChainFeatures
     from ...result import Result
     from ..progress import Progress
@@ -56,7 +57,7 @@ EXAMPLE = """example: loglinear train train.txt --preset chunking --l1 1.0 --mod
          loglinear train mails.tsv --model-type maxent --format text --tfidf --l1 0.05 --l2 0.1 --model spam.loglinear
          loglinear train 'part-*.txt' --preset chunking --l1 1.0 --model chunker.loglinear --workers 4"""
 READS: tuple[str, ...] = ("train", "dev", "template", "start", "prior")
-WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report")
+WRITES: tuple[str, ...] = ("model", "trace", "checkpoint", "report", "plot")
 
 
 # Bytes of a model from which the end of a training says how to get a smaller one.
@@ -99,7 +100,9 @@ def configure(parser: ArgumentParser) -> None:
     no_intercept = "with --model-type maxent: leave out the intercept, as the solver dual_cd requires"
     model.add_argument("--no-intercept", action="store_true", help=no_intercept)
 
-    add_options(parser.add_argument_group("penalty"), SolverOptions, "l1", "l2", "penalty_factor", "signs", "l1_groups")
+    penalty = parser.add_argument_group("penalty (--l1 cv and --l2 cv choose its strength by cross-validation)")
+    add_strengths(penalty)
+    add_options(penalty, SolverOptions, "penalty_factor", "signs", "l1_groups")
 
     stopping = parser.add_argument_group("solver and stopping")
     solver = ("solver", "solver_options", "random_state", "tolerance", "gap", "max_iterations")
@@ -132,7 +135,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> None:
     """Train, write the model, say how it went."""
     from ...data.formats import COMPRESSED, format_of, has_spans, named, need_lines
-    from ...models.training.options import ClassifierParameters, DevOptions, SolverOptions, TextInput, TextOptions
+    from ...models.training.options import (
+        ClassifierParameters,
+        DevOptions,
+        SolverOptions,
+        StrengthSearch,
+        TextInput,
+        TextOptions,
+    )
     from ...objectives.chain import ChainFeatures
     from ...options import checks_of
     from ...result import Status
@@ -142,14 +152,16 @@ def run(arguments: Namespace) -> None:
     format = format_of(arguments.train[0], arguments.format)
     holds = named(format).holds
     solver_options = _solver_options(arguments.solver_options or [])
-    options, features = (
-        chosen(SolverOptions, arguments, solver_options=solver_options),
+    search, features = (
+        chosen(StrengthSearch, arguments, solver_options=solver_options),
         chosen(ChainFeatures, arguments),
     )
+    options = chosen(SolverOptions, arguments, solver_options=solver_options, **search.fixed)
     use, raw = chosen(DevOptions, arguments), chosen(TextInput, arguments)
     options.check()
     checks_of(ClassifierParameters)["multi_class"]("multi_class", arguments.multi_class)
     use.check(has_data=arguments.dev is not None)
+    check_flags(arguments, search, options)
     _check_older(arguments)
     if (arguments.trace or "").endswith(COMPRESSED):
         message = f"--trace {arguments.trace}: a trace is written line by line, not compressed; give a name without "
@@ -174,7 +186,7 @@ def run(arguments: Namespace) -> None:
     with Progress(options.make_solver()[1], quiet=arguments.quiet) as progress:
         checkpoint = _checkpoint(arguments, progress)
         progress.waits = checkpoint is not None
-        asked = _Training(arguments, arguments.train, features, texts, options, use, progress, checkpoint)
+        asked = _Training(arguments, arguments.train, features, texts, search, options, use, progress, checkpoint)
         if arguments.model_type == "chain":
             results = [_train_chain(asked, alone=alone)]
         else:
@@ -341,7 +353,8 @@ class _Training(NamedTuple):
         files: the training data.
         features: features of a chain; ``min_count`` also of a classifier.
         texts: how texts become attributes.
-        options: penalty and solver.
+        search: which strengths of the penalty are chosen, and how.
+        options: penalty and solver, with numbers in place of the strengths to choose.
         use: use of the development data.
         progress: shows the steps.
         checkpoint: where the state of the training is saved.
@@ -351,6 +364,7 @@ class _Training(NamedTuple):
     files: list[str]
     features: ChainFeatures
     texts: TextOptions
+    search: StrengthSearch
     options: SolverOptions
     use: DevOptions
     progress: Progress
@@ -372,6 +386,7 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
     from ...models.training.chain import train_chain
     from ...models.training.prior import ChainPrior
     from ...models.training.start import Start
+    from ...objectives.chain import ChainObjective
     from ..reading import Reading, naming
 
     arguments, callbacks, name = asked.arguments, asked.callbacks(), " ".join(asked.files)
@@ -395,16 +410,27 @@ def _train_chain(asked: _Training, *, alone: bool) -> Result:
             data, account = stack.enter_context(opened)
             callbacks.insert(0, account)
         dev = reading.dev(arguments.dev, data, asked.use)
+        groups = documents(data.corpus, asked.files, asked.search) if isinstance(data, ChainObjective) else None
         with naming(name):
+            options, cross_validation = asked.options, None
+            if asked.search.names:
+                from ...models.training.chain_strengths import chosen_strengths
+
+                note = asked.progress.note
+                options, cross_validation = chosen_strengths(
+                    data, asked.search, options, groups, arguments.threads, note
+                )
+            tell_choice(cross_validation, arguments)
             model, result = train_chain(
                 data,
-                asked.options,
+                options,
                 callbacks=callbacks,
                 dev=dev,
                 start=begun,
                 prior=prior,
                 checkpoint=asked.checkpoint,
                 tokenizer=arguments.tokenizer or data.columns.spans.tokenizer,
+                cross_validation=cross_validation,
             )
     if not nothing_reached([result]):
         with_files(model, files_of(arguments, asked.files)).save(arguments.model)
@@ -424,9 +450,9 @@ def _train_classifier(asked: _Training, *, alone: bool, of_texts: bool) -> list[
     if arguments.partial and not alone:
         message = "--partial is not available for classifiers with --workers or --cluster; leave one out"
         raise OptionError(message)
-    parameters = {
+    parameters: dict[str, Any] = {
         **classifier_features(features),
-        **vars(asked.options),
+        **vars(asked.search),
         **vars(asked.use),
         "multi_class": arguments.multi_class,
         "fit_intercept": not arguments.no_intercept,
@@ -488,6 +514,7 @@ def _fit_texts(classifier: TextClassifier, asked: _Training) -> TextClassifier:
             callbacks=asked.callbacks(),
             checkpoint=asked.checkpoint,
         )
+    tell_choice(classifier.cross_validation_, arguments)
     if not nothing_reached(classifier.results_):
         classifier.save(arguments.model, files=files_of(arguments, asked.files))
     return classifier
@@ -539,9 +566,11 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
             check_known(X_dev, X.core.labels, arguments.dev, least=0.0)
             note_labelled_columns(arguments.dev, X_dev.columns, X.columns)
             warn_of_unknown_columns(arguments.dev, X_dev.format, X.core.names())
+        groups = groups_of_tokens(X, asked.files, asked.search)
         with naming(" ".join(asked.files), X, asked.files), keeping_reached(classifier):
             classifier.fit(
                 X,
+                groups=groups,
                 X_dev=X_dev,
                 start=arguments.start,
                 prior=arguments.prior,
@@ -549,6 +578,7 @@ def _fit_samples(classifier: MaxEnt, asked: _Training, *, alone: bool) -> MaxEnt
                 callbacks=callbacks,
                 checkpoint=checkpoint,
             )
+    tell_choice(classifier.cross_validation_, arguments)
     if not nothing_reached(classifier.results_):
         classifier.save(arguments.model, files=files_of(arguments, asked.files))
     return classifier

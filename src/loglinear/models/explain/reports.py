@@ -12,6 +12,7 @@ from ...calibration import Calibration
 from ...data.templates import PRESETS, without_comments
 from ...errors import DataError
 from ...metrics import Evaluation, evaluate
+from ...report.cross_validation import CrossValidation
 from ...report.entities import Entities, entities
 from ...report.intervals import Intervals, bootstrap
 from ...report.mistakes import Confusions, Mistake, confusions, mistakes
@@ -107,6 +108,8 @@ def make_report(
         message = "the data have no labelled tokens; give labelled data"
         raise DataError(message)
     features = list(weighted_features(model))
+    training = json.loads(model.settings).get("training") or {}
+    chosen = training.get("cross_validation")
     return Report(
         **judged(answers, items, explain, scheme),
         title=title,
@@ -116,7 +119,8 @@ def make_report(
         template=None if model.template is None else without_comments(model.template),
         notes=[*notes, *([] if answers.taggings is not None else [_NO_PROBABILITIES])],
         trace=trace,
-        kept=(json.loads(model.settings).get("training") or {}).get("kept"),
+        kept=training.get("kept"),
+        cross_validation=None if chosen is None else CrossValidation.of_dict(chosen),
         strongest=strongest(features, model.labels, partial(attributes_called, model)),
         transitions=transitions(features, model.labels),
     )

@@ -233,7 +233,29 @@ def _training(name: str, value: object) -> None:
         check_fields(f"{name}.", training, {}, (*_NEEDED, *size))
 
 
+def _numbers(name: str, value: object) -> None:
+    """Check a curve's values: at least one number, all finite."""
+    if not (isinstance(value, list) and value and list_of(int, float)(value) and all(map(is_finite, value))):
+        fail(name, value, "is not a list of finite numbers")
+
+
+def _cross_validation(name: str, value: object) -> None:
+    """Check what the strength of a penalty was chosen from: see `CrossValidation.to_dict`."""
+    fields = object_fields(name, value, _CURVE, tuple(_CURVE))
+    sizes = {len(fields[curve]) for curve in ("strengths", "scores", "errors")}
+    if len(sizes) > 1 or min(fields["strengths"]) <= 0.0:
+        fail(f"{name}.strengths", fields["strengths"], "are not numbers above 0, each with a score and an error")
+
+
 _width = partial(whole_number, least=1, most=2**31)
+_CURVE: dict[str, Check] = {
+    "penalty": partial(one_of, choices=("l1", "l2")),
+    "metric": partial(one_of, choices=("f1", "accuracy", "log_likelihood")),
+    "n_folds": count,
+    "other": strength,
+    **dict.fromkeys(("strengths", "scores", "errors"), _numbers),
+    "before": optional(_cross_validation),
+}
 _START: dict[str, Check] = {"model": text, "n_shared": count, "n_features": count, "new_labels": texts}
 _PRIOR: dict[str, Check] = {**_START, "strength": optional(strength), "n_seen": optional(count)}
 _NEEDED = ("status", "objective", "violation", "iterations", "seconds")
@@ -250,6 +272,7 @@ _TRAINING: dict[str, Check] = {
     "dev": is_a("scores by name", lambda value: type(value) is dict and all(map(is_number, value.values()))),
     "start": object_of(_START, tuple(_START)),
     "prior": object_of(_PRIOR, tuple(_PRIOR)),
+    "cross_validation": _cross_validation,
 }
 _EVERY: dict[str, Check] = {
     "loglinear": text,

@@ -14,6 +14,7 @@ from ...visible import counted, encodable
 from .schema import KINDS, check_kind
 
 if TYPE_CHECKING:
+    from ...report.cross_validation import CrossValidation
     from ...result import Result
 
 __all__ = [
@@ -119,7 +120,7 @@ def _begins_like_a_model(path: str) -> bool:
     return not is_text and (first[8:] in (b"{", b"") or int.from_bytes(first[:8], "little") <= size)
 
 
-def training_summary(results: Sequence[Result]) -> dict[str, Any]:
+def training_summary(results: Sequence[Result], cross_validation: CrossValidation | None = None) -> dict[str, Any]:
     """Return the part of the settings that tells of a training, of one problem or of several, one after the other."""
     last = worst(results)
     chosen: dict[str, object] = {"kept": last.kept, "dev": last.record.dev} if last.trace else {}
@@ -131,6 +132,8 @@ def training_summary(results: Sequence[Result]) -> dict[str, Any]:
         prior, strength = last.prior, last.prior.strength
         finite = strength if math.isfinite(strength) else None
         chosen["prior"] = {**vars(prior), "model": encodable(prior.model), "strength": finite}
+    if cross_validation is not None:
+        chosen["cross_validation"] = cross_validation.to_dict()
     return {
         **({} if last.chosen is None else {"chosen": last.chosen}),
         "status": last.status.name.lower(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ...data.corpus import Corpus
 from ...data.fingerprint import of_corpus
@@ -27,6 +28,9 @@ from .prior import ChainPrior
 from .run import DevData, train
 from .start import Start
 
+if TYPE_CHECKING:
+    from ...report.cross_validation import CrossValidation
+
 __all__ = ["DevSet", "chain_model", "evaluate_model", "train_chain", "warn_of_shortfalls"]
 
 
@@ -40,6 +44,7 @@ def train_chain(
     prior: ChainPrior | None = None,
     checkpoint: Checkpoint | None = None,
     tokenizer: str | None = None,
+    cross_validation: CrossValidation | None = None,
 ) -> tuple[ChainModel, Result]:
     """Train a linear-chain CRF.
 
@@ -55,6 +60,7 @@ def train_chain(
         checkpoint: file to write the training's state to, and to go on from.
         tokenizer: how the model cuts raw text; by default like the older model, if that has the same template. None if
             it labels tokens alone.
+        cross_validation: which has chosen the strengths of the penalty, for the model's file.
 
     Raises:
         OptionError: an option is out of its range, or is not what it was before the checkpoint; or the template cannot
@@ -111,7 +117,7 @@ def train_chain(
     if is_free and result.status.converged and not result.record.nnz:
         warn("all weights are 0: no feature tells the labels apart; check the data", DataWarning)
     use = DevOptions() if dev is None else dev.options
-    return chain_model(data, options, result, use, tokenizer=tokenizer), result
+    return chain_model(data, options, result, use, tokenizer=tokenizer, cross_validation=cross_validation), result
 
 
 def _named(data: ChainData, feature: int) -> str:
@@ -132,6 +138,7 @@ def chain_model(
     use: DevOptions = DevOptions(),
     *,
     tokenizer: str | None = None,
+    cross_validation: CrossValidation | None = None,
 ) -> ChainModel:
     """Return the model with the weights of a minimisation, features of weight 0 left out, and with its settings.
 
@@ -141,6 +148,7 @@ def chain_model(
         result: of the minimisation.
         use: use of the development data.
         tokenizer: how the model cuts raw text.
+        cross_validation: which has chosen the strengths of the penalty.
     """
     settings = {
         "format": data.format,
@@ -156,7 +164,7 @@ def chain_model(
             "n_tokens": data.n_tokens,
             "n_features": data.n_features,
             "date": training_date(),
-            **training_summary([result]),
+            **training_summary([result], cross_validation),
         },
     }
     return data.model(result.w, settings_text("chain", settings))

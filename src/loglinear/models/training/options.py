@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ...stopping import Stop
 
 __all__ = [
+    "METRICS",
     "SEED",
     "ChosenSolverParameters",
     "ClassifierParameters",
@@ -48,6 +49,7 @@ __all__ = [
     "RunOptions",
     "SolverOptions",
     "SolverParameters",
+    "StrengthSearch",
     "TextInput",
     "TextOptions",
     "check_solver",
@@ -162,15 +164,42 @@ class SolverParameters(Minimisation):
     )
 
 
+METRICS = ("f1", "accuracy", "log_likelihood")
+"""Scores of held-out folds."""
+# What other programs call the log-likelihood.
+_LIKELIHOODS = ("nll", "loglik", "neg_log_loss", "log_loss", "deviance")
+
+
 @option_class
 class ChosenSolverParameters(SolverParameters):
-    """The options of a training that may choose the strength of the L1 penalty."""
+    """The options of a training that may choose the strengths of its penalties by cross-validation."""
 
     l1: float | Literal["cv"] = option(  # type: ignore[assignment]
         default=0.0,
-        help='strength of the L1 penalty l1 * |w|_1; scikit-learn\'s 1 / C. "cv" chooses it by cross-validation: the '
-        "largest strength whose loss on held-out samples is within one standard error of the lowest.",
+        help='strength of the L1 penalty l1 * |w|_1, the same as c1 of CRFsuite and 1 / C of CRF++ with CRF-L1; "cv" '
+        "chooses it by cross-validation: the largest strength whose score on held-out folds is within one standard "
+        "error of the best",
         check=lambda name, value: check_strength_or_cv(name, value),
+    )
+    l2: float | Literal["cv"] | None = option(  # type: ignore[assignment]
+        default=None,
+        help="strength of the L2 penalty (l2 / 2) * |w|^2, the same as 2 * c2 of CRFsuite and 1 / C of CRF++ with "
+        'CRF-L2; "cv" chooses it by cross-validation; by default 1, or 0 if l1 > 0. With l1="cv" as well, l2 is chosen '
+        "first, by the best score without an L1 penalty.",
+        check=optional(lambda name, value: check_strength_or_cv(name, value)),
+    )
+    folds: int = option(
+        default=5,
+        help='number of folds that l1="cv" and l2="cv" leave out in turn',
+        check=partial(whole_number, least=2, most=1000),
+    )
+    metric: Literal["f1", "accuracy", "log_likelihood"] | None = option(
+        default=None,
+        help='score of held-out folds that l1="cv" and l2="cv" go by: f1, accuracy or log_likelihood; by default f1 of '
+        "chunks if the labels mark chunks, else accuracy; of classifiers log_likelihood. The f1 of classifiers is the "
+        "mean over the classes.",
+        choices=METRICS,
+        check=optional(lambda name, value: check_metric(name, value)),
     )
 
 
@@ -180,6 +209,42 @@ def check_strength_or_cv(name: str, value: object) -> None:
         strength(name, value)
     elif value != "cv":
         fail(name, value, 'is neither a number >= 0 nor "cv"')
+
+
+def check_metric(name: str, value: object) -> None:
+    """Raise OptionError unless the value is the name of a score of held-out folds."""
+    if isinstance(value, str) and value.lower() in _LIKELIHOODS:
+        fail(name, value, f"is not one of {', '.join(METRICS)} (did you mean log_likelihood?)")
+    one_of(name, value, METRICS)
+
+
+@option_class
+class StrengthSearch(ChosenSolverParameters):
+    """Which strengths are chosen, and how."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        changed = [f"{name}={value}" for name, value in (("folds", self.folds), ("metric", self.metric))]
+        is_default = (self.folds == type(self).folds, self.metric is None)
+        if not self.names and not all(is_default):
+            message = f"{changed[is_default.index(False)]} needs a strength to choose; add l1='cv' or l2='cv'"
+            raise OptionError(message)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the penalties whose strengths are chosen."""
+        return tuple(name for name in ("l1", "l2") if getattr(self, name) == "cv")
+
+    @property
+    def named(self) -> str:
+        """What messages call the choice."""
+        return " and ".join(f"{name}='cv'" for name in self.names)
+
+    @property
+    def fixed(self) -> dict[str, float | None]:
+        """Numbers in place of strengths to choose, for `SolverOptions`: 1 of the L1 and 0 of the L2 penalty."""
+        l1, l2 = (getattr(self, name) for name in ("l1", "l2"))
+        return {"l1": 1.0 if l1 == "cv" else l1, "l2": 0.0 if l2 == "cv" else l2}
 
 
 @option_class
@@ -257,14 +322,16 @@ class SolverOptions(SolverParameters, FamilyParameters):
             message = f"l1_groups={self.l1_groups!r} needs an L1 penalty, but l1=0; give an l1 > 0 (--l1)"
             raise OptionError(message)
 
+    @property
+    def strengths(self) -> tuple[float, float]:
+        """l1 and l2, with the default for l2 filled in."""
+        return self.l1, (0.0 if self.l1 else 1.0) if self.l2 is None else self.l2
+
     def penalty(self) -> ElasticNet:
         """Return the penalty, with the default for l2 filled in, before factors, signs and groups."""
         from ...penalty import ElasticNet
 
-        l2 = self.l2
-        if l2 is None:
-            l2 = 0.0 if self.l1 else 1.0
-        return ElasticNet(l1=self.l1, l2=l2)
+        return ElasticNet(*self.strengths)
 
     def stop(self) -> Stop:
         """Return the limits of the minimisation."""

@@ -14,11 +14,11 @@ from ...networks.numbering import Numbers
 from ...options import whole_number
 from ...vectors import Vector
 from ...visible import counted
-from .cross_validation import balanced_folds
+from .folds import sentence_folds
 from .options import cores
 from .resampling import in_parallel
 
-__all__ = ["MOST_FOLDS", "Labelled", "OutOfFold", "in_order", "leave_out", "random_folds"]
+__all__ = ["MOST_FOLDS", "Labelled", "OutOfFold", "in_order", "leave_out"]
 
 Model = TypeVar("Model")
 
@@ -133,32 +133,9 @@ def _folds(data: Labelled[Any], n_folds: int, seed: int) -> Numbers:
         message = f"every {data.noun} is the same, so none can be left out; give at least two different ones"
         raise DataError(message)
     counts = np.bincount(data.targets, minlength=len(data.labels))
-    folds = random_folds(data.targets, data.lengths, data.groups, counts, n_folds, seed)
+    folds = sentence_folds(data.targets, data.lengths, data.groups, counts, n_folds, seed)
     if data.needs_several:
         _check_several(data, np.repeat(folds, data.lengths), counts)
-    return folds
-
-
-def random_folds(
-    targets: Numbers, lengths: Numbers, groups: Numbers, counts: Numbers, n_folds: int, seed: int
-) -> Numbers:
-    """Return the fold of each sentence, in random order; folds have about the same number of tokens of each label.
-
-    Args:
-        targets: number of the label of each token, sentence by sentence, shape (n_tokens,).
-        lengths: number of tokens of each sentence, shape (n_sentences,).
-        groups: number of each sentence's group, which is in one fold.
-        counts: number of tokens of each label.
-        n_folds: fewer are made if there are fewer groups.
-        seed: of the order.
-    """
-    order = np.random.default_rng(seed).permutation(lengths.size)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    tokens = np.concatenate([np.arange(starts[at], starts[at + 1]) for at in order])
-    sentence_of = np.repeat(order, lengths[order])
-    of_token, _ = balanced_folds(targets[tokens], groups[sentence_of], counts, n_folds)
-    folds = np.zeros(lengths.size, dtype=np.int64)
-    folds[sentence_of] = of_token
     return folds
 
 

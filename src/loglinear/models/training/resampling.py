@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +22,16 @@ from ...visible import counted
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["EdgeConfidence", "bootstrap_rows", "confidence_of", "in_parallel", "instability", "subsample_rows"]
+__all__ = [
+    "Crew",
+    "EdgeConfidence",
+    "bootstrap_rows",
+    "confidence_of",
+    "crew",
+    "in_parallel",
+    "instability",
+    "subsample_rows",
+]
 
 Made = TypeVar("Made")
 
@@ -107,35 +117,62 @@ def subsample_rows(n: int, seed: int, number: int) -> Numbers:
     return np.sort(np.random.default_rng([seed, number]).choice(n, size, replace=False))
 
 
+class Crew:
+    """Threads that make things side by side, several times in a row; see `crew`."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self.ended = threading.Event()
+
+    def make(self, make: Callable[[int, Callable[[Any, Any], bool]], Made], n: int) -> Generator[Made, None, None]:
+        """Return an iterator over what a function makes of 0 to n - 1, in this order.
+
+        When the iterator is closed, or Ctrl-C comes, what is being made is asked to end: ``stopped`` is a callback of
+        `minimize` that then returns True. It is waited for.
+
+        Args:
+            make: called as make(k, stopped) on a separate thread.
+            n: how many.
+        """
+        futures = [self._pool.submit(make, k, self._stopped) for k in range(n)]
+        done = False
+        try:
+            for future in futures:
+                yield future.result()
+            done = True
+        finally:
+            if not done:
+                self.ended.set()
+            for future in futures:
+                future.cancel()
+
+    def _stopped(self, _record: object, _state: object) -> bool:
+        return self.ended.is_set()
+
+
+@contextmanager
+def crew(threads: int) -> Iterator[Crew]:
+    """Provide threads; meanwhile BLAS works on one thread: BLAS threads would wait busily.
+
+    Args:
+        threads: at a time, >= 1.
+    """
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        yield Crew(pool)
+
+
 def in_parallel(
     make: Callable[[int, Callable[[Any, Any], bool]], Made], n: int, threads: int
 ) -> Generator[tuple[int, Made], None, None]:
-    """Yield make(k, stopped) for k = 0 to n - 1, in this order, made on several threads at a time.
-
-    Meanwhile BLAS works on one thread: BLAS threads would wait busily.
-
-    When the iterator is closed, or Ctrl-C comes, what is being made is asked to end: ``stopped`` is a callback of
-    `minimize` that then returns True. It is waited for.
+    """Return an iterator over k and what a function makes of it, k = 0 to n - 1, on several threads; see `Crew.make`.
 
     Args:
-        make: called on a separate thread.
+        make: called as make(k, stopped) on a separate thread.
         n: how many.
         threads: at a time, >= 1.
     """
-    ended = threading.Event()
-
-    def stopped(_record: object, _state: object) -> bool:
-        return ended.is_set()
-
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(make, k, stopped) for k in range(n)]
-        try:
-            for k, future in enumerate(futures):
-                yield k, future.result()
-        finally:
-            ended.set()
-            for future in futures:
-                future.cancel()
+    with crew(threads) as workers:
+        yield from enumerate(workers.make(make, n))
 
 
 def confidence_of(

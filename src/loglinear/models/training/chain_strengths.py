@@ -1,0 +1,87 @@
+"""The choice of the strengths of a chain's penalties by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy.typing as npt
+
+from ...data.sample_values import groups_of
+from ...errors import DataError, OptionError
+from ...objectives.chain import ChainData, ChainObjective
+from ...report.cross_validation import CrossValidation
+from .chain_folds import ChainFolds, chain_metric
+from .cross_validation import check_search, cross_validated
+from .folds import folds_of_chain
+from .options import SolverOptions, StrengthSearch
+
+__all__ = ["check_chain_search", "chosen_strengths"]
+
+
+def check_chain_search(
+    search: StrengthSearch,
+    options: SolverOptions,
+    *,
+    dev: bool = False,
+    start: bool = False,
+    prior: bool = False,
+    checkpoint: bool = False,
+    groups: bool = False,
+) -> None:
+    """Raise OptionError if options or arguments of a training do not suit the choice of a strength.
+
+    Args:
+        search: which strengths are chosen, and how.
+        options: penalty and solver.
+        dev: whether there are development data.
+        start: whether there is a model to start from.
+        prior: whether there is a prior.
+        checkpoint: whether there is a checkpoint.
+        groups: whether there are groups of samples.
+    """
+    refusals = [("development data, which the folds stand in for", dev), ("a model to start from", start)]
+    check_search(search, options, refusals=[*refusals, ("a prior", prior), ("a checkpoint", checkpoint)])
+    if groups and not search.names:
+        message = "groups are for l1='cv' and l2='cv', which divide the data into folds; leave them out"
+        raise OptionError(message)
+
+
+def chosen_strengths(
+    data: ChainData,
+    search: StrengthSearch,
+    options: SolverOptions,
+    groups: npt.ArrayLike | None = None,
+    threads: int = 0,
+    observe: Callable[[str], object] | None = None,
+) -> tuple[SolverOptions, CrossValidation | None]:
+    """Return the options of a training with the strengths chosen, and what they were chosen from, if they were.
+
+    Args:
+        data: labelled sentences.
+        search: which strengths are chosen, and how.
+        options: penalty and solver, with numbers in place of the strengths to choose.
+        groups: group of each sentence; None if each is a group.
+        threads: 0 for all cores.
+        observe: called with a line about each strength.
+
+    Raises:
+        OptionError: the data are elsewhere, or options contradict each other.
+        DataError: there are fewer sentences than folds, or no two labels.
+    """
+    if not search.names:
+        return options, None
+    if not isinstance(data, ChainObjective):
+        message = (
+            f"{search.named} is not available on a cluster; give a number, such as one chosen on a part of the data"
+        )
+        raise OptionError(message)
+    if data.survey.nothing_to_learn is not None:
+        message = f"{search.named} needs data with two or more labels and an attribute; give a number"
+        raise DataError(message)
+    metric = chain_metric(search.metric, data.label_names)
+    numbers = None
+    if groups is not None:
+        numbers = groups_of(groups, data.n_samples)
+    option = search.names[0]
+    folds = folds_of_chain(data, options.random_state or 0, numbers, n_folds=search.folds, option=option)
+    return cross_validated(ChainFolds(data, folds, metric), search, options, threads, observe)
