@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,16 +26,20 @@ def paths(text: str, name: str) -> set[str]:
     return {path.replace("NAME", name) for path in found}
 
 
+@cache
+def sources() -> dict[str, str]:
+    """The files of the package and of its native half, and their texts."""
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.pyi"), *(ROOT / "native" / "src").rglob("*.rs")]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
 def mentions(pattern: str) -> dict[str, int]:
     """File of the package or its native half -> the number of lines where a pattern occurs."""
-    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*.pyi"), *(ROOT / "native" / "src").rglob("*.rs")]
-    counts = {
-        path.relative_to(ROOT).as_posix(): sum(
-            re.search(pattern, line) is not None for line in path.read_text(encoding="utf-8").splitlines()
-        )
-        for path in files
+    return {
+        name: sum(re.search(pattern, line) is not None for line in text.splitlines())
+        for name, text in sources().items()
+        if re.search(pattern, text, re.MULTILINE)
     }
-    return {name: count for name, count in counts.items() if count}
 
 
 def test_every_path_that_is_named_exists():

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from oracles.prose import NATIVE, PACKAGE, Passage, passages
+from oracles.prose import NATIVE, Passage, modules, passages
 
 PATTERNS = {
     r"(?<!there )\b(is|are|was|were) no\b(?! (longer|more|less|fewer|larger|smaller|better|faster)\b)": "is not a",
@@ -170,9 +170,8 @@ def test_words_in_comments_and_strings_and_names_of_methods_are_no_bindings():
 EMPTY_NAMES = {"found", "given", "known", "kept"}
 
 
-def local_names(source: str) -> Iterator[tuple[str, int]]:
+def local_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield the names and lines of variables and parameters, except the fields of classes, which are public names."""
-    tree = ast.parse(source)
     bodies = (node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
     fields = {line.target for body in bodies for line in body if isinstance(line, ast.AnnAssign)}
     for node in ast.walk(tree):
@@ -186,9 +185,9 @@ def local_names(source: str) -> Iterator[tuple[str, int]]:
 
 def test_local_names_say_what_they_hold():
     complaints = [
-        f"{path.relative_to(PACKAGE).as_posix()}:{line}: '{name}' does not say what it holds"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for name, line in local_names(path.read_text(encoding="utf-8"))
+        f"{place}:{line}: '{name}' does not say what it holds"
+        for place, tree in modules()
+        for name, line in local_names(tree)
         if name in EMPTY_NAMES
     ]
     assert not complaints, "\n".join(complaints)
@@ -209,8 +208,8 @@ def test_local_names_say_what_they_hold():
     ],
 )
 def test_every_kind_of_variable_is_a_local_name(source):
-    assert EMPTY_NAMES & {name for name, _ in local_names(source)}
+    assert EMPTY_NAMES & {name for name, _ in local_names(ast.parse(source))}
 
 
 def test_a_field_is_not_a_local_name():
-    assert not list(local_names("class C:\n    kept: int = 0"))
+    assert not list(local_names(ast.parse("class C:\n    kept: int = 0")))

@@ -15,6 +15,7 @@ import loglinear
 from loglinear import ChainCRF, ConvergenceWarning, MissingPackageError, NotFittedError
 from loglinear.extras import PACKAGES, needed_by
 from oracles.missing import ALL, BUT_NUMPY, printed, run
+from oracles.prose import modules
 
 ROOT = Path(__file__).parents[1]
 X, Y = [[["a"], ["b"]], [["b"]]], [["A", "B"], ["B"]]
@@ -54,8 +55,8 @@ def test_the_extra_that_a_message_names_installs_the_package():
 
 def test_every_package_that_the_library_imports_has_a_message():
     packages = set()
-    for path in (ROOT / "src" / "loglinear").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for _, tree in modules():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 packages |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import math
 import pickle
@@ -396,8 +397,16 @@ def test_most_solvers_of_classifiers_have_an_intercept():
     assert sum(penalty is not None for penalty in BY_INTERCEPT.values()) > 10
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", [name for name, penalty in BY_INTERCEPT.items() if penalty])
+# By day one scale for each solver.
+WITH_INTERCEPT = [name for name, penalty in BY_INTERCEPT.items() if penalty]
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    by_day(
+        itertools.product(WITH_INTERCEPT, SCALES), lambda case: case[1] == SCALES[WITH_INTERCEPT.index(case[0]) % 2]
+    ),
+)
 def test_the_derivative_by_an_intercept_does_not_depend_on_the_value_of_its_column(name, scale, tmp_path, monkeypatch):
     objective = ClassifierObjective(*samples(), n_classes=2, intercept=scale)
     problem = Problem(objective, ElasticNet(*PENALTIES[BY_INTERCEPT[name]], 1))
@@ -424,11 +433,20 @@ def users_violation(model, X, targets, n_classes):
     return max(np.abs(slope).max(), np.abs(by_intercept).max())
 
 
-@pytest.mark.parametrize("size", [1e-4, 1.0, 300.0])
-@pytest.mark.parametrize(("l1", "l2"), [(0.0, 1.0), (0.3, 0.0), (0.3, 0.2)])
-@pytest.mark.parametrize("n_classes", [2, 3])
+# By day each pair of a size and a penalty once, with two or three classes.
+SIZES, STRENGTHS = [1e-4, 1.0, 300.0], [(0.0, 1.0), (0.3, 0.0), (0.3, 0.2)]
+
+
+@pytest.mark.parametrize(
+    ("size", "strengths", "n_classes"),
+    by_day(
+        itertools.product(SIZES, STRENGTHS, [2, 3]),
+        lambda case: case[2] == 2 + (SIZES.index(case[0]) + STRENGTHS.index(case[1])) % 2,
+    ),
+)
 @pytest.mark.parametrize("intercept", [True, False])
-def test_that_of_a_classifier_is_that_of_its_weights_and_intercepts(n_classes, intercept, l1, l2, size):
+def test_that_of_a_classifier_is_that_of_its_weights_and_intercepts(n_classes, intercept, strengths, size):
+    l1, l2 = strengths
     rng = np.random.default_rng(4)
     X, y = rng.random((60, 5)) * size, rng.integers(n_classes, size=60)
     for iterations in (0, 2, 4, 300):

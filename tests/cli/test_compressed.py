@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import lzma
 import os
 import zlib
 
 import pytest
 
+from examples import by_day
 from oracles.packing import UNPACKED
 
 TOKENS = "the DT D\ndog NN N\n\nit PRP N\nbarks VBZ V\n\nthe DT D\ncat NN N\n"
@@ -34,28 +36,36 @@ def folder(done, tmp_path_factory):
     return folder
 
 
+COMMANDS = [
+    ("tag crf tokens --separator blank", "-o"),
+    ("tag crf corpus", "-o"),
+    ("tag crf tokens --min-probability 0.9 -o rest-of", "--rest"),
+    ("tag mails mails.tsv", "-o"),
+    ("tag mails letters", "-o"),
+    ("tag network table.csv", "-o"),
+    ("evaluate crf tokens", "-o"),
+    ("evaluate crf corpus", "-o"),
+    ("explain crf tokens", "-o"),
+    ("explain crf tokens --html", "-o"),
+    ("select tokens --preset pos --size 5 -q", "-o"),
+    ("structure table.csv --l1 0.1 -q", "-o"),
+    ("rank crf tokens -q", "-o"),
+    ("audit tokens --preset pos -q", "-o"),
+    ("report crf tokens", "-o"),
+]
+EXTENSIONS = [*UNPACKED]
+
+
+# By day one extension for each command.
 @pytest.mark.parametrize(
-    ("words", "flag"),
-    [
-        ("tag crf tokens --separator blank", "-o"),
-        ("tag crf corpus", "-o"),
-        ("tag crf tokens --min-probability 0.9 -o rest-of", "--rest"),
-        ("tag mails mails.tsv", "-o"),
-        ("tag mails letters", "-o"),
-        ("tag network table.csv", "-o"),
-        ("evaluate crf tokens", "-o"),
-        ("evaluate crf corpus", "-o"),
-        ("explain crf tokens", "-o"),
-        ("explain crf tokens --html", "-o"),
-        ("select tokens --preset pos --size 5 -q", "-o"),
-        ("structure table.csv --l1 0.1 -q", "-o"),
-        ("rank crf tokens -q", "-o"),
-        ("audit tokens --preset pos -q", "-o"),
-        ("report crf tokens", "-o"),
-    ],
+    ("command", "extension"),
+    by_day(
+        itertools.product(COMMANDS, EXTENSIONS),
+        lambda case: COMMANDS.index(case[0]) % len(EXTENSIONS) == EXTENSIONS.index(case[1]),
+    ),
 )
-@pytest.mark.parametrize("extension", UNPACKED)
-def test_texts_are_compressed_by_the_names_of_their_files(done, folder, monkeypatch, words, flag, extension):
+def test_texts_are_compressed_by_the_names_of_their_files(done, folder, monkeypatch, command, extension):
+    words, flag = command
     pytest.importorskip("jinja2")
     monkeypatch.chdir(folder)
     done(*words.split(), flag, "plain.out")

@@ -15,12 +15,29 @@ from loglinear.cli.wrapping import HelpFormatter
 from oracles.patience import patience
 
 
-def test_every_command_starts_in_an_interpreter_of_its_own_and_has_help_with_an_example(done):
+def test_every_command_has_help_with_an_example(done):
     overview = done("--help", apart=True).stdout
     for name in COMMANDS:
         assert f"  {name}" in overview
-        assert "example: " in done(name, "--help", apart=True).stdout
+        assert "example: " in done(name, "--help").stdout
     assert done("--version").stdout.split() == ["loglinear", __version__]
+
+
+def test_the_module_of_every_command_is_imported_whatever_was_imported_before():
+    """A process for each command would notice the same, and take twenty times as long."""
+    program = """
+import importlib, sys
+from loglinear.cli.main import COMMANDS
+before = {*sys.modules}
+for name in COMMANDS:
+    importlib.import_module(f"loglinear.cli.commands.{name}")
+    for module in {*sys.modules} - before:
+        if module.startswith("loglinear.") and "_core" not in module:  # which starts once in a process
+            del sys.modules[module]
+print("imported")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("imported\n", "")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

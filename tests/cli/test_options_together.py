@@ -133,7 +133,7 @@ def law_of(command, drawn, write, kind):
 
 
 @given(flags(structure), st.sampled_from(["plain", "missing", "copied"]))
-@examples(120)
+@examples(72)
 def test_structure_with_all_options(drawn, kind):
     law_of(structure, drawn, write_table, kind)
 

@@ -17,14 +17,16 @@ MIB = 1 << 20
 WORDS = "U:%x[0,0]\nB\n"
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "template").write_text(WORDS)
-    (tmp_path / "few").write_text("a A\n\nb B\n")
-    done = run_command("train", "few", "--template", "template", "-m", "model", "-q", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model, and a file with a sentence of 2 MiB."""
+    path = tmp_path_factory.mktemp("sizes")
+    (path / "template").write_text(WORDS)
+    (path / "few").write_text("a A\n\nb B\n")
+    done = run_command("train", "few", "--template", "template", "-m", "model", "-q", cwd=path)
     assert done.returncode == 0, done.stderr
-    (tmp_path / "long.xz").write_bytes(lzma.compress(b"a A\n\n" + b"a A\nb B\n" * (MIB // 2)))
-    return tmp_path
+    (path / "long.xz").write_bytes(lzma.compress(b"a A\n\n" + b"a A\nb B\n" * (MIB // 4)))
+    return path
 
 
 COMMANDS = {
@@ -37,45 +39,45 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_name_file_line_limit_and_option(folder, name):
-    ended = run_command(*COMMANDS[name], "--max-sentence", "3", cwd=folder)
+    ended = run_command(*COMMANDS[name], "--max-sentence", "1", cwd=folder)
     assert (ended.returncode, ended.stdout) == (2, "")
-    message = "long.xz, line 3: the sentence that begins here has more than 3 MiB of text"
+    message = "long.xz, line 3: the sentence that begins here has more than 1 MiB of text"
     assert message in ended.stderr
     assert "raise --max-sentence" in ended.stderr
 
 
 def test_text_from_a_pipe_is_labelled_up_to_the_sentence(folder):
     text = lzma.decompress((folder / "long.xz").read_bytes()).decode()
-    ended = run_command("tag", "-m", "model", "-", "--max-sentence", "3", cwd=folder, input=text)
+    ended = run_command("tag", "-m", "model", "-", "--max-sentence", "1", cwd=folder, input=text)
     assert ended.returncode == 2
     assert ended.stdout.startswith("a A")
-    assert "<stdin>, line 3: the sentence that begins here has more than 3 MiB" in ended.stderr
+    assert "<stdin>, line 3: the sentence that begins here has more than 1 MiB" in ended.stderr
 
 
 def test_a_sentence_of_the_size_of_the_limit_is_read(folder):
-    ended = run_command(*COMMANDS["tag"], "--max-sentence", "4", cwd=folder)
+    ended = run_command(*COMMANDS["tag"], "--max-sentence", "2", cwd=folder)
     assert ended.returncode == 0, ended.stderr
-    assert (folder / "tagged").read_bytes().count(b"\n") >= MIB
+    assert (folder / "tagged").read_bytes().count(b"\n") > MIB // 2
 
 
 @pytest.mark.filterwarnings("ignore::loglinear.errors.DataWarning")  # of so long a sentence
 def test_the_limit_is_of_a_sentence_not_of_the_file(folder):
     path = folder / "many.gz"
-    path.write_bytes(gzip.compress((b"a A\nb B\n" * 1_000 + b"\n") * 400))
+    path.write_bytes(gzip.compress((b"a A\nb B\n" * 1_000 + b"\n") * 150))
     set_max_sentence(1)
     try:
-        assert len(Corpus.read(path, template=WORDS)) == 400
+        assert len(Corpus.read(path, template=WORDS)) == 150
         with pytest.raises(DataError, match=r"long.xz, line 3: .* more than 1 MiB"):
             Corpus.read(folder / "long.xz", template=WORDS)
         for extension, pack in PACKED.items():
             path = folder / f"large{extension}"
-            path.write_bytes(pack(b"a A\n\n" + b"a A\nb B\n" * (MIB // 4)))
+            path.write_bytes(pack(b"a A\n\n" + b"a A\nb B\n" * (MIB // 8 + 1)))
             assert path.stat().st_size < MIB // 100
             with pytest.raises(DataError, match=rf"large{extension}, line 3: .* more than 1 MiB"):
                 Corpus.read(path, template=WORDS)
     finally:
         set_max_sentence()
-    assert len(Corpus.read(folder / "long.xz", template=WORDS)) == 2
+    assert len(Corpus.read(path, template=WORDS)) == 2
 
 
 @pytest.mark.slow

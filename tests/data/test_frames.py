@@ -6,6 +6,7 @@ import datetime
 import decimal
 import functools
 import gc
+import itertools
 import warnings
 
 import dask.dataframe
@@ -18,6 +19,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 
+from examples import by_day
 from loglinear import ChainCRF, Corpus, DataError, GraphCRF, MaxEnt, PairwiseMRF
 from loglinear.data.columns import as_lists
 from loglinear.data.frames import Frame, as_column
@@ -71,7 +73,13 @@ WITHOUT_NAMES = {
     "iterator": lambda frame: map(tuple, frame.to_numpy(dtype=object).tolist()),
 }
 DICTS = {"dicts": lambda frame: frame.to_dict("records")}
-LONG, WIDE, SQUARE = (60, 5), (12, 20), (16, 16)
+SHAPES = {"long": (60, 5), "wide": (12, 20), "square": (16, 16)}
+
+
+def in_turn(kinds):
+    """Return each kind of table with each shape; by day with one of them, in turn."""
+    chosen = set(zip(kinds, itertools.cycle(SHAPES)))
+    return by_day(itertools.product(kinds, SHAPES), chosen.__contains__)
 
 
 def numbers(shape):
@@ -100,9 +108,9 @@ def network():
     return functools.cache(lambda shape: PairwiseMRF(l1=0.5, max_states=99).fit(states(shape)))
 
 
-@pytest.mark.parametrize("shape", [LONG, WIDE, SQUARE], ids=["long", "wide", "square"])
-@pytest.mark.parametrize("kind", [*LIBRARIES, *STRUCTS, *TABLE, *DICTS, *WITHOUT_NAMES])
+@pytest.mark.parametrize(("kind", "shape"), in_turn([*LIBRARIES, *STRUCTS, *TABLE, *DICTS, *WITHOUT_NAMES]))
 def test_networks_are_the_same_whatever_library_has_their_table(network, kind, shape):
+    shape = SHAPES[shape]
     make = (LIBRARIES | STRUCTS | TABLE | DICTS | WITHOUT_NAMES)[kind]
     expected, frame = network(shape), states(shape)
     model = PairwiseMRF(l1=0.5, max_states=99).fit(make(frame))
@@ -121,9 +129,9 @@ def test_networks_are_the_same_whatever_library_has_their_table(network, kind, s
     ]
 
 
-@pytest.mark.parametrize("shape", [LONG, WIDE, SQUARE], ids=["long", "wide", "square"])
-@pytest.mark.parametrize("kind", [*LIBRARIES, *TABLE])
+@pytest.mark.parametrize(("kind", "shape"), in_turn([*LIBRARIES, *TABLE]))
 def test_classifiers_are_the_same_whatever_library_has_their_table(kind, shape):
+    shape = SHAPES[shape]
     frame, make = numbers(shape), (LIBRARIES | TABLE)[kind]
     labels = pd.DataFrame({"y": np.where(frame["x0"] + frame["x1"] > 0, "plus", "minus"), "w": np.arange(shape[0])})
     expected = MaxEnt(l2=1.0).fit(frame, labels["y"], sample_weight=labels["w"])
@@ -446,7 +454,7 @@ def test_weights_of_decimals_are_numbers_and_tables_of_weights_are_refused_by_th
 
 @pytest.mark.parametrize("kind", LIBRARIES)
 def test_chunks_of_a_cluster_may_be_tables(kind):
-    frame, make = numbers(LONG), LIBRARIES[kind]
+    frame, make = numbers(SHAPES["long"]), LIBRARIES[kind]
     y, w = pd.DataFrame({"y": [0, 1] * 30}), pd.DataFrame({"w": np.arange(60)})
     columns = (y["y"], w["w"]) if kind == "pandas" else (make(y), make(w))
     chunk = ChunkOfSamples.of("chunk 0", make(frame), *columns)
@@ -457,7 +465,7 @@ def test_chunks_of_a_cluster_may_be_tables(kind):
 def test_the_memory_of_other_libraries_is_released_also_after_an_error():
     gc.collect()
     before = pa.total_allocated_bytes()
-    table = in_chunks(states(LONG))
+    table = in_chunks(states(SHAPES["long"]))
     assert pa.total_allocated_bytes() > before
     Frame.of(table)
     as_lists(table["v1"], "X")

@@ -26,7 +26,7 @@ def limit():
 
 @pytest.mark.parametrize("compress", [bytes, *PACKED.values()])
 @pytest.mark.parametrize(
-    "text", [b"", b"a", b"a\n", b"a\r\nb\rc\n\n", b"x" * 3 * MIB + b"\n" + b"y\n" * MIB + b"z", b"\n" * 9]
+    "text", [b"", b"a", b"a\n", b"a\r\nb\rc\n\n", b"x" * 3 * MIB + b"\n" + b"y\n" * (MIB // 8) + b"z", b"\n" * 9]
 )
 def test_lines_are_those_of_a_binary_file(tmp_path, text, compress):
     path = tmp_path / "text"

@@ -36,9 +36,9 @@ main(sys.argv[2:])
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("memory")
     words = [f"word{i}" for i in range(3000)]
-    lines = (f"{words[i * 7919 % 3000]} {'ABCDE'[i * i % 5]}\n" + "\n" * (i % 9 == 0) for i in range(60_000))
+    lines = (f"{words[i * 7919 % 3000]} {'ABCDE'[i * i % 5]}\n" + "\n" * (i % 9 == 0) for i in range(20_000))
     (folder / "data").write_text("".join(lines))
-    (folder / "long").write_text("".join(f"word{i % 3000} A\n" for i in range(300_000)))
+    (folder / "long").write_text("".join(f"word{i % 3000} A\n" for i in range(100_000)))
     rows = (",".join(str((i * k) % 7 % 2) for k in range(1, 30)) for i in range(20_000))
     (folder / "table.csv").write_text("\n".join([",".join(f"v{k}" for k in range(1, 30)), *rows]))
     (folder / "few").write_text("a A\n\nb B\n")
@@ -72,7 +72,7 @@ def peak(folder, arguments):
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [("train", 3), ("tag a long sentence", 3), *(pytest.param(name, 50, marks=pytest.mark.slow) for name in COMMANDS)],
+    [("train", 2), ("tag a long sentence", 2), *(pytest.param(name, 50, marks=pytest.mark.slow) for name in COMMANDS)],
 )
 def test_no_limit_of_memory_ends_a_command_by_a_signal(files, name, settings):
     least, most = peak(files, [TINY.get(word, word) for word in COMMANDS[name]]), peak(files, COMMANDS[name])

@@ -39,7 +39,7 @@ PRINTING = {
     "version": ["--version"],
     "help on a command": ["train", "--help"],
 }
-DAY = ("tag", "stream", "explain", "evaluate", "select", "convert", "inspect", "preset", "help")
+DAY = ("tag", "stream", "explain", "select", "convert", "help")
 CASES = [pytest.param(name, marks=[pytest.mark.slow] * (name not in DAY)) for name in PRINTING]
 
 

@@ -96,9 +96,10 @@ def quiet(capsys):
         yield
 
 
-def options_of(kind, argument):
-    """Few iterations, unless their number is the argument."""
-    return {} if argument == "max_iterations" else {"max_iterations": 1}
+def options_of(kind, argument=None):
+    """Few iterations, and for networks no path of penalties, unless the argument is about these."""
+    options = {} if argument == "max_iterations" else {"max_iterations": 1}
+    return options | ({"l1": 0.1} if kind is PairwiseMRF and argument not in ("l1", "path_options") else {})
 
 
 @pytest.mark.parametrize("kind", DATA, ids=lambda kind: kind.__name__)
@@ -113,7 +114,7 @@ def test_arguments_of_fit_of_wrong_types_and_sizes_are_named(kind):
     ignored = {"y"} if kind is PairwiseMRF else set()
     for argument in [name for name in list(inspect.signature(kind.fit).parameters)[1:] if name not in ignored]:
         for value in values():
-            check(lambda: kind(max_iterations=1).fit(**DATA[kind] | {argument: value}), argument, value)  # noqa: B023
+            check(lambda: kind(**options_of(kind)).fit(**DATA[kind] | {argument: value}), argument, value)  # noqa: B023
 
 
 def test_a_wrong_number_of_threads_is_an_option_error_everywhere(tmp_path):

@@ -16,7 +16,7 @@ KINDS = (
     "plain", "far", "some far", "near-copies", "near-copies of near-copies", "units", "constants", "heavy tails",
     "few large", "sparse", "one of each",
 )  # fmt: skip
-FIRST, BY_DAY, BY_NIGHT = 500, 22, 440
+FIRST, BY_DAY, BY_NIGHT = 500, 11, 440  # by day each kind once
 SOLVERS = ("auto", "owlqn", "lbfgs", "prox_newton", "bfgs")
 
 

@@ -108,7 +108,7 @@ def test_threads_that_ask_while_another_fits_get_the_answer_of_one_of_the_models
     threads = [threading.Thread(target=keep_asking, args=each) for each in zip(questions, right, strict=True)]
     for thread in threads:
         thread.start()
-    for number in range(30):
+    for number in range(20):
         estimator.fit(*(first, second)[number % 2])
     stop.set()
     for thread in threads:

@@ -19,7 +19,7 @@ COMMAND = [sys.executable, "-m", "loglinear"]
 TEMPLATE = 'U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nU3:%m[0,0,"..$"]\nB\n'
 
 
-def run_command(*arguments, input=None, apart=False, terminal=False, wrapper=(), **options):
+def run_command(*arguments, input=None, cwd=None, apart=False, terminal=False, wrapper=(), **options):
     """Run the command line; a traceback or a panic fails the test, wherever it is.
 
     It runs in this process, with the standard streams replaced, unless it is to run apart: in an interpreter of its
@@ -28,6 +28,7 @@ def run_command(*arguments, input=None, apart=False, terminal=False, wrapper=(),
     Args:
         arguments: of the command line.
         input: text or bytes for its standard input, which is empty without.
+        cwd: folder in which it runs.
         apart: run an interpreter of its own, as a wrapper or options do too.
         terminal: whether standard output says that it is a terminal; only in this process.
         wrapper: command that runs the command.
@@ -39,8 +40,9 @@ def run_command(*arguments, input=None, apart=False, terminal=False, wrapper=(),
     command = [*COMMAND, *map(os.fspath, arguments)]
     sent = input.encode() if isinstance(input, str) else input or b""
     if not (apart or wrapper or options):
-        return _run_here(command, sent, terminal=terminal)
-    options = {"capture_output": True, "timeout": 60} | options
+        with _folder(cwd or "."):
+            return _run_here(command, sent, terminal=terminal)
+    options = {"capture_output": True, "timeout": 60, "cwd": cwd} | options
     done = subprocess.run([*wrapper, *command], input=sent, check=False, **options)
     done.stdout, done.stderr = ((text or b"").decode(errors="replace") for text in (done.stdout, done.stderr))
     for word in ("Traceback", "panicked", "Exception ignored", "internal error"):
@@ -98,6 +100,17 @@ def _descriptors(*files):
         for number, file in enumerate(kept):
             os.dup2(file, number)
             os.close(file)
+
+
+@contextlib.contextmanager
+def _folder(path):
+    """Make a folder the current one, for a while."""
+    before = os.getcwd()
+    os.chdir(path)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def sentences(path, first, last):

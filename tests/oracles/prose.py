@@ -38,7 +38,7 @@ class Passage:
     @cached_property
     def on_one_line(self) -> str:
         """The text with one space for each run of white space."""
-        return "".join(" " if self.text[at].isspace() else self.text[at] for at in self._positions)
+        return re.sub(r"\s+", " ", self.text)
 
     @cached_property
     def _positions(self) -> list[int]:
@@ -74,14 +74,15 @@ def _of_help() -> Iterator[Passage]:
 
 
 @cache
-def _modules() -> list[tuple[str, ast.Module]]:
+def modules() -> list[tuple[str, ast.Module]]:
+    """The modules of the package, parsed, with their places."""
     paths = sorted(PACKAGE.rglob("*.py"))
     return [(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def _of_strings() -> Iterator[Passage]:
     """Strings of the package with three words or more, except docstrings."""
-    for place, tree in _modules():
+    for place, tree in modules():
         aside = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
@@ -101,7 +102,7 @@ def _of_strings() -> Iterator[Passage]:
 
 def _of_docstrings() -> Iterator[Passage]:
     """Docstrings of modules, and of classes and functions with public names."""
-    for place, tree in _modules():
+    for place, tree in modules():
         if any(part.startswith("_") and part != "__init__.py" for part in Path(place).parts):
             continue
         if place.startswith("src/loglinear/cli/commands/"):

@@ -12,6 +12,7 @@ from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
+from examples import by_day
 from loglinear import ClassifierObjective, ElasticNet, Problem, path
 from loglinear.path import falling, largest_l1
 from loglinear.solvers import ProxNewton
@@ -91,7 +92,7 @@ def assert_near(ours, theirs, share):
     np.testing.assert_allclose(other_intercept, intercept, rtol=0.0, atol=share * size)
 
 
-@every_table
+@pytest.mark.parametrize("name", by_day(TABLES, lambda name: name != "breast cancer"))  # for which saga takes long
 def test_coefficients_are_those_of_scikit_learn(name):
     table = TABLES[name]()
     strengths, ours = solved(table)

@@ -17,7 +17,6 @@ import pytest
 import loglinear
 from examples import by_day
 from loglinear import _core
-from loglinear.datasets import demo_paths
 from loglinear.solvers import SOLVERS
 from oracles.command_line import COMMAND, TEMPLATE, Interruptible, run_command, until
 from oracles.patience import patience
@@ -312,11 +311,11 @@ def test_terminal_gets_a_bar(tiny, tmp_path):
 @pytest.mark.usefixtures("hang_up_counts")
 @pytest.mark.parametrize("name", by_day(["SIGINT", "SIGTERM", "SIGHUP"], lambda name: name == "SIGINT"))
 def test_interrupted_training_keeps_what_it_reached(done, sample, tmp_path, name):
-    train, _ = demo_paths()
     trace, model = tmp_path / "t", tmp_path / "m"
     model.write_bytes(b"old")
-    options = ["--preset", "pos", "--tolerance", "0", "--max-iterations", "1000000", "-m", model, "--trace", trace]
-    with Interruptible(train, *options) as process:
+    # A penalty with which training takes thousands of iterations.
+    options = ["--preset", "pos", "--l2", "1e-6", "--tolerance", "0", "-m", model, "--trace", trace]
+    with Interruptible(sample.train, *options, "--max-iterations", "1000000") as process:
         until(lambda: trace.exists() and trace.read_text().count("\n") >= 3)
         process.send_signal(getattr(signal, name))
         _, said = process.communicate(timeout=patience(20))
@@ -415,7 +414,8 @@ def test_interrupt_ends_the_wait_for_stdin(sample, tmp_path, command):
 
 def test_development_data_are_scored_in_every_line_and_at_the_end(done, chunker, tmp_path):
     trace = tmp_path / "trace"
-    options = ["--preset", "ner", "--l1", "1", "-m", tmp_path / "m", "--dev", chunker.test, "--trace", trace]
+    options = ["--preset", "ner", "--l1", "1", "--tolerance", "1e-2", "-m", tmp_path / "m", "--dev", chunker.test]
+    options += ["--trace", trace]
     said = done("train", chunker.train, *options).stderr.splitlines()
     lines = [line for line in said if "  iteration " in line]
     assert lines

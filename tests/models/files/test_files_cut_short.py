@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,15 @@ def model(path, *, length):
     return str(crf.predict([[["short"], ["other"]]])[0])
 
 
+@pytest.fixture(scope="module")
+def mapped(tmp_path_factory):
+    """The file of a model that is large enough to be mapped, and what the model answers."""
+    path = tmp_path_factory.mktemp("mapped") / "model"
+    answer = model(path, length=1 << 20)
+    assert path.stat().st_size > 64 << 20
+    return path, answer
+
+
 def after(path, change):
     """Return the exit code and the last line of a process that uses the model after a change of its file."""
     command = [sys.executable, "-c", PROGRAM, str(path)]
@@ -50,19 +60,16 @@ def test_small_models_are_read(tmp_path):
     assert after(path, lambda: os.truncate(path, 0)) == (0, expected)
 
 
-def test_a_mapped_model_can_be_replaced_but_not_cut_short(tmp_path):
-    path = tmp_path / "model"
-    expected = model(path, length=1 << 20)
-    assert path.stat().st_size > 64 << 20
+def test_a_mapped_model_can_be_replaced_but_not_cut_short(mapped, tmp_path):
+    path, expected = shutil.copy(mapped[0], tmp_path / "model"), mapped[1]
     assert after(path, lambda: model(path, length=20)) == (0, expected)
-    model(path, length=1 << 20)
+    shutil.copy(mapped[0], path)
     code, _ = after(path, lambda: os.truncate(path, 0))
     assert code == -signal.SIGBUS
 
 
-def test_a_model_that_was_cut_short_before_is_refused(tmp_path):
-    path = tmp_path / "model"
-    model(path, length=1 << 20)
+def test_a_model_that_was_cut_short_before_is_refused(mapped, tmp_path):
+    path = shutil.copy(mapped[0], tmp_path / "model")
     for size in (path.stat().st_size - 1, 4096, 0):
         os.truncate(path, size)
         with pytest.raises(ModelFileError, match=re.escape(str(path))):

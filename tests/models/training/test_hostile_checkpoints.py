@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 
+from examples import examples
 from loglinear import (
     LBFGS,
     OWLQN,
@@ -148,7 +149,7 @@ def check(name, path) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_other_checkpoint_is_refused_by_name_or_runs(sound, tmp_path, name):
-    rng, refused, n = np.random.default_rng(len(name)), 0, 24
+    rng, refused, n = np.random.default_rng(len(name)), 0, examples(72).max_examples
     for _ in range(n):
         (tmp_path / "c").write_bytes(mutant(sound(name), rng).to_bytes())
         refused += check(name, tmp_path / "c")
