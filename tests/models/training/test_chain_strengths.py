@@ -194,7 +194,7 @@ def test_data_that_cannot_be_folds_are_refused():
     message = r"3 sentences with a weight above 0 cannot be divided into 5 folds; give folds=3 \(--folds 3\), or give"
     with pytest.raises(DataError, match=message):
         ChainCRF(l1="cv").fit(X[:3], y[:3])
-    message = r"l2='cv': 3 groups cannot be divided into 5 folds; lower folds \(--folds\) to 2 or more, or give more gr"
+    message = r"l2='cv': 3 groups cannot be divided into 5 folds; give folds=3 \(--folds 3\), or give more groups"
     with pytest.raises(OptionError, match=message):
         ChainCRF(l2="cv").fit(X, y, groups=np.arange(len(X)) % 3)
     with pytest.raises(DataError, match=r"groups have shape \(2,\), but X has 40 samples"):
