@@ -341,6 +341,7 @@ def test_a_penalty_of_single_parameters_makes_some_of_them_0():
         ({"grouped": 2}, "grouped=2"),
         ({"tolerance": 0.0}, "tolerance=0.0"),
         ({"formula": 3}, "formula=3"),
+        ({"missing": "?"}, "missing='[?]' is not a list"),
     ],
 )
 def test_options_out_of_range_are_refused(options, told):
@@ -351,6 +352,7 @@ def test_options_out_of_range_are_refused(options, told):
 def test_defaults():
     assert repr(LogLinear("A + B")) == str(LogLinear("A + B")) == "LogLinear('A + B')"
     assert repr(LogLinear(".", l1=1.0, method="lbfgs")) == "LogLinear('.', method='lbfgs', l1=1.0)"
+    assert repr(LogLinear(".", missing=["?"])) == "LogLinear('.', missing=['?'])"
 
 
 def test_what_needs_a_fit_or_another_model_says_so():

@@ -101,6 +101,7 @@ def test_what_is_wrong_with_a_table_is_told(data, options, told):
         (COUNTS, {"names": "ab"}, "give a list"),
         (COUNTS, {"names": 5}, "give a list"),
         (COUNTS, {"counts": 3}, "not the name of a column"),
+        (COUNTS, {"missing": ["?"]}, "missing=['?'] is for rows"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(data, options, told):
@@ -120,3 +121,43 @@ def test_rows_with_missing_values_are_ignored_with_a_warning_if_a_column_in_use_
 def test_counts_that_are_not_whole_give_a_warning():
     with pytest.warns(DataWarning, match="not whole numbers"):
         ContingencyTable.of(np.array([[1.5, 2.0]]))
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        (
+            ["1", "0", "?", "2"] * 5,
+            "'?' in column 'a' (25 % of the rows); if it marks missing values, pass missing=['?']",
+        ),
+        (["x", " x", "y", "Y"] * 5, "column 'a': 'x' and ' x', 'y' and 'Y' differ only in case"),
+        (["x", "y"] * 9 + ["z", "Total"], "the last row seems to be the sum of the others ('Total' in column 'a')"),
+        ([*range(20), 0.5], "column 'a' has 21 different values in 21 samples, too many for levels"),
+    ],
+)
+def test_levels_that_look_like_a_mistake_give_a_warning(column, told):
+    rows = pd.DataFrame({"a": column, "b": ["u", "v", "w"] * 6 + ["u"] * (len(column) - 18)})
+    with pytest.warns(DataWarning) as warned:
+        ContingencyTable.of(rows)
+    assert [told in str(warning.message) for warning in warned] == [True]
+    ContingencyTable.of(rows, axes_of=lambda names: [1])
+
+
+def test_many_levels_of_many_samples_and_few_levels_are_no_mistake():
+    ContingencyTable.of({"a": [*range(21)], "n": [5] * 21}, counts="n")
+    ContingencyTable.of({"a": [*range(20)]})
+
+
+def test_a_repeated_header_gives_a_warning_even_in_a_column_of_counts():
+    rows = {"a": ["x", "a", "y"], "b": ["u", "b", "v"]}
+    with pytest.warns(DataWarning, match="row 1: the header is repeated and read as data; delete the row"):
+        ContingencyTable.of(rows)
+    with pytest.warns(DataWarning, match="row 1"), pytest.raises(DataError, match="counts='n'"):
+        ContingencyTable.of(rows | {"n": ["3", "n", "4"]}, counts="n")
+
+
+def test_values_that_mean_missing_are_no_levels():
+    rows = pd.DataFrame({"a": ["x", "?", "y", "x"], "b": [1, 1, -9, 2]})
+    with pytest.warns(DataWarning, match="ignored 2 samples with a missing value"):
+        table = ContingencyTable.of(rows, missing=["?", -9])
+    assert table.levels == [["x", "y"], [1, 2]] or table.levels == [["x"], [1, 2]]

@@ -15,7 +15,7 @@ from ..data.writing import write_output
 from ..display.fragment import in_notebook
 from ..display.table import LISTED, data_frame, listing, more, screen
 from ..errors import DataWarning, OptionError, warn
-from ..options import fail, one_of, real_number, strength, truth_value
+from ..options import fail, one_of, optional, real_number, strength, truth_value
 from ..report.figure import check_figure
 from ..report.mosaic import MOST_VARIABLES, drawn
 from ..result import Result
@@ -27,6 +27,7 @@ from ..tables.formula import Term, closed, terms_of
 from ..vectors import Vector
 from ..visible import counted, listed, visible_name
 from .estimator import check_end, refuse_unfitted
+from .training.structure import check_marks
 from .training.table_fit import METHODS, Choice, TableFit, chosen, fit_table, penalised
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class LogLinear:
         grouped: whether the penalty makes whole interactions 0 (a group lasso, in orthogonal contrasts), or single
             parameters in the coding of effects.
         tolerance: largest difference of a margin from its fitted value, relative to the number of samples, > 0.
+        missing: values of rows that mean missing, such as ``['?', -999]``, in addition to None and NaN.
 
     Raises:
         OptionError: an option is out of range.
@@ -81,6 +83,7 @@ class LogLinear:
         l1: float = 0.0,
         grouped: bool = True,
         tolerance: float = 1e-10,
+        missing: Sequence[str | float] | None = None,
     ) -> None:
         if not isinstance(method, str):
             fail("method", method, f"is not one of {', '.join(METHODS)}, or the name of a solver")
@@ -96,7 +99,8 @@ class LogLinear:
             if not isinstance(formula, Iterable):
                 fail("formula", formula, "is neither a formula, such as 'A*B + C', nor a list of generators")
             formula = [name if isinstance(name, str) else tuple(name) for name in formula]
-        self.formula, self.method, self.grouped = formula, method, grouped
+        optional(check_marks)("missing", missing)
+        self.formula, self.method, self.grouped, self.missing = formula, method, grouped, missing
         self._fit: TableFit | None = None
         self.choices_: list[Choice] = []
 
@@ -127,7 +131,7 @@ class LogLinear:
 
         Warns:
             DataWarning: the maximum likelihood estimate does not exist, so that parameters are infinite; rows with
-                missing values are ignored; or counts are not whole.
+                missing values are ignored; counts are not whole; or levels look like a mistake.
             ConvergenceWarning: the fit did not converge.
         """
         data, terms = self._read(table, counts, names, structural_zeros)
@@ -200,13 +204,12 @@ class LogLinear:
             terms.extend(closed(frozenset(place[axis] for axis in term) for term in parsed))
             return axes
 
-        data = ContingencyTable.of(table, counts=counts, names=names, structural_zeros=zeros, axes_of=axes_of)
+        options: dict[str, Any] = {"structural_zeros": zeros, "missing": self.missing, "axes_of": axes_of}
+        data = ContingencyTable.of(table, counts=counts, names=names, **options)
         constant = [data.names[axis] for axis, levels in enumerate(data.levels) if len(levels) < 2]
         if constant:
-            warn(
-                f"the table has a single level of {listed(constant, _SHOWN)}, so its terms have no parameters",
-                DataWarning,
-            )
+            message = f"the table has a single level of {listed(constant, _SHOWN)}, so its terms have no parameters"
+            warn(message, DataWarning)
         return data, terms
 
     def _keep(self, fitted: TableFit, choices: list[Choice]) -> None:
@@ -438,20 +441,16 @@ class LogLinear:
         fitted = self._fitted()
         table = fitted.table
         if table.counts.ndim > MOST_VARIABLES:
-            message = (
-                f"a mosaic plot has at most {MOST_VARIABLES} variables, the model has {table.counts.ndim}; plot a "
-            )
-            raise OptionError(message + "model of fewer variables")
+            message = f"a mosaic plot has at most {MOST_VARIABLES} variables, the model has {table.counts.ndim}; plot "
+            raise OptionError(message + "a model of fewer variables")
         content = drawn(table.counts, table.names, table.levels, fitted.residuals("pearson"), os.fspath(path))
         write_output(os.fspath(path), content)
 
     def __repr__(self) -> str:
         """Return the call that creates the model."""
-        changed = [repr(self.formula)]
-        for name, default in (("method", "auto"), ("l1", 0.0), ("grouped", True), ("tolerance", 1e-10)):
-            if getattr(self, name) != default:
-                changed.append(f"{name}={getattr(self, name)!r}")
-        return f"LogLinear({', '.join(changed)})"
+        defaults = {"method": "auto", "l1": 0.0, "grouped": True, "tolerance": 1e-10, "missing": None}
+        changed = (f"{name}={vars(self)[name]!r}" for name, default in defaults.items() if vars(self)[name] != default)
+        return f"LogLinear({', '.join([repr(self.formula), *changed])})"
 
     def summary(self) -> list[str]:
         """Return lines on the model and how well it fits."""

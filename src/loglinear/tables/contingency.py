@@ -15,6 +15,8 @@ from ..data.columns import is_pandas
 from ..data.frames import Frame, named_type
 from ..errors import DataError, DataWarning, OptionError, warn
 from ..networks.categories import categories_of, encoded, variables_of
+from ..networks.cleaning import with_missing
+from ..networks.oddities import columns_of, oddities, repeated_header
 from ..networks.values import distinct_of, is_missing
 from ..options import similar
 from ..vectors import Vector
@@ -26,6 +28,8 @@ Mask = npt.NDArray[np.bool_]
 
 _MOST_CELLS = 10**8
 _MOST_LEVELS = 1000
+# More levels than this are probably a mistake if the mean number of samples per level is below the other number.
+_MANY_LEVELS, _FEW_SAMPLES = 20, 5
 _SHOWN = 12
 _REMEDY = (
     "give a table of counts (a pandas crosstab or Series with a MultiIndex, an array, a dict of cells) or rows (a "
@@ -57,6 +61,7 @@ class ContingencyTable:
         counts: str | None = None,
         names: Sequence[str] | None = None,
         structural_zeros: npt.ArrayLike | None = None,
+        missing: Sequence[str | float] | None = None,
         axes_of: Callable[[list[str]], Sequence[int]] | None = None,
     ) -> ContingencyTable:
         """Read a table of counts, or rows that are counted; see `LogLinear.fit` for the other arguments and errors.
@@ -66,6 +71,7 @@ class ContingencyTable:
             counts: name of the column of counts.
             names: names of the variables.
             structural_zeros: mask of cells that cannot have samples.
+            missing: values of rows that mean missing.
             axes_of: returns the numbers of the variables to use, given the names of all; the others are summed over.
         """
         if counts is not None and not isinstance(counts, str):
@@ -74,13 +80,14 @@ class ContingencyTable:
         if isinstance(data, ContingencyTable):
             table = data
         elif (of_cells := None if counts is not None and is_pandas(data) else _cells_of(data)) is not None:
-            if counts is not None:
-                message = f"counts={counts!r} is for rows, but the data are a table of counts; leave out counts"
-                raise OptionError(message)
+            for option, value in (("counts", counts), ("missing", missing)):
+                if value is not None:
+                    message = f"{option}={value!r} is for rows, but the data are a table of counts; leave out {option}"
+                    raise OptionError(message)
             table = _of_cells(*of_cells, names)
         else:
             # A mask has an axis for each column; without one, columns that are not used need not be crossed.
-            table = _of_rows(data, counts, names, axes_of if structural_zeros is None else None)
+            table = _of_rows(data, counts, names, missing, axes_of if structural_zeros is None else None)
             axes_of = axes_of if structural_zeros is not None else None
         table = table if structural_zeros is None else table._without(structural_zeros)
         return table if axes_of is None else table.over(axes_of(table.names))
@@ -256,9 +263,10 @@ def _of_rows(
     data: Any,
     counts: str | None,
     names: Sequence[str] | None,
+    missing: Sequence[str | float] | None,
     axes_of: Callable[[list[str]], Sequence[int]] | None,
 ) -> ContingencyTable:
-    """Count rows, each of which may have a count."""
+    """Count rows, each of which may have a count; warn of values that look wrong."""
     if isinstance(data, Mapping):
         lengths = {str(name): len(column) for name, column in data.items() if _is_column(column)}
         if len(set(lengths.values())) > 1 or len(lengths) < len(data):
@@ -277,7 +285,9 @@ def _of_rows(
     if names is not None:
         _check_names(names, len(called))
         called = [*names]
-    frame = replace(frame, names=called)
+    frame = replace(frame, columns=with_missing(frame.columns, missing or ()), names=called)
+    if (repeated := repeated_header(frame)) is not None:
+        warn(repeated, DataWarning)
     weights = np.ones(len(frame.columns[0])) if frame.counts is None else frame.counts.astype(np.float64)
     if counts is not None:
         frame, numbers = _counts_taken(frame, counts)
@@ -288,7 +298,10 @@ def _of_rows(
     if not used.any():
         message = "no row has a count above 0; give a table with counts"
         raise DataError(message)
-    return _crossed(frame.rows(used), weights[used])
+    frame = frame.rows(used)
+    for message in oddities(columns_of(frame, (), lambda _: False)):
+        warn(message, DataWarning)
+    return _crossed(frame, weights[used])
 
 
 def _counts_taken(frame: Frame, counts: str) -> tuple[Frame, Vector]:
@@ -339,13 +352,16 @@ def _crossed(frame: Frame, weights: Vector) -> ContingencyTable:
             raise DataError(message)
         frame, weights = frame.rows(whole), weights[whole]
     for name, column in zip(names, frame.columns, strict=True):
-        # An identifier would have a level for each sample.
-        if len(column) > _MOST_LEVELS and (n := len(distinct_of(column))) > _MOST_LEVELS:
-            message = (
-                f"column {name!r} has {n:,} different values, of which at most {_MOST_LEVELS:,} can be levels; leave "
-            )
-            message += "it out of the formula, or cut its numbers into intervals"
+        # An identifier, or a measurement, would have a level for each sample.
+        if len(column) <= _MANY_LEVELS or (n := len(distinct_of(column))) <= _MANY_LEVELS:
+            continue
+        message = f"column {name!r} has {n:,} different values"
+        remedy = "leave it out of the formula, or cut its numbers into intervals"
+        if n > _MOST_LEVELS:
+            message += f", of which at most {_MOST_LEVELS:,} can be levels; {remedy}"
             raise DataError(message)
+        if n * _FEW_SAMPLES > (total := weights.sum()):
+            warn(f"{message} in {total:,.10g} samples, too many for levels; {remedy}", DataWarning)
     categories, _ = categories_of(frame, _MOST_LEVELS)
     _check_size([len(states) for states in categories])
     codes = encoded(frame, categories, [None] * len(categories))

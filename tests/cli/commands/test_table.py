@@ -83,6 +83,17 @@ def test_a_warning_of_an_empty_margin_names_it(done, tmp_path):
     assert None in [each["estimate"] for each in json.loads(told.stdout)["parameters"]]
 
 
+def test_marks_of_missing_values_are_levels_with_a_warning_that_names_the_flag(done, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,u\n0,v\n-,u\n2,v\n" * 4, encoding="utf-8")
+    told = done("table", path, "--formula", "a + b", "--json")
+    assert "read as a value: '-' in column 'a' (25 % of the rows); if it marks missing values" in told.stderr
+    assert "--missing=-" in told.stderr
+    told = done("table", path, "--formula", "a + b", "--json", "--missing=-")
+    assert "read as a value" not in told.stderr
+    assert json.loads(told.stdout)["n_samples"] == 12
+
+
 def test_names_cannot_command_a_terminal(done, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a\x1b[31m,b\nx,u\ny,v\nx,v\ny,u\n", encoding="utf-8")
