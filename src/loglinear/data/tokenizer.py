@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 
 from .. import _core
-from ..errors import OptionError
+from ..errors import DataWarning, OptionError, warn
 from ..options import fail, similar
 
 __all__ = ["TOKENIZERS", "Tokenizer", "as_tokenizer", "check_tokenizer"]
@@ -90,9 +90,25 @@ class Tokenizer:
         return self.core.tokens(text)
 
 
-def as_tokenizer(tokenizer: str | Tokenizer) -> Tokenizer:
-    """Return a tokenizer, which may be given by its name or expression; OptionError if it is not valid."""
-    return tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
+def as_tokenizer(tokenizer: str | Tokenizer, trained: str | Tokenizer | None = None) -> Tokenizer:
+    """Return a tokenizer, which may be given by its name or expression.
+
+    Args:
+        tokenizer: the tokenizer, its name or its expression.
+        trained: the tokenizer of the model that will label the tokens, if it has one.
+
+    Raises:
+        OptionError: the tokenizer is not valid.
+
+    Warns:
+        DataWarning: the model has another tokenizer.
+    """
+    chosen = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer(tokenizer)
+    if trained is not None and (other := as_tokenizer(trained)).expression != chosen.expression:
+        message = f"the tokenizer {chosen.spec!r} replaces {other.spec!r}, with which the model was trained, so that "
+        message += "the model may not know the tokens; leave out tokenizer (--tokenizer) to cut text as in training"
+        warn(message, DataWarning)
+    return chosen
 
 
 def check_tokenizer(name: str, value: object) -> None:

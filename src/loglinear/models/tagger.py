@@ -51,6 +51,9 @@ class Tagger:
         ModelFileError: the file is damaged, or the model is not a chain.
         OSError: the file cannot be read.
 
+    Warns:
+        DataWarning: the tokenizer is not the one of the model.
+
     Example:
         >>> from loglinear import ChainCRF, Tagger
         >>> crf = ChainCRF(template="pos").fit([["Dogs", "bark"], ["Cats", "sleep"]], [["NOUN", "VERB"]] * 2)
@@ -70,7 +73,7 @@ class Tagger:
             label_type, trained = settings.get("label_type", "str"), settings.get("tokenizer")
         else:
             opened, label_type, trained = _fitted(model)
-        self._set(opened, label_type, trained if tokenizer is None else tokenizer)
+        self._set(opened, label_type, trained if tokenizer is None else as_tokenizer(tokenizer, trained))
 
     def _set(self, model: ChainModel, label_type: str, tokenizer: str | Tokenizer | None) -> None:
         self._model, self._label_type = model, label_type

@@ -37,7 +37,7 @@ def records(printed):
 
 
 def expected(folder, texts=TEXTS, **options):
-    spans = Tagger(folder / "model", **options).tag_texts(texts)
+    spans = Tagger(folder / "model").tag_texts(texts, **options)
     return [{"text": text, "spans": [span._asdict() for span in row]} for text, row in zip(texts, spans, strict=True)]
 
 
@@ -50,8 +50,9 @@ def test_every_line_is_a_text_with_the_spans_that_python_finds(folder, done):
 
 def test_a_tokenizer_of_the_command_comes_first(folder, done):
     for model in ("model", "bare"):
-        printed = done("tag", folder / model, folder / "texts", "--text", "--tokenizer", "[A-Z]\\w+").stdout
-        assert records(printed) == expected(folder, tokenizer="[A-Z]\\w+")
+        told = done("tag", folder / model, folder / "texts", "--text", "--tokenizer", "[A-Z]\\w+")
+        assert records(told.stdout) == expected(folder, tokenizer="[A-Z]\\w+")
+        assert ("replaces 'words', with which the model was trained" in told.stderr) == (model == "model")
 
 
 @pytest.mark.slow

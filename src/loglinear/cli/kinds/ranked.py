@@ -84,7 +84,7 @@ def _ranked_lines(kinds: Sequence[Any], arguments: Namespace, rank: Callable[[An
     from ...data.formats import file_name
     from ...data.lines import decoded, read_lines
     from ...data.token_fit import check_fits
-    from ...data.tokenizer import Tokenizer
+    from ...data.tokenizer import as_tokenizer
     from ...data.tokens import corpus_words
     from ...models.rank import Chains, Voter, shown
 
@@ -93,7 +93,8 @@ def _ranked_lines(kinds: Sequence[Any], arguments: Namespace, rank: Callable[[An
             message = f"--text reads a text in each line; leave out {option_flag(option)}"
             raise OptionError(message)
     file, first = arguments.file, kinds[0]
-    tokenizer, name = Tokenizer(first.tokenizer(arguments)), file_name(arguments.file)
+    tokenizer = as_tokenizer(first.tokenizer(arguments), first.settings.get("tokenizer"))
+    name = file_name(arguments.file)
     for kind in kinds:
         check_fits(tokenizer.spec, kind.model.template)
     lines = [*enumerate(read_lines(file), start=1)]

@@ -293,8 +293,8 @@ class Sentences(Kind):
         from ...models.tagger import Tagger
         from .raw_texts import RawTexts
 
-        tagger = Tagger._of(self._constrained(arguments), "str", as_tokenizer(self.tokenizer(arguments)))
-        return RawTexts(tagger, arguments)
+        tokenizer = as_tokenizer(self.tokenizer(arguments), self.settings.get("tokenizer"))
+        return RawTexts(Tagger._of(self._constrained(arguments), "str", tokenizer), arguments)
 
     def tagger(self, arguments: Namespace) -> Tagger:
         """Return what labels the texts that a server is sent."""
