@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+import zlib
 
+import numpy as np
 import pytest
+import srsly
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -194,3 +197,15 @@ def test_docs_of_one_category_are_refused_with_a_remedy_for_docs(tmp_path):
     assert (
         "c.spacy: the texts have a single label, 'only', so there is nothing to learn; check the annotation of" in said
     )
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_lengths_of_docs_that_do_not_sum_to_the_tokens_are_damage(path, change):
+    fields = srsly.msgpack_loads(zlib.decompress(path.read_bytes()))
+    lengths = np.frombuffer(fields["lengths"], dtype="int32").copy()
+    lengths[-1] += change
+    path.write_bytes(zlib.compress(srsly.msgpack_dumps(fields | {"lengths": lengths.tobytes()})))
+    n = sum(map(len, WORDS))
+    told = f"damaged: the lengths of its docs sum to {n + change:,} tokens, and it has {n:,}; write it again"
+    with pytest.raises(DataError, match=told):
+        Corpus.read(path, template="ner")

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 import spacy
-from loglinear import DataError, Tagger
+from loglinear import DataError, DataWarning, Tagger
 from loglinear.spacy.probability import probability
 from oracles.spacy_docs import TEXTS, WORDS, bio, chain, examples, gold, pipeline, trained
 
@@ -143,6 +143,25 @@ def test_training_has_the_sentences_that_labelling_will_have():
     assert data(pipeline("loglinear_ner"), starts) == [WORDS[0], WORDS[5]]
     assert data(pipeline("sentencizer", "loglinear_ner")) == [WORDS[0], WORDS[5]]
     assert data(pipeline("loglinear_ner", "sentencizer")) == [words]
+
+
+def test_examples_without_the_boundaries_that_labelling_will_have_give_a_warning(recwarn):
+    words = WORDS[0] + WORDS[5]
+
+    def data(nlp, **options):
+        pipe = nlp.get_pipe("loglinear_ner")
+        doc = gold(nlp.vocab, words)
+        for token, start in zip(doc, options.get("starts", []), strict=False):
+            token.is_sent_start = start
+        pipe.by_sentence = options.get("by_sentence", True)
+        return pipe._data([Example(Doc(nlp.vocab, words=words), doc)], has_sentences=options.get("has_sentences", True))
+
+    nlp = pipeline("loglinear_ner")
+    for options in ({"has_sentences": False}, {"by_sentence": False}, {"starts": [True] + [False] * len(words)}):
+        data(nlp, **options)
+    assert not recwarn
+    with pytest.warns(DataWarning, match="1 of 1 examples have several sentences but no boundaries"):
+        assert data(nlp)[0] == [words]
 
 
 def test_an_entity_that_sentences_cut_begins_again():

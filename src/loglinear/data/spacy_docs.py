@@ -7,6 +7,7 @@ file alone.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import accumulate, pairwise
@@ -266,13 +267,28 @@ def _docs(path: str) -> list[Doc]:
     with open(path, "rb") as file:
         data = file.read()
     try:
-        return list(tokens.DocBin().from_bytes(data).get_docs(vocab.Vocab()))
+        docs = list(tokens.DocBin().from_bytes(data).get_docs(vocab.Vocab()))
+        n_tokens, lengths = _sizes(data)
     except MemoryError:
         raise
     except Exception as error:  # spaCy lets whatever its decoders raise pass
         message = f"{path}: not a file of docs of spaCy, or damaged ({type(error).__name__}); write one with "
         message += "DocBin(docs=docs).to_disk(path)"
         raise DataError(message) from error
+    if n_tokens != {sum(lengths)} or min(lengths, default=0) < 0:
+        message = f"{path}: damaged: the lengths of its docs sum to {sum(lengths):,} tokens, and it has "
+        message += f"{' and '.join(f'{n:,}' for n in sorted(n_tokens))}; write it again with "
+        message += "DocBin(docs=docs).to_disk(path)"
+        raise DataError(message)
+    return docs
+
+
+def _sizes(data: bytes) -> tuple[set[int], list[int]]:
+    """Return how many tokens and blanks a DocBin has, and the lengths of its docs; spaCy does not compare them."""
+    fields = import_module("srsly").msgpack_loads(zlib.decompress(data))
+    frombuffer = import_module("numpy").frombuffer
+    n_tokens = len(fields["tokens"]) // (8 * max(1, len(fields["attrs"])))
+    return {n_tokens, len(fields["spaces"])}, frombuffer(fields["lengths"], dtype="int32").tolist()
 
 
 def _refuse(path: str, column: str, docs: Sequence[Doc]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.formats import n_columns
 from ..data.spacy_docs import DocWords, Label, Stretch, labels_at, sentence_starts, stretches
 from ..data.templates import template_text
-from ..errors import DataError, OptionError
+from ..errors import DataError, DataWarning, OptionError, warn
 from ..models.chain import ChainCRF
 from ..models.tagger import Tagger
 from ..models.training.options import RunOptions, SolverOptions
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from spacy.vocab import Vocab
 
 __all__ = ["ChainPipe"]
+
+# Tokens that end a sentence in most scripts.
+_ENDS = frozenset(".!?…。!?।؟")
 
 
 class ChainPipe(LogLinearPipe):
@@ -92,7 +95,7 @@ class ChainPipe(LogLinearPipe):
     def _data(self, examples: Iterable[Example], *, has_sentences: bool) -> tuple[list[list[str]], list[list[Label]]]:
         X: list[list[str]] = []
         y: list[list[Label]] = []
-        n_examples = 0
+        n_examples = n_uncut = 0
         for example in examples:
             n_examples += 1
             labels = self._labels_in(example)
@@ -100,6 +103,7 @@ class ChainPipe(LogLinearPipe):
                 continue
             starts = self._starts_in(example, has_sentences=has_sentences) if self.by_sentence else ()
             (words,), _ = self._words.of([example.predicted])
+            n_uncut += has_sentences and self.by_sentence and len(starts) < 2 and _seems_several(example, words)
             for stretch in stretches(words, starts):
                 chosen = labels_at(labels, stretch.places)
                 if any(label is not None for label in chosen):
@@ -108,6 +112,13 @@ class ChainPipe(LogLinearPipe):
         if not X:
             message = f"none of the {n_examples:,} examples has {self._annotation}; give annotated examples"
             raise DataError(message)
+        if n_uncut:
+            message = (
+                f"component {self.name!r}: {n_uncut:,} of {n_examples:,} examples have several sentences but no "
+                "boundaries of sentences, and are learned whole, although a component before this one will cut the "
+                "docs to label into sentences; set token.is_sent_start in the examples, or by_sentence = false"
+            )
+            warn(message, DataWarning)
         return X, y
 
     def _starts_in(self, example: Example, *, has_sentences: bool) -> list[int]:
@@ -129,6 +140,14 @@ class ChainPipe(LogLinearPipe):
         threads = self.estimator._threads
         labels: list[list[str]] = self._tagger.tag_batch(sentences, threads=threads)
         return labels
+
+
+def _seems_several(example: Example, words: Sequence[str | None]) -> bool:
+    """Whether a doc has no boundaries of sentences, and the end of a sentence within it."""
+    if any(doc.has_annotation("SENT_START") for doc in (example.predicted, example.reference)):
+        return False
+    visible = [word for word in words if word is not None]
+    return any(word in _ENDS for word in visible[:-1])
 
 
 def same_tokens(example: Example) -> bool:
