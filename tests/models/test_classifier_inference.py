@@ -240,6 +240,15 @@ def test_nested_models_are_compared_by_the_likelihood_ratio():
         small.likelihood_ratio(large)
     with pytest.raises(DataError, match="different samples"):
         large.likelihood_ratio(MaxEnt(l2=0).fit(X[1:], y[1:]).inference(X[1:], y[1:]))
+    renamed = np.array(["z" if label == y[0] else label for label in y])
+    rotated = np.roll(np.unique(y), 1)[np.unique(y, return_inverse=True)[1]]
+    for labels, told in ((renamed, "the smaller model has the classes"), (rotated, "different samples")):
+        with pytest.raises(DataError, match=told):
+            large.likelihood_ratio(MaxEnt(l2=0).fit(X[:, :1], labels).inference(X[:, :1], labels))
+    tables = [pd.DataFrame(X[:, columns], columns=names) for columns, names in (([1, 2], ["b", "c"]), ([0], ["a"]))]
+    first, other = (MaxEnt(l2=0).fit(table, y).inference(table, y) for table in tables)
+    with pytest.raises(DataError, match="the smaller model has a, which this one lacks"):
+        first.likelihood_ratio(other)
     with pytest.raises(OptionError, match="without a penalty"):
         MaxEnt(l2=1.0).fit(X, y).inference(X, y).likelihood_ratio()
     with pytest.raises(OptionError, match="not an Inference"):
@@ -326,15 +335,21 @@ def test_bad_options(options, error, words):
         MaxEnt().fit(X, y).inference(X, y, **options)
 
 
-def test_other_data_or_models_are_refused():
+def test_other_data_or_models_are_refused(tmp_path):
     X, y = samples(3)
     model = MaxEnt(l2=0).fit(X, y)
     with pytest.raises(DataError, match="2 features"):
         model.inference(X[:, :2], y)
     with pytest.raises(DataError, match="trained on 240"):
         model.inference(X[:100], y[:100])
-    with pytest.raises(DataError, match=r"standard errors from its optimum.*not the data"):
+    with pytest.raises(DataError, match="negative log-likelihood"):
         model.inference(X, y[::-1])
+    for weights in (np.full(N, 2.0), np.where(np.arange(N) < 1, 1.01, 1.0)):  # the optimum is equal, or near
+        with pytest.raises(DataError, match="sample_weight differ from the training data"):
+            model.inference(X, y, weights)
+    model.save(tmp_path / "m")
+    with pytest.raises(DataError, match=r"standard errors from its optimum.*not the data"):
+        MaxEnt.load(tmp_path / "m").inference(X, y[::-1])
     with pytest.raises(DataError, match="class 'z' in row 0"):
         model.inference(X, ["z", *y[1:]])
     with pytest.raises(DataError, match="probabilities of classes"):

@@ -42,6 +42,8 @@ METHODS = ("hessian", "robust", "bootstrap")
 MOST_WEIGHTS = 5000
 # Tolerance of the training on a bootstrap sample, which starts near its end.
 TOLERANCE = 1e-8
+# Largest relative difference of likelihoods of the same data, whose sums have other orders.
+_ROUNDING = 1e-9
 
 
 class ClassifierInference(OneState):
@@ -152,6 +154,7 @@ class ClassifierInference(OneState):
         self._check_kind()
         number = self._reference(reference)
         data = self._labelling(X, y, sample_weight)
+        self._check_likelihood(data)
         independent = None if groups is None else groups_of(groups, len(data.targets))
         n_groups = 0 if independent is None else int(independent.max(initial=-1)) + 1
         if independent is not None and n_groups < 2:
@@ -205,6 +208,7 @@ class ClassifierInference(OneState):
             covariance=estimate.covariance,
             draws=None if samples is None else samples.weights,
             groups=n_groups,
+            totals=dict(zip(data.classes, data.totals.tolist(), strict=True)),
         )
 
     def _check_kind(self) -> None:
@@ -224,6 +228,17 @@ class ClassifierInference(OneState):
     def _has_prior(self) -> bool:
         results = self._results
         return vars(self).get("_evidence") is not None or any(result.prior is not None for result in results)
+
+    def _check_likelihood(self, data: Labelling) -> None:
+        """Raise DataError if the weights have another likelihood than in the training; a loaded model passes."""
+        if not self._results:
+            return
+        objective, trained = _objective(data), self._results[0].nll
+        nll = objective.value_and_gradient(_weights_of(objective, data))[0]
+        if abs(nll - trained) > _ROUNDING * max(nll, trained, 1.0):
+            message = f"X, y or sample_weight differ from the training data: the negative log-likelihood is {nll:.6g} "
+            message += f"on them, and was {trained:.6g} in the training; give the training data with their weights"
+            raise DataError(message)
 
     def _unconverged(self) -> str:
         """Return how the training has ended, if it is known that it did not converge."""

@@ -21,7 +21,7 @@ from ...options import fail
 from ...report.coefficients import Coefficients, coefficient_figure
 from ...report.figure import check_figure
 from ...vectors import Vector
-from ...visible import counted, visible_name
+from ...visible import counted, listed, visible_name
 
 if TYPE_CHECKING:
     import pandas
@@ -77,6 +77,7 @@ class Inference:
         groups: number of groups that are taken as independent; 0 if samples are.
         scores: of a chain the intervals of its scores by name, such as "f1".
         items: what `n_samples` counts, if neither samples nor sentences.
+        totals: of a classifier the sum of the weights of the samples of each class.
     """
 
     names: Sequence[str]
@@ -100,6 +101,7 @@ class Inference:
     groups: int = 0
     scores: dict[str, Interval] = field(default_factory=dict)
     items: str = ""
+    totals: dict[str, float] = field(default_factory=dict)
 
     @property
     def z(self) -> Vector:
@@ -136,15 +138,15 @@ class Inference:
     def likelihood_ratio(self, smaller: Inference | None = None) -> LikelihoodRatio:
         """Test the model against a smaller one that is nested in it, on the same data.
 
-        The smaller model must be this one with some weights fixed at 0, such as one without some columns. That cannot
-        be checked, except that its likelihood is not higher.
+        The smaller model must be this one with some weights fixed at 0, such as one without some columns. Columns
+        without names are told apart by their number alone.
 
         Args:
             smaller: inference for the smaller model; by default it has the intercept alone.
 
         Raises:
-            OptionError: a model has a penalty or is a chain, or the models are not nested.
-            DataError: the models have different data.
+            OptionError: a model has a penalty or is a chain, or the smaller model has more parameters.
+            DataError: the models have different samples, classes or columns.
         """
         if smaller is not None and not isinstance(smaller, Inference):
             fail("smaller", smaller, "is not an Inference; give what `inference` returns for the smaller model")
@@ -155,19 +157,28 @@ class Inference:
         null = (self.null_log_likelihood, float(self.n_null_parameters))
         log_likelihood, n = null if smaller is None else (smaller.log_likelihood, smaller.n_parameters)
         if smaller is not None:
-            if not (
-                math.isclose(smaller.n_samples, self.n_samples)
-                and math.isclose(smaller.null_log_likelihood, self.null_log_likelihood, rel_tol=1e-9)
-            ):
-                message = "the models have different samples or classes; train both on the same data"
-                raise DataError(message)
+            self._check_same_data(smaller)
             rounding = 1e-9 * abs(self.log_likelihood)
             if n > self.n_parameters or log_likelihood > self.log_likelihood + rounding:
                 message = f"the smaller model has {n:g} parameters and log-likelihood {log_likelihood:.6g}, this one "
                 message += f"{self.n_parameters:g} and {self.log_likelihood:.6g}: it is not nested in this one"
                 raise OptionError(message)
+            if others := [name for name in dict.fromkeys(smaller.names) if name not in set(self.names)]:
+                message = f"the smaller model has {listed(others, 4)}, which this one lacks: it is not nested in this "
+                message += "one; train both on the same table, the smaller model on some of its columns"
+                raise DataError(message)
         statistic, df = max(2.0 * (self.log_likelihood - log_likelihood), 0.0), round(self.n_parameters - n)
         return LikelihoodRatio(statistic, df, float(scipy.special.chdtrc(df, statistic)) if df else 1.0)
+
+    def _check_same_data(self, smaller: Inference) -> None:
+        """Raise DataError if a smaller model has other classes or samples."""
+        if smaller.totals.keys() != self.totals.keys():
+            classes = (listed([*map(repr, model.totals)], 4) for model in (smaller, self))
+            message = f"the smaller model has the classes {', this one '.join(classes)}; train both on the same data"
+            raise DataError(message)
+        if not all(math.isclose(n, self.totals[name], rel_tol=1e-9) for name, n in smaller.totals.items()):
+            message = "the models have different samples or classes; train both on the same data"
+            raise DataError(message)
 
     def __repr__(self) -> str:
         """Return the number of weights and the method."""

@@ -50,9 +50,14 @@ class Labelling:
         """Number of columns, the intercept's included if there is one."""
         return int(self.X.shape[1]) + self.has_intercept
 
+    @property
+    def totals(self) -> Vector:
+        """Sum of the weights of the samples of each class, shape (classes,)."""
+        return np.bincount(self.targets, self.weights, len(self.classes)).astype(np.float64)
+
     def nll_without_columns(self) -> float:
         """Return the least NLL of the intercept alone; of equal probabilities without an intercept."""
-        totals = np.bincount(self.targets, self.weights, len(self.classes))
+        totals = self.totals
         if not self.has_intercept:
             return float(totals.sum() * np.log(totals.size))
         return float(-scipy.special.xlogy(totals, totals / totals.sum()).sum())
