@@ -123,3 +123,9 @@ def test_keys_move_and_enlarge_the_picture_and_a_variable_chosen_by_name_stands_
     assert larger[2] < first[2]
     assert (right[0] > larger[0], right[1:]) == (True, larger[1:])
     assert (again, chosen, n_far) == (first, "a", 1)
+
+
+def test_a_legend_does_not_command_a_terminal():
+    page = interactive(["a", "b"], [[0, 1]], [1.0], [1], meanings={1: "higher in \x1b[31mred"})
+    assert b"higher in \\x1b[31mred" in page
+    assert b"\x1b" not in page

@@ -157,6 +157,12 @@ def test_a_component_that_is_not_trained_says_so(name, tmp_path):
         spacy.load(tmp_path / "pointing")
 
 
+@pytest.mark.parametrize("path", ["", " "])
+def test_an_empty_path_of_a_model_is_refused(path):
+    with pytest.raises(OptionError, match="component 'loglinear_ner': model_path is empty; give the path"):
+        pipeline("loglinear_ner", config={"model_path": path})
+
+
 @pytest.mark.parametrize(("name", "annotation"), [("loglinear_ner", "entities"), ("loglinear_spancat", "spans")])
 def test_training_without_any_span_is_warned_of(name, annotation):
     nlp = pipeline(name)

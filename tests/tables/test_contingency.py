@@ -54,8 +54,9 @@ def test_a_count_of_nan_is_a_structural_zero():
     np.testing.assert_array_equal(masked.possible, table.possible)
 
 
-def test_an_ordered_categorical_keeps_its_order():
-    ages = pd.Categorical(["old", "young", "old"], ["young", "old"], ordered=True)
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_categorical_keeps_the_order_of_its_categories(ordered):
+    ages = pd.Categorical(["old", "young", "old"], ["young", "old"], ordered=ordered)
     table = ContingencyTable.of(pd.DataFrame({"age": ages, "n": [1, 2, 3]}), counts="n")
     assert (table.levels, table.counts.tolist()) == ([["young", "old"]], [2, 4])
     series = pd.Series([2, 4], pd.CategoricalIndex(["young", "old"], ["young", "old"], name="age"))

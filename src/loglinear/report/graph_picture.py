@@ -86,7 +86,7 @@ class GraphPicture:
         weaker: bool = False,
         meanings: Mapping[int, str] = SIGNS,
     ) -> None:
-        self.meanings = meanings
+        self.meanings = {sign: visible_name(meaning) for sign, meaning in meanings.items()}
         ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
         strength, sign = np.asarray(strengths, dtype=np.float64), np.asarray(signs, dtype=np.int64)
         n_edges, n_joined = len(ends), np.unique(ends).size

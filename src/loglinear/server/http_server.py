@@ -156,6 +156,8 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if self.headers.get_content_type() != "application/json":
             return Answer.error(415, "post JSON, with the header Content-Type: application/json")
+        if len(set(self.headers.get_all("Content-Length", []))) > 1:
+            return Answer.error(400, "the request has several headers Content-Length, which differ; send one")
         length = self._length()
         if length is None:
             return Answer.error(411, "the header Content-Length is missing or no number")

@@ -131,6 +131,9 @@ def _settings(name: str, parameters: dict[str, Any], options: dict[str, Any], mo
     if both := sorted(parameters.keys() & options.keys()):
         message = f"component {name!r}: options has {both[0]!r}, which is a key of the config; set it there alone"
         raise OptionError(message)
+    if model_path is not None and not model_path.strip():
+        message = f"component {name!r}: model_path is empty; give the path of a model file, or leave it out to train"
+        raise OptionError(message)
     return Settings(parameters | options, model_path)
 
 

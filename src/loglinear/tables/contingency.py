@@ -281,6 +281,13 @@ def _of_rows(
             raise
         message = f"the data have type {named_type(data)}, which is not a table; {_REMEDY}"
         raise DataError(message) from error
+    if is_pandas(data):
+        # Categories of pandas have an order even if it means nothing; a table keeps it.
+        kinds = (getattr(kind, "categories", None) for kind in data.dtypes)
+        frame = replace(
+            frame,
+            orders=[order if kind is None else kind.tolist() for order, kind in zip(frame.orders, kinds, strict=True)],
+        )
     called = frame.names or [f"x{at}" for at in range(1, len(frame.columns) + 1)]
     if names is not None:
         _check_names(names, len(called))

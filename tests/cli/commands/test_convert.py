@@ -60,6 +60,8 @@ def test_a_template_is_not_lost_without_a_word(done, sample, tmp_path):
 def test_misuse_is_refused(misuse, sample, crfsuite_model, tmp_path):
     model, _ = crfsuite_model
     assert "add --to" in misuse("convert", model, tmp_path / "m.bin")
+    own = sample.models["columns"]
+    assert f"{own}: a model, not texts" in misuse("convert", own, tmp_path / "m.jsonl", "--to", "doccano")
     assert "#!wapiti" in misuse("convert", model, tmp_path / "m.wapiti")
     assert "would overwrite" in misuse("convert", model, model)
     (tmp_path / "bad.crfsuite").write_bytes(model.read_bytes()[:-5])

@@ -266,3 +266,14 @@ def test_texts_that_are_none_are_refused(case):
     with pytest.raises(DataError, match="text 0: ") as failure:
         labelled_tokens([text])
     assert said in str(failure.value)
+
+
+@pytest.mark.parametrize("label", ["B-PER", "I-GEO_2", "O"])
+def test_labels_of_spans_that_are_tags_of_tokens_give_a_warning(label, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(DOCCANO.replace("PER", label) + DOCCANO.replace("PER", "B-cell"), encoding="utf-8")
+    with pytest.warns(
+        DataWarning, match=rf"a\.jsonl: labels of spans look like tags of tokens \('{label}'\); tags such"
+    ):
+        texts = read_annotations(path)
+    assert [text.spans[0].label for text in texts] == [label, "B-cell"]

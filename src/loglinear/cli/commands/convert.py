@@ -77,6 +77,11 @@ def run(arguments: Namespace) -> None:
     )
     format = arguments.to or EXTENSIONS.get(os.path.splitext(arguments.output)[1])
     if format is None or format not in (*PROGRAMS, "uai", "loglinear"):
+        if is_model(arguments.model):
+            formats = ", ".join(["loglinear", *PROGRAMS, "uai"])
+            message = f"{arguments.model}: a model, not texts with labelled spans; add --to with a format of models "
+            message += f"({formats}), or label texts with `loglinear tag --text`"
+            raise OptionError(message)
         if arguments.to is not None or os.path.splitext(arguments.output)[1] in _TEXTS:
             from ...data.annotations.tools import READERS, TO_COLUMNS
 

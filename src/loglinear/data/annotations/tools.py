@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,8 +12,9 @@ from functools import partial
 from itertools import chain, count, islice
 from typing import NamedTuple
 
-from ...errors import DataError, OptionError
+from ...errors import DataError, DataWarning, OptionError, warn
 from ...options import similar
+from ...visible import listed
 from ..column_layout import SpanReading
 from ..formats import uncompressed
 from ..lines import first_bytes
@@ -259,7 +261,16 @@ def _read(path: str, format: str) -> list[AnnotatedText]:
     other = None if any(text.spans for text in texts) else _other_format(path, format)
     if other is not None:
         fail(path, f"no spans found in the format {format}; the file looks like the format {other}, read it as such")
+    if tags := _tags_among({span.label for text in texts for span in text.spans}):
+        message = f"{path}: labels of spans look like tags of tokens ({listed([*map(repr, tags)], 3)}); tags such as "
+        message += "B- and O are made from spans: label them with types alone, such as PER, and leave out O"
+        warn(message, DataWarning)
     return texts
+
+
+def _tags_among(labels: Iterable[str]) -> list[str]:
+    """Return the labels that look like tags of tokens, which spans do not have: B-PER, I-PER, O."""
+    return sorted(label for label in labels if re.fullmatch(r"[BI]-[A-Z]\w*|O", label))
 
 
 def _other_format(path: str, format: str) -> str | None:
