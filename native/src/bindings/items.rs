@@ -47,7 +47,7 @@ impl Problem {
             Problem::Message(message) => DataError::new_err(format!("{place}{message}")),
             Problem::Type(message) => PyTypeError::new_err(format!("{place}{message}")),
             Problem::Python(error) if error.is_instance_of::<PyUnicodeError>(py) => {
-                DataError::new_err(format!("{place}text is not valid Unicode: {error}"))
+                DataError::new_err(format!("{place}text is not valid Unicode: it has half of a character; repair it"))
             }
             Problem::Python(error) => error,
         }
