@@ -143,6 +143,7 @@ def annotated(draw):
     return text, tuple(TextSpan(start, end, label, text[start:end]) for start, end, label in spans)
 
 
+@pytest.mark.filterwarnings("ignore:.*labels of spans look like tags")
 @pytest.mark.parametrize("format", READERS)
 @given(st.lists(annotated(), min_size=1, max_size=3))
 @examples(50)
