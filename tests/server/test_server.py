@@ -163,7 +163,7 @@ def test_requests_without_a_length_or_in_chunks_are_refused(server):
     head = b"POST /tag HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     for length in (b"", b"Content-Length: x\r\n", b"Content-Length: -1\r\n", b"Transfer-Encoding: chunked\r\n"):
         assert raw(server, head, length, b"\r\n").startswith(b"HTTP/1.1 411")
-    for lengths, status in (((2, 3), b"400"), ((3, 2), b"400"), ((13, 13), b"200")):
+    for lengths, status in (((13, 14), b"400"), ((13, 13), b"200")):
         headers = b"".join(b"Content-Length: %d\r\n" % length for length in lengths)
         assert raw(server, head, headers, b"Connection: close\r\n\r\n", b'{"text": "a"}').startswith(
             b"HTTP/1.1 " + status
