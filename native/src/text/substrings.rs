@@ -42,8 +42,8 @@ impl Substrings {
             self.remembered.resize_with(PLACES, || None);
         }
         let place = &mut self.remembered[Piece::of(text.as_bytes()).key() as usize % PLACES];
-        let known = place.as_ref().is_some_and(|(cell, longest, _)| **cell == *text && *longest == most);
-        if !known {
+        let is_remembered = place.as_ref().is_some_and(|(cell, longest, _)| **cell == *text && *longest == most);
+        if !is_remembered {
             self.formed = form(text, most);
             if self.formed.len() > MOST {
                 return &self.formed;
