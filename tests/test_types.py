@@ -32,6 +32,8 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import scipy.sparse
+from typing import Literal
+
 from typing_extensions import assert_type
 
 from loglinear import ChainCRF, GraphCRF, MaxEnt, PairwiseMRF, Result, Span, Stop, Tagger, Tagging
@@ -53,8 +55,8 @@ PairwiseMRF(objective="squares")  # error
 PairwiseMRF(gap=0.1)  # error
 
 crf = ChainCRF(template=None, l1=0.5, solver="owlqn", order=2, constraints="BIO", n_jobs=2)
-assert_type(crf.l1, float)
-assert_type(crf.l2, float | None)
+assert_type(crf.l1, float | Literal["cv"])
+assert_type(crf.l2, float | Literal["cv"] | None)
 assert_type(crf.fit(X, y), ChainCRF)
 assert_type(crf.fit(*load_demo()[0]).score(*load_demo()[1]), float)
 assert_type(crf.result_, Result)

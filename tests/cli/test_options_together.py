@@ -45,7 +45,7 @@ VALUES = {
         "random_state": ["1"], "gap": ["0.01"], "max_iterations": ["2", "20"], "keep": ["best", "last"],
         "patience": ["2"], "report": ["{}/report.html"], "trace": ["{}/trace.jsonl"],
         "checkpoint": ["{}/checkpoint"], "checkpoint_minutes": ["0"],
-        "l1": [*SHARED["l1"], "cv"], "folds": ["2"],
+        "l1": [*SHARED["l1"], "cv"], "l2": [*SHARED["l2"], "cv"], "folds": ["2"], "metric": ["accuracy"],
     },
 }  # fmt: skip
 # The data, what starts a cluster of processes, and what trains many networks.

@@ -71,7 +71,7 @@ def test_labels_of_which_a_third_occur_once_are_named(rare, is_odd):
     messages = oddities([[[label] for label in each] for each in y], y)
     assert len(messages) == is_odd
     if is_odd:
-        assert messages[0].startswith("3 of 8 labels occur only once, such as L0, L1, L2; check which column")
+        assert messages[0].startswith("3 of 8 labels occur only once, such as L0, L1, L2; check the labels")
 
 
 def test_a_file_whose_labels_all_occur_once_is_odd():

@@ -254,7 +254,7 @@ def test_a_class_that_one_fold_has_alone_is_named_with_the_reason(model, X, y, m
 
 def test_groups_of_several_classes_that_no_folds_divide_are_said_to_be(monkeypatch):
     """Two different samples of a class may come into one fold by the luck of the folds."""
-    from loglinear.models.training import out_of_fold as module
+    from loglinear.models.training import folds as module
 
     monkeypatch.setattr(module, "balanced_folds", lambda targets, *_: (targets, None))
     with pytest.raises(

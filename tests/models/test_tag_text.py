@@ -56,6 +56,7 @@ ALPHABET = st.lists(
 )
 
 
+@pytest.mark.filterwarnings("ignore:the tokenizer:loglinear.errors.DataWarning")
 @given(
     ALPHABET.map("".join) | ALPHABET.map(" ".join) | st.text(max_size=20),
     st.sampled_from(["words", "whitespace", "characters"]),

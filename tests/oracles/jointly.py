@@ -25,6 +25,10 @@ MINIMISATION = {
     "random_state": [1],
     "max_iterations": [3, 100],
     "folds": [2, 3],
+    "metric": ["accuracy", "log_likelihood"],
+    "penalty_factor": [{"*": 2.0}, {"*": 0.0}],
+    "signs": [{"*": "+"}],
+    "l1_groups": ["families", "attributes"],
     "n_jobs": [2],
 }
 # Options that do not belong to a training, with the test that draws them.

@@ -17,7 +17,7 @@ _STARTS = (b"-DOCSTART-", b"# newdoc")
 def documents_of(paths: Sequence[str], format: str, columns: ColumnLayout) -> list[int] | None:
     r"""Return the number of the document of each sentence, from 0; None if the files mark fewer than two documents.
 
-    Sentences before the first mark of a file are a document of their own.
+    Sentences before the first mark of a file are one document.
 
     Args:
         paths: files of columns or of CoNLL-U, one after the other; standard input and pipes cannot be read again.
@@ -31,7 +31,8 @@ def documents_of(paths: Sequence[str], format: str, columns: ColumnLayout) -> li
         >>> text = "-DOCSTART- O\n\nDogs N\nbark V\n\nCats N\n\n-DOCSTART- O\n\nBirds N\n"
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "train.txt")
-        ...     _ = open(path, "w").write(text)
+        ...     with open(path, "w") as file:
+        ...         _ = file.write(text)
         ...     documents_of([path], "columns", ColumnLayout(skip_comments=True))
         [0, 0, 1]
     """

@@ -407,7 +407,7 @@ class MaxEnt(
 
     def _check_search(self, dev: bool, start: bool, prior: bool, checkpoint: bool) -> None:
         """Raise OptionError if an argument of `fit` does not suit the choice of a strength."""
-        refusals = [("development data, which the folds stand in for", dev), ("a model to start from", start)]
+        refusals = [("development data, which the folds replace", dev), ("a model to start from", start)]
         refusals += [("a prior", prior), ("a checkpoint", checkpoint)]
         check_search(self._search, self._options(SolverOptions, **self._search.fixed), refusals=refusals)
 

@@ -100,7 +100,7 @@ def configure(parser: ArgumentParser) -> None:
     no_intercept = "with --model-type maxent: leave out the intercept, as the solver dual_cd requires"
     model.add_argument("--no-intercept", action="store_true", help=no_intercept)
 
-    penalty = parser.add_argument_group("penalty (--l1 cv and --l2 cv choose its strength by cross-validation)")
+    penalty = parser.add_argument_group("penalty")
     add_strengths(penalty)
     add_options(penalty, SolverOptions, "penalty_factor", "signs", "l1_groups")
 

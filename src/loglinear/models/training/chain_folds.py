@@ -52,7 +52,7 @@ def chain_metric(metric: str | None, labels: Sequence[object]) -> str:
     """Return the name of the score: by default F1 if the labels follow a tagging scheme, else the accuracy.
 
     Raises:
-        OptionError: F1 is asked for, and the labels follow no tagging scheme.
+        OptionError: the metric is f1, and the labels follow no tagging scheme.
     """
     has_chunks = detect_scheme(labels) is not None
     if metric == "f1" and not has_chunks:

@@ -39,7 +39,7 @@ def check_chain_search(
         checkpoint: whether there is a checkpoint.
         groups: whether there are groups of samples.
     """
-    refusals = [("development data, which the folds stand in for", dev), ("a model to start from", start)]
+    refusals = [("development data, which the folds replace", dev), ("a model to start from", start)]
     check_search(search, options, refusals=[*refusals, ("a prior", prior), ("a checkpoint", checkpoint)])
     if groups and not search.names:
         message = "groups are for l1='cv' and l2='cv', which divide the data into folds; leave them out"

@@ -110,8 +110,8 @@ def cross_validated(
     training starts from the weights of the strength before. The strength chosen is the largest whose score is within
     one standard error of the best.
 
-    If both strengths are chosen, that of the L2 penalty comes first, without an L1 penalty: it is the one with the best
-    score. Then that of the L1 penalty is chosen by the rule, next to this L2 penalty.
+    If both strengths are chosen, l2 comes first, without an L1 penalty: it is the strength with the best score. Then l1
+    is chosen by the rule, next to this L2 penalty.
 
     Source: Friedman, Hastie & Tibshirani, Journal of Statistical Software 33(1), 2010, section 4; Hastie, Tibshirani &
     Friedman, The Elements of Statistical Learning, section 7.10, for the rule of one standard error; Zou & Hastie,
@@ -122,7 +122,7 @@ def cross_validated(
     Args:
         data: the folds.
         search: which strengths are chosen.
-        options: penalty and solver; numbers stand in place of the strengths to choose.
+        options: penalty and solver; it has numbers for the strengths to choose.
         threads: 0 for all cores.
         observe: called with a line about each strength.
 
