@@ -198,6 +198,21 @@ def test_all_solvers_find_the_same_optimum(name, penalty):
     assert found.objective >= best.objective * (1.0 - 1e-9)
 
 
+@pytest.mark.parametrize("name", ["owlqn", "prox_gradient"])
+def test_weights_have_factors_of_the_penalty_and_signs(name):
+    X, groups, rng = alternatives([3, 4, 5, 6] * 5, columns=6)
+    objective = ChoiceObjective(X, marks(groups, rng, lambda m: 1 + m // 5), groups, threads=1)
+    free = minimize(Problem(objective, ElasticNet(l1=0.2)), make_solver("prox_newton")).w
+    signs = np.where(np.arange(6) < 3, -np.sign(free), 0).astype(np.int8)
+    penalty = ElasticNet(l1=0.2, l2=0.1, factors=np.array([1.0, 0.0, 3.0, 1.0, 0.0, 3.0]), signs=signs)
+    problem = Problem(objective, penalty)
+    steps = minimize(problem, make_solver("prox_newton", tolerance=0.0, precision=1e-6), stop=Stop(max_iterations=50))
+    other = minimize(problem, make_solver(name, tolerance=0.0), stop=Stop(max_iterations=500))
+    assert_array_equal(steps.w[:3], 0.0)
+    assert steps.violation < 1e-5
+    assert other.objective == pytest.approx(steps.objective, rel=1e-6)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_the_bound_of_the_distance_from_the_optimum_holds(case):
     make, chosen, _ = CASES[case]

@@ -11,7 +11,7 @@ from .. import _core
 from ..data.choices import Choices
 from ..data.inputs import Matrix
 from ..problem import Objective
-from ..vectors import Vector
+from ..vectors import Signs, Vector
 from .classifier import ClassifierObjective
 
 __all__ = ["ChoiceObjective", "linear_part"]
@@ -180,10 +180,20 @@ class ChoiceObjective:
         sweeps: int,
         least: int,
         stride: int = 1,
+        varied: tuple[Vector, Signs] | None = None,
     ) -> _core.NewtonStep:
-        """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays."""
+        """Make a step of `loglinear.solvers.ProxNewton`, updating the arrays; ``varied`` are factors and signs."""
         return self.core.newton_step(
-            w, scores, gradient, l1=l1, l2=l2, precision=precision, sweeps=sweeps, least=least, stride=stride
+            w,
+            scores,
+            gradient,
+            l1=l1,
+            l2=l2,
+            precision=precision,
+            sweeps=sweeps,
+            least=least,
+            stride=stride,
+            varied=varied,
         )
 
     def batch(self, samples: Numbers, factor: float) -> Objective:
