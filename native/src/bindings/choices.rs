@@ -21,7 +21,7 @@ pub struct ChoiceObjective {
     inner: Arc<Choices>,
 }
 
-subclass!(ChoiceObjective, |inner| inner.n_features(), inner.groups.len(), inner.n_threads(), inner.is_quick());
+subclass!(ChoiceObjective, |inner| inner.n_features(), inner.groups.count(), inner.n_threads(), inner.is_quick());
 
 impl ChoiceObjective {
     fn of(inner: Choices) -> Self {
@@ -151,7 +151,7 @@ impl ChoiceObjective {
 
     /// The objective on some groups, whose weights are multiplied by `factor`.
     fn batch(&self, py: Python<'_>, groups: PyReadonlyArray1<'_, i64>, factor: f64) -> PyResult<Self> {
-        let groups = numbers("groups", &groups, self.inner.groups.len())?;
+        let groups = numbers("groups", &groups, self.inner.groups.count())?;
         Ok(ChoiceObjective::of(interruptible(py, |_| Ok(self.inner.batch(&groups, factor)))?))
     }
 

@@ -51,7 +51,7 @@ impl Choices {
         interrupt: &Interrupt,
         add: impl Fn(&Block, &mut [f64]) + Sync,
     ) -> Result<Vec<f64>> {
-        let (n, work) = (self.groups.len(), self.groups.rows.len() * n_sums / stride);
+        let (n, work) = (self.groups.count(), self.groups.rows.len() * n_sums / stride);
         let n_pieces = (work / PIECE).clamp(1, PIECES.min(NUMBERS / n_sums.max(1)).max(1));
         let step = MOST_ROWS * stride;
         let size = n.div_ceil(n_pieces).next_multiple_of(step);

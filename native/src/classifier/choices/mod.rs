@@ -37,7 +37,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.ends.len()
     }
 
