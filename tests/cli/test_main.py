@@ -244,10 +244,15 @@ def test_a_flag_replaces_the_parameter_before_it(message, told):
         ("class_weight={'O': 1e+308, 'B-... makes", "--class-weight makes"),
         ("class_weight['X']=-1.0 is out of range", "--class-weight X=-1.0 is out of range"),
         ("class_weight={} makes", "--class-weight makes"),
+        (
+            "a is not available with l1_groups; leave out l1_groups",
+            "a is not available with --l1-groups; leave out --l1-groups",
+        ),
+        ("l1_groups: no; of l1_groups", "--l1-groups: no; of l1_groups"),
     ],
 )
 def test_parameters_of_any_type_are_spelt_as_flags(message, told):
-    names = ("tfidf", "min_count", "class_weight", "template")
+    names = ("tfidf", "min_count", "class_weight", "template", "l1_groups")
     assert as_flags(message, {name: [f"--{name.replace('_', '-')}"] for name in names}) == told
 
 

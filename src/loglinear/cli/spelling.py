@@ -20,6 +20,8 @@ _PARAMETER = re.compile(
     r"""(?<![\w-])(?:--)?(\w+)(\['[^']*'\])?=('[^']*'|"[^"]*"|\{[^{}]*\}|\{[^{}]*\.\.\.|[-\w.+]+)(?=[\s,;)]|$)"""
 )
 _LEFT_OUT = re.compile(r"\bleave out (\w+)")
+# A parameter without a value that a message is about, or that something is not available with.
+_NAMED = re.compile(r"(?:^|(?<=with ))(penalty_factor|signs|l1_groups)(?=[:;])")
 
 
 # What to do with a model file of another kind, by what the library says.
@@ -110,7 +112,8 @@ def as_flags(message: str, flags: Mapping[str, Sequence[str]]) -> str:
     def left_out(match: re.Match[str]) -> str:
         return f"leave out {flag_of(match[1]) or match[1]}"
 
-    return _LEFT_OUT.sub(left_out, _PARAMETER.sub(spelt, flags_alone(message)))
+    message = _LEFT_OUT.sub(left_out, _PARAMETER.sub(spelt, flags_alone(message)))
+    return _NAMED.sub(lambda match: flag_of(match[1]) or match[1], message)
 
 
 def _numbers(text: str) -> dict[object, float]:

@@ -286,7 +286,8 @@ class FamilyParameters(Options):
     def refuse_families(self, what: str) -> None:
         """Raise OptionError if the penalty is not the same for all weights, and something needs that."""
         if self.are_of_families:
-            message = f"{what} is not available with penalty_factor, signs or l1_groups; leave them out"
+            name = next(name for name in ("penalty_factor", "signs", "l1_groups") if getattr(self, name))
+            message = f"{what} is not available with {name}; leave out {name}"
             raise OptionError(message)
 
 
