@@ -82,7 +82,7 @@ def measure_lines(arguments: Namespace) -> None:
     write_text(arguments.table, _table(measured).encode())
     if not arguments.quiet:
         for line in [*measured.account, *(f"wrote {place}" for place in places)]:
-            say(line)
+            say(f"kept: {line[2:]}" if line.startswith("* ") else line)  # the table has a column, not a star
 
 
 def _table(measured: Ablation) -> str:

@@ -71,6 +71,7 @@ def test_lines_are_measured_and_the_smallest_template_is_written(data):
     rows = [line.split("\t") for line in table.read_text().splitlines()]
     assert rows[0] == ["family", "weights", "worth", "error", "loss", "kept"]
     assert {row[0] for row in rows[1:]} == {"U00", "U01", "noise", "transitions"}
+    assert "\nkept: the smallest within one standard error" in done.stderr
     kept = {row[0] for row in rows[1:] if row[-1] == "yes"}
     assert {line.partition(":")[0] for line in small.read_text().split()} - {"B"} == kept - {"transitions"}
     assert "times a training with all families" in done.stderr
@@ -81,6 +82,11 @@ def test_lasso_orders_lines_on_development_data(data):
     flags = ["--template", data / "template", "--l1", "0.1", "--lines=lasso", "--dev", data / "dev.txt", "-q"]
     done = run("select", data / "train.txt", *flags)
     assert done.stdout.splitlines()[0].split("\t") == ["family", "weights", "worth", "error", "entry", "loss", "kept"]
+
+
+def test_a_file_after_lines_is_told_where_to_go():
+    done = run("select", "--lines", "train.txt", code=2)
+    assert "'train.txt' is not leave-out or lasso; write --lines=leave-out, or put TRAIN before --lines" in done.stderr
 
 
 @pytest.mark.parametrize(

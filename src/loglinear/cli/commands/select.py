@@ -44,6 +44,8 @@ EXAMPLE = """example: loglinear select train.txt --preset chunking --dev dev.txt
 READS: tuple[str, ...] = ("train", "dev", "template")
 WRITES: tuple[str, ...] = ("model", "plot", "table", "smallest")
 
+_ORDERS = ("leave-out", "lasso")
+
 
 def configure(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -72,7 +74,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     lines = "say what each line of the template is worth, ordered by leave-out (the rise of the loss without it) or by "
     lines += "lasso (when it enters the path of a group lasso) (default: leave-out)"
-    add("--lines", nargs="?", const="leave-out", choices=("leave-out", "lasso"), help=lines)
+    add("--lines", nargs="?", const="leave-out", choices=_ORDERS, type=_order, help=lines)
     add("--folds", type=int, metavar="N", help="with --lines: number of folds to hold out without --dev (default: 5)")
     smallest = "with --lines: write the smallest template within one standard error of the best to this file"
     add("--smallest", metavar="FILE", help=smallest)
@@ -106,6 +108,13 @@ def _strengths(text: str) -> int:
         message = f"{text!r} is not a number of strengths (2 or more); write --path=20, or put TRAIN before --path"
         raise ArgumentTypeError(message)
     return number
+
+
+def _order(text: str) -> str:
+    if text not in _ORDERS:
+        message = f"{text!r} is not {' or '.join(_ORDERS)}; write --lines={_ORDERS[0]}, or put TRAIN before --lines"
+        raise ArgumentTypeError(message)
+    return text
 
 
 class Selected(NamedTuple):
