@@ -329,3 +329,16 @@ def test_intervals_of_weights_follow_the_chosen_strength():
     X, y = sentences()
     crf = ChainCRF(l2="cv", folds=2).fit(X, y)
     assert crf._solver_options().l2 == crf.l2_
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log_likelihood"])
+@pytest.mark.parametrize("label", [{"B-X": 0.5, "O": 0.5}, {"B-X", "O"}, None])
+def test_labels_that_are_partial_are_refused_if_the_score_needs_them(metric, label):
+    X, y = sentences(8)
+    partial = [*y[:7], [label, *y[7][1:]]]
+    crf = ChainCRF(l1="cv", folds=2, metric=metric, n_jobs=1)
+    if label is None and metric == "accuracy":
+        assert np.isfinite(crf.fit(X, partial).cross_validation_.scores).all()
+        return
+    with pytest.raises(DataError, match=r"sentence 7, token 0: the label is partial, so .* give a number"):
+        crf.fit(X, partial)

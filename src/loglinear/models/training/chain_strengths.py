@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import numpy.typing as npt
 
 from ...data.sample_values import groups_of
@@ -66,7 +67,7 @@ def chosen_strengths(
 
     Raises:
         OptionError: the data are elsewhere, or options contradict each other.
-        DataError: there are fewer sentences than folds, or no two labels.
+        DataError: there are fewer sentences than folds, or no two labels; or the score needs labels that are partial.
     """
     if not search.names:
         return options, None
@@ -79,9 +80,33 @@ def chosen_strengths(
         message = f"{search.named} needs data with two or more labels and an attribute; give a number"
         raise DataError(message)
     metric = chain_metric(search.metric, data.label_names)
-    numbers = None
-    if groups is not None:
-        numbers = groups_of(groups, data.n_samples)
+    _check_labels(data, search, metric)
+    numbers = None if groups is None else groups_of(groups, data.n_samples)
     option = search.names[0]
     folds = folds_of_chain(data, options.random_state or 0, numbers, n_folds=search.folds, option=option)
     return cross_validated(ChainFolds(data, folds, metric), search, options, threads, observe)
+
+
+def _check_labels(data: ChainObjective, search: StrengthSearch, metric: str) -> None:
+    """Raise DataError if held-out sentences have labels that the score cannot be computed from.
+
+    The log-likelihood needs a label for every token. Other scores ignore tokens whose label is unknown, but need single
+    labels for all others. Sentences without weight are in no fold.
+    """
+    usable = np.flatnonzero(data.weights > 0.0)
+    held = data.corpus[usable]
+    place = held.core.first_partial()
+    if place is not None and metric != "log_likelihood":
+        several = ((n, at) for n, row in enumerate(held.gold()) for at, one in enumerate(row) if _is_several(one))
+        place = next(several, None)
+    if place is not None:
+        message = (
+            f"sentence {usable[place[0]]}, token {place[1]}: the label is partial, so {search.named} cannot score "
+        )
+        message += f"the sentence by {metric}; leave out such sentences, or give a number"
+        raise DataError(message)
+
+
+def _is_several(label: object) -> bool:
+    """Whether a label is one of several, or has a probability."""
+    return isinstance(label, frozenset | dict)
