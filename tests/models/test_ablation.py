@@ -89,6 +89,8 @@ def test_figures_are_equal_for_equal_numbers(worth, tmp_path):
         (ChainCRF(), (X, Y), {"by": "worth"}, OptionError, "by='worth' is not one of"),
         (ChainCRF(), (X, Y), {"y_dev": Y}, OptionError, "y_dev needs the data"),
         (ChainCRF(), (X, Y), {"X_dev": X[:1], "y_dev": [["C"]]}, DataError, "labels that the training data lack"),
+        (ChainCRF(), (X, Y), {"X_dev": X}, DataError, "X_dev: the held-out data have no labels; give y_dev"),
+        (ChainCRF(), (X, Y), {"X_dev": [[]], "y_dev": [[]]}, DataError, "X_dev: the held-out data have no tokens"),
         (ChainCRF(penalty_factor={"w": 2.0}), (X, Y), {}, OptionError, "ablation is not available with penalty_factor"),
         (MaxEnt(l1="cv"), (TABLE, CLASSES), {}, OptionError, "not available with l1='cv'"),
         (MaxEnt(multi_class="ovr"), (TABLE, CLASSES), {}, OptionError, "multi_class='ovr'"),

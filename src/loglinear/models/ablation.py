@@ -398,6 +398,10 @@ class _Sentences:
     def with_dev(self, X: Any, y: Any) -> Callable[[], Fold]:
         """Return held-out data with all sentences to train on."""
         held = self._model._corpus(X, y, self._model.template)
+        if not held.labels:
+            what, remedy = ("labels", "give y_dev") if held.n_tokens else ("tokens", "give others, or leave them out")
+            message = f"the held-out data have no {what}; {remedy}"
+            raise DataError(message)
         held.check_whole("an ablation needs complete labels; leave out such sentences")
         return partial(self._fold, None, held)
 
