@@ -273,6 +273,7 @@ def others(groups):
         ({"covariance": "bootstrap"}, OptionError, "covariance"),
         ({"level": 1.0}, OptionError, "level"),
         ({"clusters": np.arange(3)}, OptionError, "clusters are for covariance='robust'"),
+        ({"covariance": "robust", "clusters": np.arange(3)}, DataError, r"clusters have shape \(3,\)"),
         ({"covariance": "robust", "clusters": "rows"}, DataError, "clusters differ between rows"),
         ({"covariance": "robust", "clusters": "one"}, DataError, "all choices are in one cluster"),
         ({"groups": "fewer"}, DataError, "the model was trained on 48; give the training data"),

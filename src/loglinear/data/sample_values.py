@@ -199,17 +199,22 @@ def numbers_of(values: Any, called: str) -> Vector:
     return numbers
 
 
-def groups_of(groups: Any, n_samples: int) -> npt.NDArray[np.int64]:
+def groups_of(groups: Any, n_samples: int, called: str = "groups") -> npt.NDArray[np.int64]:
     """Return the number of each sample's group, from 0, shape (n_samples,).
+
+    Args:
+        groups: group of each sample.
+        n_samples: number of samples.
+        called: what messages call the groups.
 
     Raises:
         DataError: a group is missing, groups have several types, or their number is wrong.
     """
-    refuse_mask("groups", groups)
-    groups = as_column(groups, "groups")
-    names = _array(groups, "groups")
+    refuse_mask(called, groups)
+    groups = as_column(groups, called)
+    names = _array(groups, called)
     if names.shape != (n_samples,):
-        message = f"groups have shape {names.shape}, but X has {n_samples} samples; give one group per sample"
+        message = f"{called} have shape {names.shape}, but X has {n_samples} samples; give one group per sample"
         raise DataError(message)
     try:
         refuse_missing(names, "a group is missing", "")
@@ -217,7 +222,7 @@ def groups_of(groups: Any, n_samples: int) -> npt.NDArray[np.int64]:
         check_types(values)
         return np.unique(names, return_inverse=True)[1].astype(np.int64)
     except (TypeError, DataError) as error:
-        message = f"groups cannot be told apart ({error}); give numbers or strings, all of one type"
+        message = f"{called} cannot be told apart ({error}); give numbers or strings, all of one type"
         raise DataError(message) from error
 
 

@@ -283,7 +283,7 @@ def _scores_by(
     """
     n_rows = matrix.shape[0]
     own = groups_of(groups, n_rows)
-    cluster = own if clusters is None else groups_of(clusters, n_rows)
+    cluster = own if clusters is None else groups_of(clusters, n_rows, "clusters")
     if clusters is not None:
         first = np.zeros(int(own.max()) + 1, dtype=np.int64)
         first[own[::-1]] = np.arange(n_rows)[::-1]
