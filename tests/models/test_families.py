@@ -151,3 +151,14 @@ def test_what_cannot_have_them_says_so():
 def test_without_any_penalty_left_separable_data_are_warned_of():
     with pytest.warns(DataWarning, match="grow without limit"):
         MaxEnt(l2=1.0, penalty_factor={"*": 0.0}).fit(TABLE[:, :2], CLASSES)
+
+
+@pytest.mark.parametrize("penalty", [{"l2": 100.0}, {"l1": 100.0}, {"l1": 1.0, "l1_groups": "families"}])
+def test_factors_out_of_the_range_of_numbers_are_refused(penalty):
+    with pytest.raises(OptionError, match=r"penalty_factor: 1e\+308 times l1 or l2 exceeds the range"):
+        ChainCRF(penalty_factor={"bias": 1e308}, **penalty).fit(X, Y)
+
+
+def test_signs_of_a_label_as_a_number_and_as_a_string_must_not_differ():
+    with pytest.raises(OptionError, match="'0' has both signs for label '1'"):
+        MaxEnt(signs={"0": {1: "+", "1": "-"}}).fit(TABLE, (CLASSES == "yes").astype(int))

@@ -39,6 +39,8 @@ __all__ = [
 TRANSITIONS, TRIPLES = "transitions", "triples"
 # Names that a message shows.
 _SHOWN = 30
+# Largest strength of the penalty of a weight, far from where sums of penalties overflow.
+_LARGEST = 1e150
 V = TypeVar("V")
 
 
@@ -249,10 +251,15 @@ def family_penalty(penalty: ElasticNet, options: FamilyParameters, weights: Name
         weights: names of the penalised weights.
 
     Raises:
-        OptionError: a name matches nothing, or names contradict each other; or the weights of a group have different
-            factors.
+        OptionError: a name matches nothing, or names contradict each other; the weights of a group have different
+            factors; or a factor times its strength exceeds the range of numbers.
     """
     factors = None if not options.penalty_factor else _factors(options.penalty_factor, weights)
+    if factors is not None and factors.size and factors.max() > _LARGEST / max(penalty.l1, penalty.l2, 1.0):
+        message = (
+            f"penalty_factor: {factors.max():g} times l1 or l2 exceeds the range of numbers; give a smaller factor"
+        )
+        raise OptionError(message)
     signs = None if not options.signs else _signs(options.signs, weights)
     if options.l1_groups is None:
         return ElasticNet(penalty.l1, penalty.l2, penalty.unpenalised, factors=factors, signs=signs)
@@ -284,7 +291,11 @@ def _signs(by_name: Mapping[str, str | Mapping[str, str]], weights: NamedWeights
             if str(label) not in numbers:
                 message = f"signs: there is no label {str(label)!r}{similar(str(label), numbers)}; labels are "
                 raise OptionError(message + listed(list(numbers), _SHOWN))
-            table[attribute, numbers[str(label)]] = 1 if of_label == "+" else -1
+            number, value = numbers[str(label)], 1 if of_label == "+" else -1
+            if table[attribute, number] == -value:
+                message = f"signs: {visible_name(weights.attributes[attribute])!r} has both signs for label "
+                raise OptionError(message + f"{str(label)!r}, as a number and as a string; leave out one")
+            table[attribute, number] = value
     signs = table[weights.attribute_of, weights.label_of]
     if weights.flipped < 0:
         return signs
