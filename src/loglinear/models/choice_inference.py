@@ -23,7 +23,7 @@ from ..visible import listed
 from .estimator import check_fitted
 from .explain.inference import Inference
 from .one_state import OneState
-from .training.optimum import GROWTH, SINGULAR, Sums, inverse_of, optimum, refuse_dependent
+from .training.optimum import GROWTH, SINGULAR, Sums, inverse_of, optimum, refuse_dependent, unconverged
 from .training.options import SolverOptions
 from .training.separation import NO_LOSS
 
@@ -143,7 +143,7 @@ class ChoiceInference(OneState):
             named=lambda at: self._column(int(columns[at if used_columns is None else used_columns[at]])),
         )
         model.refuse_constant()
-        best = optimum(model, model.w, l1=penalty.l1, l2=penalty.l2, unconverged=self._unconverged())
+        best = optimum(model, model.w, l1=penalty.l1, l2=penalty.l2, unconverged=unconverged(self._results))
         estimated, n_clusters = best.inverse, 0
         if covariance == "robust":
             scores, n_clusters = _scores_by(objective, used, used_columns, best.theta, groups, clusters)
@@ -183,13 +183,6 @@ class ChoiceInference(OneState):
             message = f"the data have {choices.n_groups:,} groups with a choice, but the model was trained on "
             message += f"{n_trained:,}; give the training data"
             raise DataError(message)
-
-    def _unconverged(self) -> str:
-        """Return how the training has ended, if it is known that it did not converge."""
-        if not self._results or self._results[0].status.converged:
-            return ""
-        status = self._results[0].status.name.lower().replace("_", " ")
-        return f"the training has not converged ({status}); raise max_iterations or choose another solver"
 
 
 class _Likelihood:

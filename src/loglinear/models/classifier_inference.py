@@ -28,6 +28,7 @@ from .one_state import OneState
 from .training.contrasts import Contrasts, Labelling
 from .training.covariance import Covariance, covariance_of
 from .training.draws import Draws, check_draws, drawn, tightened
+from .training.optimum import unconverged
 from .training.options import SolverOptions
 from .training.run import train
 
@@ -181,7 +182,7 @@ class ClassifierInference(OneState):
                 robust=covariance == "robust",
                 groups=independent,
                 threads=self._threads,
-                unconverged=self._unconverged(),
+                unconverged=unconverged(self._results),
             )
         errors = np.sqrt(np.diag(estimate.covariance))
         if not is_drawn:
@@ -239,13 +240,6 @@ class ClassifierInference(OneState):
             message = f"X, y or sample_weight differ from the training data: the negative log-likelihood is {nll:.6g} "
             message += f"on them, and was {trained:.6g} in the training; give the training data with their weights"
             raise DataError(message)
-
-    def _unconverged(self) -> str:
-        """Return how the training has ended, if it is known that it did not converge."""
-        if not self._results or self._results[0].status.converged:
-            return ""
-        status = self._results[0].status.name.lower().replace("_", " ")
-        return f"the training has not converged ({status}); raise max_iterations or choose another solver"
 
     def _reference(self, reference: object) -> int:
         """Return the number of the reference class."""

@@ -52,7 +52,7 @@ from .training.checkpoint import Checkpoint, Saving
 from .training.classifier_folds import ClassifierFolds
 from .training.classifier_prior import Centres, ClassifierPrior, Evidence
 from .training.classifier_start import ClassifierStart, Columns, StartingWeights
-from .training.cross_validation import check_search, cross_validated
+from .training.cross_validation import check_search, cross_validated, refused_in_fit
 from .training.families import NamedWeights, line_names
 from .training.folds import folds_of_classifier
 from .training.options import (
@@ -407,8 +407,7 @@ class MaxEnt(
 
     def _check_search(self, dev: bool, start: bool, prior: bool, checkpoint: bool) -> None:
         """Raise OptionError if an argument of `fit` does not suit the choice of a strength."""
-        refusals = [("development data, which the folds replace", dev), ("a model to start from", start)]
-        refusals += [("a prior", prior), ("a checkpoint", checkpoint)]
+        refusals = refused_in_fit(dev=dev, start=start, prior=prior, checkpoint=checkpoint)
         check_search(self._search, self._options(SolverOptions, **self._search.fixed), refusals=refusals)
 
     @property

@@ -12,7 +12,7 @@ from ...errors import DataError, OptionError
 from ...objectives.chain import ChainData, ChainObjective
 from ...report.cross_validation import CrossValidation
 from .chain_folds import ChainFolds, chain_metric
-from .cross_validation import check_search, cross_validated
+from .cross_validation import check_search, cross_validated, refused_in_fit
 from .folds import folds_of_chain
 from .options import SolverOptions, StrengthSearch
 
@@ -40,8 +40,8 @@ def check_chain_search(
         checkpoint: whether there is a checkpoint.
         groups: whether there are groups of samples.
     """
-    refusals = [("development data, which the folds replace", dev), ("a model to start from", start)]
-    check_search(search, options, refusals=[*refusals, ("a prior", prior), ("a checkpoint", checkpoint)])
+    refusals = refused_in_fit(dev=dev, start=start, prior=prior, checkpoint=checkpoint)
+    check_search(search, options, refusals=refusals)
     if groups and not search.names:
         message = "groups are for l1='cv' and l2='cv', which divide the data into folds; leave them out"
         raise OptionError(message)

@@ -22,7 +22,16 @@ from ...visible import counted
 from .options import SolverOptions, StrengthSearch, cores
 from .resampling import Crew, crew
 
-__all__ = ["Foldwise", "Stopped", "Trainee", "Trial", "check_search", "cross_validated", "weighted_shares"]
+__all__ = [
+    "Foldwise",
+    "Stopped",
+    "Trainee",
+    "Trial",
+    "check_search",
+    "cross_validated",
+    "refused_in_fit",
+    "weighted_shares",
+]
 
 Stopped = Callable[[Any, Any], bool]
 # Number of stronger strengths that are tried if the first one is chosen.
@@ -94,6 +103,12 @@ def check_search(search: StrengthSearch, options: SolverOptions, *, refusals: Se
     if "l1" in search.names and satisfies(solver, Declaring) and no_l1 in solver.needs.conditions:
         message = f"{name} does not support an L1 penalty, and l1='cv' chooses one; leave out solver, or use owlqn"
         raise OptionError(message)
+
+
+def refused_in_fit(*, dev: bool, start: bool, prior: bool, checkpoint: bool) -> list[tuple[str, bool]]:
+    """Return the arguments of `fit` that cannot be combined with the choice of a strength, and which are given."""
+    names = "development data, which the folds replace", "a model to start from", "a prior", "a checkpoint"
+    return list(zip(names, (dev, start, prior, checkpoint), strict=True))
 
 
 def cross_validated(

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg
 
 from ...errors import DataError
+from ...result import Result
 from ...vectors import Vector
 from ...visible import listed
 
-__all__ = ["GROWTH", "SINGULAR", "Likelihood", "Optimum", "Sums", "inverse_of", "optimum", "refuse_dependent"]
+__all__ = [
+    "GROWTH",
+    "SINGULAR",
+    "Likelihood",
+    "Optimum",
+    "Sums",
+    "inverse_of",
+    "optimum",
+    "refuse_dependent",
+    "unconverged",
+]
 
 # Newton steps at most, and the length of the last one in standard errors.
 _STEPS, _SMALL = 25, 1e-6
@@ -139,3 +150,11 @@ def refuse_dependent(gram: Vector, named: Callable[[int], str]) -> None:
     message = f"{listed(names[:-1], 6)} and {names[-1]} are collinear: each is a combination of the others, so that "
     message += "their weights are not determined; leave out one, or give a penalty (l2)"
     raise DataError(message)
+
+
+def unconverged(results: Sequence[Result]) -> str:
+    """Return how the training of a model has ended, if it is known that it did not converge; else an empty text."""
+    if not results or results[0].status.converged:
+        return ""
+    status = results[0].status.name.lower().replace("_", " ")
+    return f"the training has not converged ({status}); raise max_iterations or choose another solver"
